@@ -1,0 +1,69 @@
+// swift-tools-version:6.2
+// The trusted side. Of the app side's package it uses only what both sides speak (OstiaryShared).
+import PackageDescription
+
+/// One strict list for every Swift target that holds rules, messages or secrets.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .strictMemorySafety(),
+]
+
+/// The same list for adapters whose every line touches C; there `unsafe` on each line would hide more than it shows.
+let adapter: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let shared: Target.Dependency = .product(name: "OstiaryShared", package: "Ostiary")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+    name: "OstiaryDaemon",
+    products: [
+        .executable(name: "ostiaryd", targets: ["ostiaryd"]),
+        .executable(name: "ostiary-prompt", targets: ["ostiary-prompt"]),
+    ],
+    dependencies: [
+        .package(name: "Ostiary", path: ".."),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    ],
+    targets: [
+        .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        .target(name: "Enclave", dependencies: [shared, crypto], swiftSettings: strict),
+        .target(name: "KeySlots", dependencies: [shared, crypto], swiftSettings: strict),
+        .target(name: "Vault", dependencies: [shared, grdb], swiftSettings: strict),
+        .target(name: "AuditLog", dependencies: [shared, crypto], swiftSettings: strict),
+        .target(name: "Authenticators", dependencies: [shared, crypto, "CArgon2"], swiftSettings: strict),
+        .target(name: "PromptProtocol", dependencies: [shared], swiftSettings: strict),
+        .target(name: "Prompting", dependencies: [shared, "PromptProtocol"], swiftSettings: adapter),
+        .target(
+            name: "Broker",
+            dependencies: [
+                shared, crypto, logging, "Enclave", "KeySlots", "Vault", "AuditLog", "Authenticators", "Prompting",
+            ],
+            swiftSettings: strict),
+        .executableTarget(name: "ostiaryd", dependencies: ["Broker", logging, arguments], swiftSettings: strict),
+        .executableTarget(name: "ostiary-prompt", dependencies: [shared, "PromptProtocol"], swiftSettings: adapter),
+
+        .testTarget(name: "EnclaveTests", dependencies: ["Enclave", crypto], swiftSettings: adapter),
+        .testTarget(name: "KeySlotsTests", dependencies: ["KeySlots", crypto], swiftSettings: adapter),
+        .testTarget(name: "VaultTests", dependencies: ["Vault", grdb], swiftSettings: adapter),
+        .testTarget(name: "AuditLogTests", dependencies: ["AuditLog", crypto], swiftSettings: adapter),
+        .testTarget(name: "AuthenticatorsTests", dependencies: ["Authenticators"], swiftSettings: adapter),
+        .testTarget(name: "PromptingTests", dependencies: ["Prompting", "ostiary-prompt"], swiftSettings: adapter),
+        .testTarget(name: "BrokerTests", dependencies: ["Broker", grdb], swiftSettings: adapter),
+    ]
+)

@@ -1,0 +1,109 @@
+// swift-tools-version:6.2
+// The app side: what an author adds to a program. It never depends on the trusted side (Daemon/).
+import PackageDescription
+
+/// One strict list for every Swift target that holds rules, messages or secrets.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .strictMemorySafety(),
+]
+
+/// The same list for adapters whose every line touches C; there `unsafe` on each line would hide more than it shows.
+let adapter: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+
+let package = Package(
+    name: "Ostiary",
+    products: [
+        .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
+        .library(name: "Security", targets: ["Security"]),
+        .library(name: "OstiaryClient", targets: ["OstiaryClient"]),
+        .library(name: "OstiaryTesting", targets: ["OstiaryTesting"]),
+        // Spoken by both sides; the trusted side imports these and nothing else of this package.
+        .library(
+            name: "OstiaryShared",
+            targets: ["AccessControl", "KeyAlgorithms", "OstiaryWire", "SecretMemory", "UnixSocket"]),
+        .executable(name: "ostiary", targets: ["ostiary"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    ],
+    targets: [
+        // MARK: Apple's names
+        .target(name: "CLocalAuthentication", path: "Sources/Frameworks/CLocalAuthentication"),
+        .target(
+            name: "LocalAuthentication",
+            dependencies: ["CLocalAuthentication", "OstiaryClient", "KeyAlgorithms", "AccessControl", "Security"],
+            path: "Sources/Frameworks/LocalAuthentication", swiftSettings: strict),
+        .target(
+            name: "Security", dependencies: ["KeyAlgorithms"],
+            path: "Sources/Frameworks/Security", swiftSettings: strict),
+
+        // MARK: the connection
+        .target(
+            name: "OstiaryClient",
+            dependencies: ["AccessControl", "KeyAlgorithms", "OstiaryWire", "SecretMemory", "UnixSocket"],
+            path: "Sources/Client/OstiaryClient", swiftSettings: strict),
+        .target(
+            name: "OstiaryTesting", dependencies: ["OstiaryClient"],
+            path: "Sources/Testing/OstiaryTesting", swiftSettings: strict),
+
+        // MARK: spoken by both sides
+        .target(name: "AccessControl", path: "Sources/Shared/AccessControl", swiftSettings: strict),
+        .target(
+            name: "KeyAlgorithms", dependencies: [crypto],
+            path: "Sources/Shared/KeyAlgorithms", swiftSettings: strict),
+        .target(  // Generated code, which cannot say `unsafe` where it should: no strict memory safety.
+            name: "OstiaryMessages",
+            dependencies: [.product(name: "SwiftProtobuf", package: "swift-protobuf")],
+            path: "Sources/Shared/OstiaryMessages", exclude: ["ostiary.proto"], swiftSettings: adapter),
+        .target(
+            name: "OstiaryWire",
+            dependencies: [
+                "OstiaryMessages", "UnixSocket", .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+            ],
+            path: "Sources/Shared/OstiaryWire", swiftSettings: strict),
+        .target(
+            name: "SecretMemory", dependencies: [crypto, "CLinuxShims"],
+            path: "Sources/Shared/SecretMemory", swiftSettings: adapter),
+        .target(
+            name: "UnixSocket", dependencies: ["CLinuxShims"],
+            path: "Sources/Shared/UnixSocket", swiftSettings: adapter),
+        .target(name: "CLinuxShims", path: "Sources/Shared/CLinuxShims"),
+
+        // MARK: programs
+        .executableTarget(
+            name: "ostiary",
+            dependencies: [
+                "OstiaryClient", "AccessControl", "KeyAlgorithms", "SecretMemory",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/Programs/ostiary", swiftSettings: strict),
+
+        // MARK: tests
+        .testTarget(name: "AccessControlTests", dependencies: ["AccessControl"], swiftSettings: strict),
+        .testTarget(name: "KeyAlgorithmsTests", dependencies: ["KeyAlgorithms", crypto], swiftSettings: adapter),
+        .testTarget(name: "SecretMemoryTests", dependencies: ["SecretMemory", crypto], swiftSettings: adapter),
+        .testTarget(
+            name: "OstiaryWireTests", dependencies: ["OstiaryWire", "UnixSocket"], swiftSettings: adapter),
+        .testTarget(
+            name: "LocalAuthenticationTests",
+            dependencies: ["LocalAuthentication", "Security", "OstiaryTesting", crypto], swiftSettings: adapter),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: ["ostiary", "OstiaryTesting", "OstiaryClient", "CLinuxShims"], swiftSettings: adapter),
+    ]
+)

@@ -1,0 +1,101 @@
+// Linux calls that Swift's Glibc module does not show: what glibc puts behind _GNU_SOURCE, the CMSG macros, and calls
+// newer than Debian 12's headers. Each function returns -1 with errno set on failure unless it says otherwise.
+#ifndef OSTIARY_LINUX_SHIMS_H
+#define OSTIARY_LINUX_SHIMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#pragma clang assume_nonnull begin
+
+// Who wrote the bytes that a receive returned, as the kernel says (SCM_CREDENTIALS).
+typedef struct {
+  int has_credentials;  // 0 when the kernel attached none
+  pid_t pid;
+  uid_t uid;
+  gid_t gid;
+  int descriptor;          // a passed descriptor, or -1; close-on-exec; the receiver owns it
+  int refused_descriptors; // descriptors beyond the first, which were closed at once
+} ostiary_sender;
+
+// socket(AF_UNIX, SOCK_STREAM) that is close-on-exec from birth.
+int ostiary_unix_socket(void);
+
+// bind(2) with mode 0600 from birth: fchmod before bind, so that no umask is touched and no moment is open to others.
+int ostiary_bind_private(int socket, const char *path);
+
+int ostiary_connect(int socket, const char *path);
+
+// accept4(2), close-on-exec.
+int ostiary_accept(int socket);
+
+// Asks the kernel to attach the sender's credentials to everything that is received on `socket`.
+int ostiary_pass_credentials(int socket);
+
+// SO_PEERCRED.
+int ostiary_peer_credentials(int socket, pid_t *pid, uid_t *uid, gid_t *gid);
+
+// SO_PEERPIDFD (Linux 6.5); -1 with ENOPROTOOPT on older kernels.
+int ostiary_peer_pidfd(int socket);
+
+// recvmsg(2) that also yields the sender and at most one descriptor.
+ssize_t ostiary_receive(int socket, void *buffer, size_t capacity, ostiary_sender *sender);
+
+// sendmsg(2) with MSG_NOSIGNAL, one descriptor attached when `descriptor` is not -1.
+ssize_t ostiary_send(int socket, const void *bytes, size_t count, int descriptor);
+
+// PR_SET_DUMPABLE 0, RLIMIT_CORE 0, and the fatal signals back to SIG_DFL, so that neither a core nor a runtime's
+// backtrace can show memory.
+int ostiary_forbid_dumps(void);
+
+// 1 when this process is dumpable, 0 when it is not.
+int ostiary_is_dumpable(void);
+
+// Sends `signal` to this process when its parent dies.
+int ostiary_die_with_parent(int signal);
+
+// mmap of `size` bytes that are kept out of cores and of forked children, and locked as far as limits allow.
+// Returns NULL on failure; `locked` says whether locking succeeded.
+void *_Nullable ostiary_map_secret_pages(size_t size, int *locked);
+void ostiary_unmap_secret_pages(void *address, size_t size);
+void ostiary_wipe(void *address, size_t count);
+
+// Cryptographic randomness (getrandom). 0 on success.
+int ostiary_random(void *bytes, size_t count);
+
+// Starts `path` with exactly these arguments, environment and descriptors: child descriptor i is descriptors[i]
+// (-1: /dev/null), everything else is closed, signals are at their defaults, and with `new_session` it leads a session of
+// its own. Returns 0 or an errno.
+int ostiary_spawn(const char *path, char *const _Nullable *_Nonnull arguments, char *const _Nullable *_Nonnull environment,
+                  const int *descriptors, int descriptor_count, int new_session, const char *working_directory,
+                  pid_t *child);
+
+// The device of the terminal behind `descriptor` (TIOCGDEV), in the numbering of field 7 of /proc/PID/stat.
+int ostiary_terminal_device(int descriptor, uint32_t *device);
+
+// fallocate(FALLOC_FL_KEEP_SIZE): reserves blocks without growing the file. 0 on success.
+int ostiary_reserve(int descriptor, int64_t offset, int64_t length);
+
+// renameat2(RENAME_NOREPLACE) within one folder's path names.
+int ostiary_rename_exclusive(const char *from, const char *to);
+
+// Pins the calling thread's process to one processor.
+int ostiary_pin_to_processor(int processor);
+
+// open(O_PATH | O_CLOEXEC | O_DIRECTORY).
+int ostiary_open_directory_handle(const char *path);
+
+// fstatat(directory, name, 0): device, inode, link count, owner, mode and change time of what `name` leads to.
+typedef struct {
+  uint64_t device, inode;
+  uint64_t link_count;
+  uid_t owner;
+  uint32_t mode;
+  int64_t change_seconds;
+  int64_t change_nanoseconds;
+} ostiary_file_identity;
+int ostiary_identify(int directory, const char *name, ostiary_file_identity *identity);
+
+#pragma clang assume_nonnull end
+#endif

@@ -1,0 +1,266 @@
+#define _GNU_SOURCE
+#include "linux_shims.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+#ifndef POSIX_SPAWN_SETSID
+#define POSIX_SPAWN_SETSID 0x80
+#endif
+
+int ostiary_unix_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); }
+
+static int fill_address(struct sockaddr_un *address, const char *path) {
+  size_t length = strlen(path);
+  if (length >= sizeof(address->sun_path)) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  memset(address, 0, sizeof(*address));
+  address->sun_family = AF_UNIX;
+  memcpy(address->sun_path, path, length);
+  return 0;
+}
+
+int ostiary_bind_private(int socket, const char *path) {
+  struct sockaddr_un address;
+  if (fill_address(&address, path) != 0) return -1;
+  if (fchmod(socket, 0600) != 0) return -1;
+  return bind(socket, (struct sockaddr *)&address, sizeof(address));
+}
+
+int ostiary_connect(int socket, const char *path) {
+  struct sockaddr_un address;
+  if (fill_address(&address, path) != 0) return -1;
+  return connect(socket, (struct sockaddr *)&address, sizeof(address));
+}
+
+int ostiary_accept(int socket) { return accept4(socket, NULL, NULL, SOCK_CLOEXEC); }
+
+int ostiary_pass_credentials(int socket) {
+  int on = 1;
+  return setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
+}
+
+int ostiary_peer_credentials(int socket, pid_t *pid, uid_t *uid, gid_t *gid) {
+  struct ucred credentials;
+  socklen_t length = sizeof(credentials);
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return -1;
+  *pid = credentials.pid;
+  *uid = credentials.uid;
+  *gid = credentials.gid;
+  return 0;
+}
+
+int ostiary_peer_pidfd(int socket) {
+  int descriptor = -1;
+  socklen_t length = sizeof(descriptor);
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &descriptor, &length) != 0) return -1;
+  return descriptor;
+}
+
+static void take_descriptors(struct cmsghdr *header, ostiary_sender *sender) {
+  size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  for (size_t i = 0; i < count; i++) {
+    int descriptor;
+    memcpy(&descriptor, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+    if (sender->descriptor == -1) {
+      sender->descriptor = descriptor;
+    } else {
+      close(descriptor);
+      sender->refused_descriptors++;
+    }
+  }
+}
+
+ssize_t ostiary_receive(int socket, void *buffer, size_t capacity, ostiary_sender *sender) {
+  // Room for the credentials and a handful of descriptors: what does not fit is closed by the kernel (MSG_CTRUNC).
+  char control[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int) * 8)];
+  struct iovec vector = {.iov_base = buffer, .iov_len = capacity};
+  struct msghdr message = {
+      .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+  memset(sender, 0, sizeof(*sender));
+  sender->descriptor = -1;
+  ssize_t received;
+  do {
+    received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  } while (received < 0 && errno == EINTR);
+  if (received < 0) return -1;
+  for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET) continue;
+    if (header->cmsg_type == SCM_CREDENTIALS) {
+      struct ucred credentials;
+      memcpy(&credentials, CMSG_DATA(header), sizeof(credentials));
+      sender->has_credentials = 1;
+      sender->pid = credentials.pid;
+      sender->uid = credentials.uid;
+      sender->gid = credentials.gid;
+    } else if (header->cmsg_type == SCM_RIGHTS) {
+      take_descriptors(header, sender);
+    }
+  }
+  return received;
+}
+
+ssize_t ostiary_send(int socket, const void *bytes, size_t count, int descriptor) {
+  char control[CMSG_SPACE(sizeof(int))];
+  struct iovec vector = {.iov_base = (void *)bytes, .iov_len = count};
+  struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+  if (descriptor != -1) {
+    memset(control, 0, sizeof(control));
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+  }
+  ssize_t sent;
+  do {
+    sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent;
+}
+
+int ostiary_forbid_dumps(void) {
+  static const int fatal[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGQUIT, SIGSYS};
+  struct rlimit none = {0, 0};
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return -1;
+  if (setrlimit(RLIMIT_CORE, &none) != 0) return -1;
+  for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) signal(fatal[i], SIG_DFL);
+  return 0;
+}
+
+int ostiary_is_dumpable(void) { return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0); }
+
+int ostiary_die_with_parent(int signal) { return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0); }
+
+void *ostiary_map_secret_pages(size_t size, int *locked) {
+  void *address = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED) return NULL;
+  *locked = mlock(address, size) == 0;
+  madvise(address, size, MADV_DONTDUMP);
+  madvise(address, size, MADV_WIPEONFORK);
+  return address;
+}
+
+void ostiary_unmap_secret_pages(void *address, size_t size) {
+  explicit_bzero(address, size);
+  munmap(address, size);
+}
+
+void ostiary_wipe(void *address, size_t count) { explicit_bzero(address, count); }
+
+int ostiary_random(void *bytes, size_t count) {
+  unsigned char *next = bytes;
+  while (count > 0) {
+    ssize_t got = getrandom(next, count, 0);
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      return -1;
+    }
+    next += got;
+    count -= (size_t)got;
+  }
+  return 0;
+}
+
+int ostiary_spawn(const char *path, char *const *arguments, char *const *environment, const int *descriptors,
+                  int descriptor_count, int new_session, const char *working_directory, pid_t *child) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  sigset_t every, none;
+  short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
+  int lifted[64];
+  if (descriptor_count > 64) return EINVAL;
+  if (new_session) flags |= POSIX_SPAWN_SETSID;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  sigfillset(&every);
+  sigdelset(&every, SIGKILL);
+  sigdelset(&every, SIGSTOP);
+  sigemptyset(&none);
+  posix_spawnattr_setsigdefault(&attributes, &every);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, flags);
+
+  // A source descriptor may lie among the targets; lifted copies above them make the order of the moves irrelevant.
+  int result = 0;
+  int lifted_count = 0;
+  for (; lifted_count < descriptor_count && result == 0; lifted_count++) {
+    lifted[lifted_count] = -1;
+    if (descriptors[lifted_count] == -1) continue;
+    lifted[lifted_count] = fcntl(descriptors[lifted_count], F_DUPFD_CLOEXEC, descriptor_count);
+    if (lifted[lifted_count] < 0) result = errno;
+  }
+  for (int target = 0; target < descriptor_count && result == 0; target++) {
+    if (lifted[target] == -1) {
+      result = posix_spawn_file_actions_addopen(&actions, target, "/dev/null", O_RDWR, 0);
+    } else {
+      result = posix_spawn_file_actions_adddup2(&actions, lifted[target], target);
+    }
+  }
+  if (result == 0) result = posix_spawn_file_actions_addclosefrom_np(&actions, descriptor_count);
+  if (result == 0) result = posix_spawn_file_actions_addchdir_np(&actions, working_directory);
+  if (result == 0) result = posix_spawn(child, path, &actions, &attributes, arguments, environment);
+
+  for (int i = 0; i < lifted_count; i++) {
+    if (lifted[i] >= 0) close(lifted[i]);
+  }
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return result;
+}
+
+int ostiary_terminal_device(int descriptor, uint32_t *device) {
+  return ioctl(descriptor, 0x80045432 /* TIOCGDEV */, device);
+}
+
+int ostiary_reserve(int descriptor, int64_t offset, int64_t length) {
+  return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, offset, length);
+}
+
+int ostiary_rename_exclusive(const char *from, const char *to) {
+  return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+}
+
+int ostiary_pin_to_processor(int processor) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(processor, &set);
+  return sched_setaffinity(0, sizeof(set), &set);
+}
+
+int ostiary_open_directory_handle(const char *path) { return open(path, O_PATH | O_CLOEXEC | O_DIRECTORY); }
+
+int ostiary_identify(int directory, const char *name, ostiary_file_identity *identity) {
+  struct stat status;
+  if (fstatat(directory, name, &status, 0) != 0) return -1;
+  identity->device = status.st_dev;
+  identity->inode = status.st_ino;
+  identity->link_count = status.st_nlink;
+  identity->owner = status.st_uid;
+  identity->mode = status.st_mode;
+  identity->change_seconds = status.st_ctim.tv_sec;
+  identity->change_nanoseconds = status.st_ctim.tv_nsec;
+  return 0;
+}

@@ -1,0 +1,42 @@
+public import Crypto
+import CLinuxShims
+public import Foundation
+
+extension SymmetricKey {
+    /// A key with the bytes of `secret`. The key wipes its own copy when it is freed.
+    public init(_ secret: borrowing SecretBytes) {
+        self = secret.withUnsafeBytes { unsafe SymmetricKey(data: $0) }
+    }
+}
+
+extension SecretBytes {
+    /// Moves what a library returned as `Data` into a secret and wipes the original.
+    ///
+    /// The wipe works in place only while `data` is the sole reference to its bytes: pass a fresh result straight on.
+    public init(taking data: inout Data) {
+        self.init(zeroed: data.count)
+        withUnsafeMutableBytes { unsafe $0.copyBytes(from: data) }
+        data.wipe()
+    }
+
+    /// The bytes of a symmetric key.
+    public init(_ key: SymmetricKey) {
+        self.init(zeroed: key.bitCount / 8)
+        key.withUnsafeBytes { bytes in withUnsafeMutableBytes { unsafe $0.copyMemory(from: bytes) } }
+    }
+
+    /// HKDF-SHA256 of this secret: a key for one use, named by `label`. Secrets are never used raw.
+    public borrowing func derivedKey(label: String, salt: Data = Data(), byteCount: Int = 32) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(self), salt: salt, info: Data(label.utf8), outputByteCount: byteCount)
+    }
+}
+
+extension Data {
+    /// Overwrites the bytes with zeros. Works in place only while this value is the sole reference to them.
+    public mutating func wipe() {
+        withUnsafeMutableBytes { buffer in
+            if let address = buffer.baseAddress { unsafe ostiary_wipe(address, buffer.count) }
+        }
+    }
+}

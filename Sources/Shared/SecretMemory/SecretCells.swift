@@ -1,0 +1,76 @@
+import CLinuxShims
+import Synchronization
+
+/// Memory for one secret. Small ones are cells of a shared slab, because a plain user may lock only 8 MiB and a mapping of
+/// its own costs a page and 10 µs; large ones have a mapping of their own.
+struct SecretCell: @unchecked Sendable {
+    // SAFETY: (@unchecked) a cell is handed to one SecretBytes at a time.
+    let address: UnsafeMutableRawPointer
+    let capacity: Int
+    let isMapping: Bool
+}
+
+/// Hands out wiped cells and takes them back.
+enum SecretCells {
+    /// Sizes of the cells that slabs are cut into; most secrets are 32-byte keys.
+    private static let classes = [64, 256, 1024, 4096]
+    private static let slabSize = 64 * 1024
+
+    private struct FreeLists: @unchecked Sendable {
+        // SAFETY: (@unchecked) only touched under the lock below.
+        var cells: [[UnsafeMutableRawPointer]] = [[], [], [], []]
+        var areLocked = true
+    }
+
+    private static let free = Mutex(FreeLists())
+
+    /// False once the system refused to lock a page: what was refused stays in ordinary memory, wiped all the same.
+    static var areLocked: Bool { free.withLock { $0.areLocked } }
+
+    static func allocate(atLeast count: Int) -> SecretCell {
+        guard let index = classes.firstIndex(where: { $0 >= count }) else { return map(count) }
+        return free.withLock { free in
+            if free.cells[index].isEmpty { addSlab(of: index, to: &free) }
+            return SecretCell(address: free.cells[index].removeLast(), capacity: classes[index], isMapping: false)
+        }
+    }
+
+    static func release(_ cell: SecretCell) {
+        if cell.isMapping {
+            ostiary_unmap_secret_pages(cell.address, cell.capacity)
+            return
+        }
+        ostiary_wipe(cell.address, cell.capacity)
+        let index = classes.firstIndex(of: cell.capacity)!
+        free.withLock { $0.cells[index].append(cell.address) }
+    }
+
+    private static func addSlab(of index: Int, to free: inout FreeLists) {
+        let slab = mapPages(slabSize, noting: &free.areLocked)
+        for offset in stride(from: 0, to: slabSize, by: classes[index]) {
+            free.cells[index].append(slab + offset)
+        }
+    }
+
+    private static func map(_ count: Int) -> SecretCell {
+        let page = 4096
+        let size = (count + page - 1) / page * page
+        let address = free.withLock { mapPages(size, noting: &$0.areLocked) }
+        return SecretCell(address: address, capacity: size, isMapping: true)
+    }
+
+    private static func mapPages(_ size: Int, noting areLocked: inout Bool) -> UnsafeMutableRawPointer {
+        var locked: Int32 = 0
+        guard let address = ostiary_map_secret_pages(size, &locked) else {
+            fatalError("out of memory for secrets")  // Like any failed allocation: there is nothing to go on with.
+        }
+        if locked == 0 { areLocked = false }
+        return address
+    }
+}
+
+/// What this process can say about the protection of its secrets.
+public enum SecretMemoryStatus {
+    /// Whether every page of secrets so far could be locked in memory (RLIMIT_MEMLOCK).
+    public static var isLocked: Bool { SecretCells.areLocked }
+}

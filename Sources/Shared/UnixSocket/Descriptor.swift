@@ -1,0 +1,40 @@
+import Glibc
+
+/// An open file descriptor with one owner; closed when the owner goes away.
+public struct Descriptor: ~Copyable, Sendable {
+    /// The number. Borrow it for a call; never close it elsewhere.
+    public let number: CInt
+
+    /// Takes ownership of an open descriptor.
+    public init(owning number: CInt) {
+        precondition(number >= 0, "a descriptor must be open")
+        self.number = number
+    }
+
+    /// Takes ownership of the result of `call`, or throws its `errno`.
+    public init(_ number: CInt, from call: String, subject: String = "") throws(SystemCallError) {
+        guard number >= 0 else { throw SystemCallError(call, subject: subject) }
+        self.init(owning: number)
+    }
+
+    deinit { close(number) }
+
+    /// Gives up ownership: the caller closes.
+    public consuming func release() -> CInt {
+        let number = number
+        discard self
+        return number
+    }
+
+    /// A second descriptor for the same open file, close-on-exec.
+    public borrowing func duplicate() throws(SystemCallError) -> Descriptor {
+        try Descriptor(fcntl(number, F_DUPFD_CLOEXEC, 3), from: "fcntl")
+    }
+}
+
+/// A descriptor that several parts of a program hold; closed when the last one lets go.
+public final class SharedDescriptor: Sendable {
+    private let descriptor: Descriptor
+    public var number: CInt { descriptor.number }
+    public init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+}

@@ -1,0 +1,113 @@
+import CLinuxShims
+import Glibc
+
+/// Who the kernel says wrote what was received.
+public struct PeerCredentials: Equatable, Sendable {
+    public let processID: Int32
+    public let userID: UInt32
+    public let groupID: UInt32
+}
+
+/// What one receive brought.
+public struct Received: ~Copyable {
+    /// Number of bytes put into the buffer; 0 when the peer closed.
+    public let count: Int
+    /// The sender as the kernel attached it; nil unless the socket asks for it (``UnixSocket/attachSenderCredentials()``).
+    public let sender: PeerCredentials?
+    /// A descriptor that came along; -1 when there is none. The receiver owns it.
+    public var descriptor: CInt
+    /// Whether more than one descriptor was sent; the surplus is closed already.
+    public let hasSurplusDescriptors: Bool
+}
+
+/// A connected or listening Unix stream socket (unix(7)). Safe to use from several threads.
+public final class UnixSocket: Sendable {
+    private let descriptor: Descriptor
+    public var number: CInt { descriptor.number }
+
+    public init(owning descriptor: consuming Descriptor) { self.descriptor = descriptor }
+
+    /// Connects to the socket at `path`. Blocks only while the listener's queue is full.
+    public static func connect(to path: String) throws(SystemCallError) -> UnixSocket {
+        let descriptor = try Descriptor(ostiary_unix_socket(), from: "socket")
+        guard ostiary_connect(descriptor.number, path) == 0 else {
+            throw SystemCallError("connect", subject: path)
+        }
+        return UnixSocket(owning: descriptor)
+    }
+
+    /// Listens at `path`, which must not exist; the socket file has mode 0600 from birth.
+    public static func listen(at path: String, backlog: CInt = 64) throws(SystemCallError) -> UnixSocket {
+        let descriptor = try Descriptor(ostiary_unix_socket(), from: "socket")
+        guard ostiary_bind_private(descriptor.number, path) == 0 else { throw SystemCallError("bind", subject: path) }
+        guard Glibc.listen(descriptor.number, backlog) == 0 else { throw SystemCallError("listen", subject: path) }
+        return UnixSocket(owning: descriptor)
+    }
+
+    /// Waits for the next connection.
+    public func accept() throws(SystemCallError) -> UnixSocket {
+        UnixSocket(owning: try Descriptor(ostiary_accept(number), from: "accept"))
+    }
+
+    /// Asks the kernel to say with every receive who wrote the bytes (SO_PASSCRED).
+    public func attachSenderCredentials() throws(SystemCallError) {
+        guard ostiary_pass_credentials(number) == 0 else { throw SystemCallError("setsockopt", subject: "SO_PASSCRED") }
+    }
+
+    /// Who connected, or who listens, as the kernel noted it then (SO_PEERCRED).
+    public func peerCredentials() throws(SystemCallError) -> PeerCredentials {
+        var (processID, userID, groupID) = (pid_t(), uid_t(), gid_t())
+        guard ostiary_peer_credentials(number, &processID, &userID, &groupID) == 0 else {
+            throw SystemCallError("getsockopt", subject: "SO_PEERCRED")
+        }
+        return PeerCredentials(processID: processID, userID: userID, groupID: groupID)
+    }
+
+    /// A pidfd of the process that connected, on Linux 6.5 and later.
+    public func peerProcessDescriptor() -> SharedDescriptor? {
+        let number = ostiary_peer_pidfd(number)
+        return number < 0 ? nil : SharedDescriptor(Descriptor(owning: number))
+    }
+
+    /// Bounds each single receive; past it the receive throws `EAGAIN`. Zero waits without a bound.
+    public func setReceiveTimeout(seconds: Int) throws(SystemCallError) {
+        try setTimeout(SO_RCVTIMEO, seconds)
+    }
+
+    /// Bounds each single send; past it the send throws `EAGAIN`. Zero waits without a bound.
+    public func setSendTimeout(seconds: Int) throws(SystemCallError) {
+        try setTimeout(SO_SNDTIMEO, seconds)
+    }
+
+    private func setTimeout(_ option: CInt, _ seconds: Int) throws(SystemCallError) {
+        var value = timeval(tv_sec: seconds, tv_usec: 0)
+        guard setsockopt(number, SOL_SOCKET, option, &value, socklen_t(MemoryLayout<timeval>.size)) == 0 else {
+            throw SystemCallError("setsockopt", subject: "timeout")
+        }
+    }
+
+    /// Waits for bytes and puts them into `buffer`.
+    public func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemCallError) -> Received {
+        var sender = ostiary_sender()
+        let count = ostiary_receive(number, buffer.baseAddress!, buffer.count, &sender)
+        guard count >= 0 else { throw SystemCallError("recvmsg") }
+        let credentials = PeerCredentials(processID: sender.pid, userID: sender.uid, groupID: sender.gid)
+        return Received(
+            count: count, sender: sender.has_credentials == 0 ? nil : credentials, descriptor: sender.descriptor,
+            hasSurplusDescriptors: sender.refused_descriptors > 0)
+    }
+
+    /// Sends all of `bytes`, with a descriptor attached to the first of them when one is given.
+    public func send(_ bytes: UnsafeRawBufferPointer, descriptor: CInt = -1) throws(SystemCallError) {
+        var offset = 0
+        while offset < bytes.count {
+            let sent = ostiary_send(
+                number, bytes.baseAddress! + offset, bytes.count - offset, offset == 0 ? descriptor : -1)
+            guard sent >= 0 else { throw SystemCallError("sendmsg") }
+            offset += sent
+        }
+    }
+
+    /// Ends both directions; a receive that waits in another thread returns.
+    public func shutdown() { _ = Glibc.shutdown(number, CInt(SHUT_RDWR)) }
+}
