@@ -21,6 +21,7 @@ let adapter: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 
 let package = Package(
@@ -55,7 +56,9 @@ let package = Package(
         // MARK: the connection
         .target(
             name: "OstiaryClient",
-            dependencies: ["AccessControl", "KeyAlgorithms", "OstiaryWire", "SecretMemory", "UnixSocket"],
+            dependencies: [
+                "AccessControl", "CLinuxShims", "KeyAlgorithms", "OstiaryWire", "SecretMemory", "UnixSocket", protobuf,
+            ],
             path: "Sources/Client/OstiaryClient", swiftSettings: strict),
         .target(
             name: "OstiaryTesting", dependencies: ["OstiaryClient"],
@@ -68,12 +71,12 @@ let package = Package(
             path: "Sources/Shared/KeyAlgorithms", swiftSettings: strict),
         .target(  // Generated code, which cannot say `unsafe` where it should: no strict memory safety.
             name: "OstiaryMessages",
-            dependencies: [.product(name: "SwiftProtobuf", package: "swift-protobuf")],
+            dependencies: [protobuf],
             path: "Sources/Shared/OstiaryMessages", exclude: ["ostiary.proto"], swiftSettings: adapter),
         .target(
             name: "OstiaryWire",
             dependencies: [
-                "OstiaryMessages", "UnixSocket", .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+                "OstiaryMessages", "SecretMemory", "UnixSocket", protobuf,
             ],
             path: "Sources/Shared/OstiaryWire", swiftSettings: strict),
         .target(

@@ -22,6 +22,7 @@ let adapter: [SwiftSetting] = [
 ]
 
 let shared: Target.Dependency = .product(name: "OstiaryShared", package: "Ostiary")
+let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -36,6 +37,7 @@ let package = Package(
     dependencies: [
         .package(name: "Ostiary", path: ".."),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -52,7 +54,7 @@ let package = Package(
         .target(
             name: "Broker",
             dependencies: [
-                shared, crypto, logging, "Enclave", "KeySlots", "Vault", "AuditLog", "Authenticators", "Prompting",
+                shared, crypto, protobuf, logging, "Enclave", "KeySlots", "Vault", "AuditLog", "Authenticators", "Prompting",
             ],
             swiftSettings: strict),
         .executableTarget(name: "ostiaryd", dependencies: ["Broker", logging, arguments], swiftSettings: strict),

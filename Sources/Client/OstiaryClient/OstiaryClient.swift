@@ -1,1 +1,92 @@
-// placeholder
+import Dispatch
+import OstiaryWire
+import SecretMemory
+import Synchronization
+import UnixSocket
+
+/// The way from a program to the user's daemon. It decides nothing and holds nothing: it carries a call and waits.
+///
+/// The daemon is started on demand. Every call blocks until the daemon has answered, which for calls that ask a person is
+/// as long as the prompt is up; ``perform(_:)`` runs calls for `async` code without blocking its threads.
+public final class OstiaryClient: Sendable {
+    /// The client of this process.
+    public static var shared: OstiaryClient { sharedClient.withLock { $0 } }
+    private static let sharedClient = Mutex(OstiaryClient(locating: { () throws in try DaemonLocation.ofCurrentUser() }))
+
+    private let locate: @Sendable () throws -> DaemonLocation
+    private let connected = Mutex<Connection?>(nil)
+    private let queue = DispatchQueue(label: "ostiary.client", attributes: .concurrent)
+
+    private init(locating locate: @escaping @Sendable () throws -> DaemonLocation) { self.locate = locate }
+
+    /// A client of the daemon at a given place; only for tests.
+    package convenience init(location: DaemonLocation) {
+        self.init(locating: { location })
+    }
+
+    /// Makes ``shared`` a client of the daemon at `location`, nil for the user's own; only for tests.
+    package static func redirectShared(to location: DaemonLocation?) {
+        sharedClient.withLock { shared in
+            shared = OstiaryClient(locating: { () throws in try location ?? DaemonLocation.ofCurrentUser() })
+        }
+    }
+
+    /// Runs blocking calls away from the caller's thread. Cancelling the task cancels the call under way.
+    public func perform<Result: Sendable>(
+        _ work: @escaping @Sendable (Cancellation) throws -> Result
+    ) async throws -> Result {
+        let cancellation = Cancellation()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                queue.async { continuation.resume(with: Swift.Result { try work(cancellation) }) }
+            }
+        } onCancel: {
+            cancellation.cancel()
+        }
+    }
+
+    // MARK: the connection
+
+    /// The connection in use, or a new one; starts the daemon when none answers.
+    func connection() throws -> Connection {
+        try connected.withLock { connected in
+            if let connection = connected, !connection.isLost { return connection }
+            let connection = try connect()
+            connected = connection
+            return connection
+        }
+    }
+
+    private func connect() throws -> Connection {
+        let location = try locate()
+        do {
+            return try Connection(to: location)
+        } catch let error as SystemCallError where DaemonStarter.canHelp(with: error) {
+            try DaemonStarter(location: location).start()
+        } catch let error as SystemCallError { throw Self.unreachable(location, error) }
+        do { return try Connection(to: location) } catch let error as SystemCallError {
+            throw Self.unreachable(location, error)
+        }
+    }
+
+    private static func unreachable(_ location: DaemonLocation, _ error: SystemCallError) -> OstiaryError {
+        OstiaryError(
+            .daemonUnavailable, "No daemon answers at \(location.socketPath) (\(error)); run `ostiary doctor`.")
+    }
+
+    /// Calls on the current connection, once more on a new one when the daemon had gone before the request was sent.
+    func call(
+        _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0), terminal: SharedDescriptor? = nil,
+        cancellation: Cancellation? = nil
+    ) throws -> Answer {
+        do {
+            return try connection().call(body, tail: tail, terminal: terminal, cancellation: cancellation)
+        } catch is UnsentRequest {
+            return try connection().call(body, tail: tail, terminal: terminal, cancellation: cancellation)
+        }
+    }
+
+    static func unexpected() -> OstiaryError {
+        OstiaryError(.unexpectedAnswer, "The daemon's answer does not fit the request; restart the daemon.")
+    }
+}

@@ -1,1 +1,113 @@
-// placeholder
+/// The conditions fixed on an object when it is made: when it can be used at all, and what each operation asks for.
+///
+/// Canonical bytes: format version (1), availability class, number of operations, then for each permitted operation in
+/// ascending order its byte, the number of its alternatives and one byte per alternative, as in ``Requirement``. Example:
+/// `passcode` for signing while unlocked, deleting for nothing, is `01 03 02 03 01 01 06 01 00`.
+public struct AccessControl: Hashable, Sendable {
+    public let availability: AvailabilityClass
+    private let requirements: [Operation: Requirement]
+
+    /// What key slots are compiled from: every way in which the access secret may be needed, over all operations that need
+    /// it. Where operations differ, keeping them apart is a check of the broker.
+    public let keyRequirement: Requirement
+
+    /// An access control with a requirement per permitted operation. An operation that is absent is not permitted at all.
+    ///
+    /// - Throws: ``AccessControlError`` when the requirements do not go together.
+    public init(
+        availability: AvailabilityClass, requirements: [Operation: Requirement]
+    ) throws(AccessControlError) {
+        self.availability = availability
+        self.requirements = requirements
+        keyRequirement = try Self.keyRequirement(of: requirements)
+    }
+
+    /// The usual access control: `requirement` for reading, signing, decrypting and key exchange, nothing for creating and
+    /// deleting, and no change.
+    public init(availability: AvailabilityClass, using requirement: Requirement) {
+        self.availability = availability
+        requirements = Dictionary(uniqueKeysWithValues: Operation.allCases.filter { $0 != .change }.map {
+            ($0, $0.needsAccessSecret ? requirement : .unrestricted)
+        })
+        keyRequirement = requirement
+    }
+
+    /// What `operation` asks for; nil when it is not permitted.
+    public subscript(operation: Operation) -> Requirement? { requirements[operation] }
+
+    /// The permitted operations in ascending order.
+    public var operations: [Operation] { requirements.keys.sorted() }
+
+    private static func keyRequirement(
+        of requirements: [Operation: Requirement]
+    ) throws(AccessControlError) -> Requirement {
+        let uses = requirements.filter { $0.key.needsAccessSecret }
+        guard !uses.isEmpty else { throw .withoutUse }
+        let key: Requirement
+        do { key = try Requirement(anyOf: uses.values.flatMap(\.alternatives)) } catch {
+            // The parts are valid and not none, so only the mixture can be refused.
+            throw .applicationPasswordNotInEveryUse
+        }
+        let asksForPassword = requirements.values.contains { $0.factors.contains(.applicationPassword) }
+        guard !asksForPassword || key.factors.contains(.applicationPassword) else {
+            throw .applicationPasswordNotInEveryUse
+        }
+        return key
+    }
+}
+
+/// Why requirements do not make an access control.
+public enum AccessControlError: Error, Hashable, Sendable {
+    /// Nothing that needs the object's secret is permitted: the object could be made, but never used.
+    case withoutUse
+    /// An operation asks for the application password, but the access secret can be had without it. The password is
+    /// checked by nothing but the slot it opens, so it must be part of every use.
+    case applicationPasswordNotInEveryUse
+}
+
+extension AccessControlError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .withoutUse: "no operation that uses the object is permitted"
+        case .applicationPasswordNotInEveryUse:
+            "an application password must be asked for by every operation that uses the object, or by none"
+        }
+    }
+}
+
+// MARK: - Canonical bytes
+
+extension AccessControl {
+    private static let formatVersion: UInt8 = 1
+
+    /// The canonical bytes; equal access controls have equal bytes.
+    public var canonicalBytes: [UInt8] {
+        requirements.sorted { $0.key < $1.key }.reduce(
+            into: [Self.formatVersion, availability.rawValue, UInt8(requirements.count)]
+        ) { bytes, entry in
+            bytes.append(entry.key.rawValue)
+            bytes += entry.value.canonicalBody
+        }
+    }
+
+    /// Reads canonical bytes.
+    ///
+    /// - Throws: ``CanonicalFormError`` for anything that ``canonicalBytes`` does not produce.
+    public init(canonicalBytes bytes: [UInt8]) throws(CanonicalFormError) {
+        var reader = CanonicalReader(bytes)
+        guard try reader.readByte() == Self.formatVersion else { throw .unsupportedVersion }
+        guard let availability = AvailabilityClass(rawValue: try reader.readByte()) else {
+            throw .unknownAvailabilityClass
+        }
+        var requirements: [Operation: Requirement] = [:]
+        for _ in 0..<(try reader.readByte()) {
+            guard let operation = Operation(rawValue: try reader.readByte()) else { throw .unknownOperation }
+            // A repeated operation replaces the first one; the comparison at the end then refuses the whole.
+            requirements[operation] = try Requirement(bodyFrom: &reader)
+        }
+        do { self = try AccessControl(availability: availability, requirements: requirements) } catch {
+            throw .invalidAccessControl(error)
+        }
+        try reader.finish(comparingWith: canonicalBytes)
+    }
+}

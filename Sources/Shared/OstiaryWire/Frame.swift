@@ -1,5 +1,8 @@
 @_exported public import OstiaryMessages
+import Glibc
+public import SecretMemory
 public import SwiftProtobuf
+public import UnixSocket
 
 /// Every limit of the wire, with its reason.
 public enum WireLimits {
@@ -65,19 +68,47 @@ public enum FrameError: Error, Equatable, Sendable {
     case malformed
 }
 
-/// A message ready to be sent: header and message in one buffer. A tail is sent behind it by the caller.
-public enum FrameEncoder {
-    /// Encodes `message` with its header for a tail of `tailByteCount` bytes.
-    public static func encode(_ message: some SwiftProtobuf.Message, tailByteCount: Int) throws(FrameError) -> [UInt8] {
+/// Sends messages as frames.
+public enum FrameWriter {
+    /// Sends `message` and the raw tail behind it in one call to the kernel; a descriptor travels with the first byte.
+    ///
+    /// The caller makes sure that one thread at a time sends on a socket. The buffer that held the tail is wiped.
+    public static func send(
+        _ message: some SwiftProtobuf.Message, tail: borrowing SecretBytes = SecretBytes(zeroed: 0), descriptor: CInt = -1,
+        on socket: UnixSocket
+    ) throws(FrameWriteError) {
+        var frame = try frame(message, tail: tail)
+        defer { if !tail.isEmpty { unsafe frame.withUnsafeMutableBytes { unsafe wipe($0) } } }
+        let sent = unsafe frame.withUnsafeBytes { bytes in
+            Result { () throws(SystemCallError) in try unsafe socket.send(bytes, descriptor: descriptor) }
+        }
+        if case .failure(let error) = sent { throw .system(error) }
+    }
+
+    /// Header, message and tail in one buffer of exactly that size, so that no growth leaves a copy behind.
+    private static func frame(
+        _ message: some SwiftProtobuf.Message, tail: borrowing SecretBytes
+    ) throws(FrameWriteError) -> [UInt8] {
         let encoded: [UInt8]
-        do { encoded = try message.serializedBytes() } catch { throw .malformed }
-        guard encoded.count <= WireLimits.messageByteCount, tailByteCount <= WireLimits.tailByteCount else {
-            throw .tooLarge
+        do { encoded = try message.serializedBytes() } catch { throw .frame(.malformed) }
+        guard encoded.count <= WireLimits.messageByteCount, tail.count <= WireLimits.tailByteCount else {
+            throw .frame(.tooLarge)
         }
         var frame: [UInt8] = []
-        frame.reserveCapacity(FrameHeader.byteCount + encoded.count)
-        FrameHeader(messageByteCount: encoded.count, tailByteCount: tailByteCount).append(to: &frame)
+        frame.reserveCapacity(FrameHeader.byteCount + encoded.count + tail.count)
+        FrameHeader(messageByteCount: encoded.count, tailByteCount: tail.count).append(to: &frame)
         frame.append(contentsOf: encoded)
+        unsafe tail.withUnsafeBytes { unsafe frame.append(contentsOf: $0) }
         return frame
     }
+
+    private static func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
+        if let address = bytes.baseAddress { unsafe explicit_bzero(address, bytes.count) }
+    }
+}
+
+/// Why a frame was not sent.
+public enum FrameWriteError: Error, Equatable, Sendable {
+    case frame(FrameError)
+    case system(SystemCallError)
 }

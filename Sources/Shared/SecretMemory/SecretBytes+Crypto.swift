@@ -19,6 +19,12 @@ extension SecretBytes {
         data.wipe()
     }
 
+    /// A copy of bytes that need no secrecy themselves but travel where secrets do.
+    public init(_ data: Data) {
+        self.init(zeroed: data.count)
+        withUnsafeMutableBytes { unsafe $0.copyBytes(from: data) }
+    }
+
     /// The bytes of a symmetric key.
     public init(_ key: SymmetricKey) {
         self.init(zeroed: key.bitCount / 8)
@@ -33,6 +39,12 @@ extension SecretBytes {
 }
 
 extension Data {
+    /// Copies a secret into memory that is not wiped. The one way out of ``SecretBytes``: each use hands bytes to somebody
+    /// who asked for them as `Data`.
+    public init(exposing secret: borrowing SecretBytes) {
+        self = secret.withUnsafeBytes { unsafe Data($0) }
+    }
+
     /// Overwrites the bytes with zeros. Works in place only while this value is the sole reference to them.
     public mutating func wipe() {
         withUnsafeMutableBytes { buffer in

@@ -1,0 +1,240 @@
+public import AccessControl
+public import Foundation
+import OstiaryWire
+public import SecretMemory
+import SwiftProtobuf
+import Synchronization
+
+/// What an evaluation proved.
+public struct Grant: Sendable, Equatable {
+    /// The factors that were used, by their text names; empty when none was asked for.
+    public let factors: [String]
+    /// The label of the weakest part that decided, for example `key-bound`; empty when no factor was asked for.
+    public let strength: String
+}
+
+/// The daemon's side of an `LAContext` or `LARight`: it holds what was proved, there, and dies with this object or with the
+/// connection. Safe to use from several threads.
+public final class AuthorizationContext: Sendable {
+    /// What is asked of a context: a stored right by its id, or a bare requirement that backs no key.
+    public enum Subject: Sendable {
+        case right(id: Data)
+        case requirement(Requirement)
+    }
+
+    private struct Opened {
+        let connection: Connection
+        let id: UInt64
+    }
+
+    private let client: OstiaryClient
+    private let opened = Mutex<Opened?>(nil)
+
+    /// Nothing is opened until it is needed.
+    public init(client: OstiaryClient = .shared) { self.client = client }
+
+    deinit { invalidate() }
+
+    // MARK: asking
+
+    /// Says whether `subject` could be authorized on this machine now, throwing the reason when not. Never prompts.
+    public static func preflight(_ subject: Subject, client: OstiaryClient = .shared) throws {
+        _ = try client.call(.authorize(request(subject) { $0.preflight = true }))
+    }
+
+    /// Says whether `policy` (raw value of `LAPolicy`) could be evaluated, throwing the reason when not. Never prompts.
+    public static func preflight(policy: Int, client: OstiaryClient = .shared) throws {
+        _ = try client.call(
+            .evaluatePolicy(
+                .with {
+                    $0.policy = Int32(clamping: policy)
+                    $0.preflight = true
+                }))
+    }
+
+    /// Authorizes `subject`. Blocks while the person is asked.
+    @discardableResult
+    public func authorize(
+        _ subject: Subject, interaction: Interaction, cancellation: Cancellation? = nil
+    ) throws -> Grant {
+        try grant(interaction, cancellation) { id in
+            .authorize(
+                Self.request(subject) {
+                    $0.contextID = id
+                    $0.question = interaction.question
+                })
+        }
+    }
+
+    /// Evaluates `policy` (raw value of `LAPolicy`). Blocks while the person is asked.
+    @discardableResult
+    public func evaluate(policy: Int, interaction: Interaction, cancellation: Cancellation? = nil) throws -> Grant {
+        try grant(interaction, cancellation) { id in
+            .evaluatePolicy(
+                .with {
+                    $0.contextID = id
+                    $0.policy = Int32(clamping: policy)
+                    $0.question = interaction.question
+                })
+        }
+    }
+
+    /// Wipes what was granted and ends what is being evaluated; the context can be used again.
+    public func deauthorize() {
+        guard let opened = opened.withLock({ $0 }) else { return }
+        // A failure means that the connection is gone, and the grants with it.
+        _ = try? opened.connection.call(.deauthorize(.with { $0.contextID = opened.id }))
+    }
+
+    /// Wipes the context on the daemon's side and ends what is being evaluated. Does not wait.
+    public func invalidate() {
+        guard let opened = opened.withLock({ $0.take() }) else { return }
+        opened.connection.post(.closeContext(.with { $0.contextID = opened.id }))
+    }
+
+    // MARK: credentials
+
+    /// Gives the context a credential of `type` (raw value of `LACredentialType`), so that no prompt asks for it; nil takes
+    /// it away.
+    public func setCredential(_ credential: borrowing SecretBytes?, type: Int) throws {
+        let id = try open()
+        let request = WireSetCredentialRequest.with {
+            $0.contextID = id.id
+            $0.type = Int32(clamping: type)
+        }
+        switch credential {
+        case .some(let secret):
+            _ = try id.connection.call(.setCredential(request), tail: secret)
+        case .none:
+            var removal = request
+            removal.remove = true
+            _ = try id.connection.call(.setCredential(removal))
+        }
+    }
+
+    /// Whether the context holds a credential of `type`.
+    public func isCredentialSet(type: Int) throws -> Bool {
+        guard let opened = opened.withLock({ $0 }) else { return false }
+        let answer = try opened.connection.call(
+            .credentialState(
+                .with {
+                    $0.contextID = opened.id
+                    $0.type = Int32(clamping: type)
+                }))
+        guard case .done(let done) = answer.body else { throw OstiaryClient.unexpected() }
+        return done.isSet
+    }
+
+    // MARK: what an authorized context may do
+
+    /// Signs a digest with the key of a right. The algorithm is a digest form, named by Apple's string.
+    public func sign(digest: Data, right: Data, algorithm: String, cancellation: Cancellation? = nil) throws -> Data {
+        let id = try openedForUse()
+        let request = WireSignRequest.with {
+            $0.contextID = id.id
+            $0.rightID = right
+            $0.algorithm = algorithm
+        }
+        return try Self.data(
+            id.connection.call(.sign(request), tail: SecretBytes(digest), cancellation: cancellation))
+    }
+
+    /// Decrypts with the key of a right (ECIES). The plaintext arrives as a secret.
+    public func decrypt(
+        _ ciphertext: Data, right: Data, algorithm: String, cancellation: Cancellation? = nil
+    ) throws -> SecretBytes {
+        let id = try openedForUse()
+        let request = WireDecryptRequest.with {
+            $0.contextID = id.id
+            $0.rightID = right
+            $0.algorithm = algorithm
+        }
+        return try id.connection.call(
+            .decrypt(request), tail: SecretBytes(ciphertext), cancellation: cancellation
+        ).takeTail()
+    }
+
+    /// Exchanges keys with the key of a right (ECDH). `requestedSize` and `sharedInfo` belong to the X9.63 forms.
+    public func exchange(
+        publicKey: Data, right: Data, algorithm: String, requestedSize: Int?, sharedInfo: Data?,
+        cancellation: Cancellation? = nil
+    ) throws -> SecretBytes {
+        let id = try openedForUse()
+        let request = WireExchangeRequest.with {
+            $0.contextID = id.id
+            $0.rightID = right
+            $0.algorithm = algorithm
+            $0.peerPublicKey = publicKey
+            $0.requestedSize = UInt32(clamping: requestedSize ?? 0)
+            $0.sharedInfo = sharedInfo ?? Data()
+        }
+        return try id.connection.call(.exchange(request), cancellation: cancellation).takeTail()
+    }
+
+    /// The secret that was stored with a right; throws `noSecret` when there is none.
+    public func secret(ofRight right: Data, cancellation: Cancellation? = nil) throws -> SecretBytes {
+        let id = try openedForUse()
+        let request = WireReadSecretRequest.with {
+            $0.contextID = id.id
+            $0.rightID = right
+        }
+        return try id.connection.call(.readSecret(request), cancellation: cancellation).takeTail()
+    }
+
+    // MARK: the context on the daemon's side
+
+    /// Opens the context on first use, and again after its connection was lost: with the connection the grants are gone.
+    private func open() throws -> Opened {
+        try opened.withLock { opened in
+            if let current = opened, !current.connection.isLost { return current }
+            let fresh = try Self.opening(on: client)
+            opened = fresh
+            return fresh
+        }
+    }
+
+    private static func opening(on client: OstiaryClient) throws -> Opened {
+        for attempt in 1...2 {
+            let connection = try client.connection()
+            do {
+                let answer = try connection.call(.openContext(WireOpenContextRequest()))
+                guard case .context(let context) = answer.body else { throw OstiaryClient.unexpected() }
+                return Opened(connection: connection, id: context.contextID)
+            } catch is UnsentRequest where attempt == 1 { continue }
+        }
+        throw OstiaryClient.unexpected()
+    }
+
+    private func openedForUse() throws -> Opened {
+        guard let opened = opened.withLock({ $0 }) else {
+            throw OstiaryError(.init(.notAuthorized), "The right is not authorized; authorize it first.")
+        }
+        return opened
+    }
+
+    private func grant(
+        _ interaction: Interaction, _ cancellation: Cancellation?, _ body: (UInt64) -> WireRequest.OneOf_Body
+    ) throws -> Grant {
+        let opened = try open()
+        let answer = try opened.connection.call(
+            body(opened.id), terminal: interaction.terminal, cancellation: cancellation)
+        guard case .granted(let granted) = answer.body else { throw OstiaryClient.unexpected() }
+        return Grant(factors: granted.factors, strength: granted.strength)
+    }
+
+    private static func request(
+        _ subject: Subject, _ fill: (inout WireAuthorizeRequest) -> Void
+    ) -> WireAuthorizeRequest {
+        .with {
+            switch subject {
+            case .right(let id): $0.rightID = id
+            case .requirement(let requirement): $0.requirement = Data(requirement.canonicalBytes)
+            }
+            fill(&$0)
+        }
+    }
+
+    private static func data(_ answer: consuming Answer) throws -> Data {
+        Data(exposing: answer.tail)
+    }
+}

@@ -1,0 +1,224 @@
+import Dispatch
+import Foundation
+import OstiaryWire
+import SecretMemory
+import SwiftProtobuf
+import Synchronization
+import UnixSocket
+
+/// The daemon's answer to one request.
+struct Answer: ~Copyable {
+    let body: WireReply.OneOf_Body
+    let tail: SecretBytes
+
+    consuming func takeTail() -> SecretBytes { tail }
+}
+
+/// One connection to the daemon, on which several calls can be under way at once.
+///
+/// There is no reading thread: one of the callers that wait reads for all and hands the role on when its own answer has
+/// come. For a single caller that saves two thread switches per call, which is most of the time a call takes.
+@safe
+final class Connection: Sendable {
+    private let socket: UnixSocket
+    // SAFETY: only the thread that holds the reading role (`Calls.hasReader`) touches it.
+    private nonisolated(unsafe) var frames: FrameReader
+    /// One thread sends at a time.
+    private let sending = NSLock()
+    private let calls = Mutex(Calls())
+
+    private struct Calls {
+        var nextID: UInt64 = 1
+        var waiting: [UInt64: Call] = [:]
+        var hasReader = false
+        var failure: OstiaryError?
+    }
+
+    /// Connects, checks that the server belongs to the expected user, and greets.
+    init(to location: DaemonLocation) throws {
+        socket = try UnixSocket.connect(to: location.socketPath)
+        let server = try socket.peerCredentials()
+        guard server.userID == location.ownerID else {
+            throw OstiaryError(
+                .foreignServer,
+                "\(location.socketPath) is served by user \(server.userID), not by user \(location.ownerID); remove it.")
+        }
+        unsafe frames = FrameReader(socket: socket)
+        try sayHello()
+    }
+
+    /// Whether a call failed because the daemon went away.
+    var isLost: Bool { calls.withLock { $0.failure != nil } }
+
+    /// Sends a request and waits for its answer; a failure that the daemon answers is thrown.
+    ///
+    /// - Parameters:
+    ///   - tail: bytes that travel raw behind the message.
+    ///   - terminal: the caller's terminal for a prompt.
+    ///   - cancellation: ends the request early, from any thread.
+    func call(
+        _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0), terminal: SharedDescriptor? = nil,
+        cancellation: Cancellation? = nil
+    ) throws -> Answer {
+        let call = try register()
+        try cancellation?.begin { [weak self] in self?.cancel(call.id) }
+        defer { cancellation?.end() }
+        do {
+            try send(body, id: call.id, tail: tail, descriptor: terminal?.number ?? -1)
+        } catch {
+            _ = calls.withLock { $0.waiting.removeValue(forKey: call.id) }
+            throw error
+        }
+        let answer = try wait(for: call)
+        if case .failure(let failure) = answer.body { throw OstiaryError(failure) }
+        return answer
+    }
+
+    /// Sends a request whose answer nobody needs, without waiting.
+    func post(_ body: WireRequest.OneOf_Body) {
+        guard let call = try? register() else { return }  // A lost connection has already ended what this would end.
+        _ = calls.withLock { $0.waiting.removeValue(forKey: call.id) }
+        _ = try? send(body, id: call.id, tail: SecretBytes(zeroed: 0), descriptor: -1)  // As above.
+    }
+
+    private func cancel(_ id: UInt64) {
+        post(.cancel(.with { $0.requestID = id }))
+    }
+
+    // MARK: greeting
+
+    private func sayHello() throws {
+        let greeting: WireGreeting
+        do { greeting = try unsafe frames.next(WireGreeting.self).message } catch { throw lost(error) }
+        guard greeting.protocolVersion == WireLimits.protocolVersion else {
+            throw OstiaryError(
+                .init(.versionMismatch),
+                "The daemon speaks protocol \(greeting.protocolVersion), this program \(WireLimits.protocolVersion); "
+                    + "upgrade the older of the two and restart the daemon.")
+        }
+        _ = try call(
+            .hello(
+                .with {
+                    $0.protocolVersion = WireLimits.protocolVersion
+                    $0.nonce = greeting.nonce
+                }))
+    }
+
+    // MARK: one call
+
+    private final class Call: @unchecked Sendable {
+        // SAFETY: (@unchecked) `result` is written once under the lock of `calls` and taken once under it.
+        let id: UInt64
+        let wakeUp = DispatchSemaphore(value: 0)
+        var result: Answer?
+        init(id: UInt64) { self.id = id }
+    }
+
+    private func register() throws -> Call {
+        try calls.withLock { calls in
+            if let failure = calls.failure { throw failure }
+            let call = Call(id: calls.nextID)
+            calls.nextID += 1
+            calls.waiting[call.id] = call
+            return call
+        }
+    }
+
+    private func send(
+        _ body: WireRequest.OneOf_Body, id: UInt64, tail: borrowing SecretBytes, descriptor: CInt
+    ) throws {
+        let request = WireRequest.with {
+            $0.id = id
+            $0.body = body
+        }
+        do {
+            sending.lock()
+            defer { sending.unlock() }
+            try FrameWriter.send(request, tail: tail, descriptor: descriptor, on: socket)
+        } catch FrameWriteError.frame(.tooLarge) {
+            throw OstiaryError(
+                .init(.tooLarge), "The request is larger than \(WireLimits.tailByteCount) bytes; use a smaller input.")
+        } catch {
+            let failure = UnsentRequest()
+            fail(OstiaryError(.connectionLost, Self.lostExplanation))
+            throw failure
+        }
+    }
+
+    private enum Turn { case done, read, wait }
+
+    private func wait(for call: Call) throws -> Answer {
+        while true {
+            switch try turn(of: call) {
+            case .done: return takeResult(of: call)
+            case .read: readOnce(for: call)
+            case .wait: call.wakeUp.wait()
+            }
+        }
+    }
+
+    private func turn(of call: Call) throws -> Turn {
+        try calls.withLock { calls in
+            if call.result != nil { return .done }
+            if let failure = calls.failure { throw failure }
+            if calls.hasReader { return .wait }
+            calls.hasReader = true
+            return .read
+        }
+    }
+
+    private func takeResult(of call: Call) -> Answer {
+        calls.withLock { _ in call.result.take()! }
+    }
+
+    /// Reads frames until the answer to `call` has come or the connection is lost, then gives the reading role up.
+    private func readOnce(for call: Call) {
+        do {
+            while true {
+                let frame = try unsafe frames.next(WireReply.self)
+                let id = frame.message.id
+                deliver(consume frame)
+                if id == call.id { break }
+            }
+        } catch { fail(lost(error)) }
+        let next = calls.withLock { calls in
+            calls.hasReader = false
+            return calls.waiting.values.first
+        }
+        next?.wakeUp.signal()
+    }
+
+    /// Hands an answer to the call that waits for it; an answer nobody waits for any more is dropped.
+    private func deliver(_ frame: consuming IncomingFrame<WireReply>) {
+        let message = frame.message
+        let body = message.body ?? .done(WireDone())
+        let answer = Answer(body: body, tail: frame.takeTail())
+        var box: Answer? = consume answer
+        let call = calls.withLock { calls in
+            let call = calls.waiting.removeValue(forKey: message.id)
+            call?.result = box.take()
+            return call
+        }
+        call?.wakeUp.signal()
+    }
+
+    private func fail(_ error: OstiaryError) {
+        let waiting = calls.withLock { calls in
+            if calls.failure == nil { calls.failure = error }
+            let waiting = calls.waiting.values.map { $0 }
+            calls.waiting = [:]
+            return waiting
+        }
+        for call in waiting { call.wakeUp.signal() }
+    }
+
+    private static let lostExplanation =
+        "The connection to the daemon is lost and with it what was granted; authorize again. `ostiary doctor` says more."
+
+    private func lost(_ error: FrameReadError) -> OstiaryError {
+        OstiaryError(.connectionLost, Self.lostExplanation, cause: "\(error)")
+    }
+}
+
+/// The daemon had gone before the request was sent: nothing of it happened, and it can be made again on a new connection.
+struct UnsentRequest: Error {}

@@ -1,0 +1,146 @@
+import CLinuxShims
+import Foundation
+import Glibc
+import UnixSocket
+
+/// Starts the user's daemon when none answers: through the systemd user manager where there is one and knows the unit, else
+/// from a fixed path, with a cleared environment, closed descriptors and in a session of its own.
+struct DaemonStarter {
+    let location: DaemonLocation
+
+    /// Fixed places of the daemon, the first that exists counts. The last is beside the running program, for programs that
+    /// bring their own daemon; none of them comes from the environment.
+    static var programPaths: [String] {
+        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        let folder = (own as NSString).deletingLastPathComponent
+        return [
+            "/usr/libexec/ostiary/ostiaryd", "/usr/local/libexec/ostiary/ostiaryd", folder + "/ostiaryd",
+        ]
+    }
+
+    private static let unitPaths = [
+        "/usr/lib/systemd/user/ostiaryd.service", "/usr/local/lib/systemd/user/ostiaryd.service",
+        "/etc/systemd/user/ostiaryd.service",
+    ]
+
+    /// Whether `error` means that nothing listens, rather than that something else is wrong.
+    static func canHelp(with error: SystemCallError) -> Bool {
+        error.call == "connect" && [ENOENT, ECONNREFUSED].contains(error.code)
+    }
+
+    /// Returns when the daemon accepts connections; throws what it printed when it could not start.
+    func start() throws {
+        if let unit = systemdStart { return try run(unit.program, unit.arguments) }
+        guard let program = Self.programPaths.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
+            throw OstiaryError(
+                .daemonUnavailable,
+                "No daemon runs and ostiaryd is not installed (looked for \(Self.programPaths.joined(separator: ", "))).")
+        }
+        try requireTrustworthy(program)
+        try run(
+            program,
+            [
+                "ostiaryd", "--detach", "--runtime-directory", location.runtimeDirectory, "--state-directory",
+                location.stateDirectory,
+            ])
+    }
+
+    private var systemdStart: (program: String, arguments: [String])? {
+        let manager = (location.runtimeDirectory as NSString).deletingLastPathComponent + "/systemd/private"
+        guard FileManager.default.fileExists(atPath: manager),
+            Self.unitPaths.contains(where: FileManager.default.fileExists(atPath:))
+        else { return nil }
+        return ("/usr/bin/systemctl", ["systemctl", "--user", "start", "ostiaryd.service"])
+    }
+
+    /// A daemon that somebody else could have written is not started.
+    private func requireTrustworthy(_ program: String) throws {
+        var status = stat()
+        guard unsafe stat(program, &status) == 0, [0, geteuid()].contains(status.st_uid), status.st_mode & 0o022 == 0
+        else {
+            throw OstiaryError(
+                .daemonUnavailable,
+                "\(program) can be changed by other users; give it to root or yourself and remove their write access.")
+        }
+    }
+
+    private func run(_ program: String, _ arguments: [String]) throws {
+        let complaint = try Pipe.opened()
+        // The user manager is found through this variable alone; nothing else of the environment is passed on.
+        let environment = [
+            "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "SWIFT_BACKTRACE=enable=no",
+            "XDG_RUNTIME_DIR=" + (location.runtimeDirectory as NSString).deletingLastPathComponent,
+        ]
+        let child = try ChildProcess(
+            program: program, arguments: arguments, environment: environment, standardError: complaint.writing)
+        complaint.closeWriting()
+        let text = complaint.readAll(limit: 4096)
+        guard child.waitForExit() == 0 else {
+            throw OstiaryError(.daemonUnavailable, "The daemon did not start. " + text)
+        }
+    }
+}
+
+/// A pipe for what a starting daemon has to say.
+private final class Pipe {
+    private let reading: Descriptor
+    private var writingEnd: Descriptor?
+    var writing: CInt { writingEnd?.number ?? -1 }
+
+    private init(reading: consuming Descriptor, writing: consuming Descriptor) {
+        self.reading = reading
+        writingEnd = consume writing
+    }
+
+    static func opened() throws -> Pipe {
+        var ends: [CInt] = [-1, -1]
+        guard unsafe pipe(&ends) == 0 else { throw SystemCallError("pipe") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return Pipe(reading: Descriptor(owning: ends[0]), writing: Descriptor(owning: ends[1]))
+    }
+
+    func closeWriting() { writingEnd = nil }
+
+    func readAll(limit: Int) -> String {
+        var bytes = [UInt8](repeating: 0, count: limit)
+        var count = 0
+        while count < limit {
+            let got = unsafe bytes.withUnsafeMutableBytes { unsafe read(reading.number, $0.baseAddress! + count, limit - count) }
+            guard got > 0 else { break }
+            count += got
+        }
+        return String(decoding: bytes[..<count], as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}
+
+private struct ChildProcess {
+    private let id: pid_t
+
+    init(program: String, arguments: [String], environment: [String], standardError: CInt) throws {
+        var child = pid_t()
+        let descriptors: [CInt] = [-1, -1, standardError]
+        let result = unsafe withCStrings(arguments) { arguments in
+            unsafe withCStrings(environment) { environment in
+                unsafe ostiary_spawn(program, arguments, environment, descriptors, 3, 1, "/", &child)
+            }
+        }
+        guard result == 0 else { throw SystemCallError("posix_spawn", subject: program, code: result) }
+        id = child
+    }
+
+    func waitForExit() -> CInt {
+        var status: CInt = 0
+        while unsafe waitpid(id, &status, 0) < 0 { guard errno == EINTR else { return -1 } }
+        return status
+    }
+}
+
+/// Lends a null-terminated array of C strings.
+private func withCStrings<Result>(
+    _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
+) -> Result {
+    var pointers = unsafe strings.map { unsafe strdup($0) }
+    unsafe pointers.append(nil)
+    defer { for unsafe pointer in unsafe pointers { unsafe free(pointer) } }
+    return unsafe pointers.withUnsafeBufferPointer { unsafe body($0.baseAddress!) }
+}

@@ -1,0 +1,41 @@
+import OstiaryWire
+import SwiftProtobuf
+import UnixSocket
+
+/// How a question to the person is put, if one has to be.
+public struct Interaction: Sendable {
+    /// Why the program asks; shown in the prompt, must not be empty.
+    public var reason: String
+    /// False: whatever needs a prompt fails with `notInteractive` instead.
+    public var isAllowed: Bool
+    /// Replaces the word "Cancel" when not empty.
+    public var cancelTitle: String
+    /// Replaces the fallback's words when not empty.
+    public var fallbackTitle: String
+    /// Offers no fallback.
+    public var hidesFallback: Bool
+
+    public init(
+        reason: String, isAllowed: Bool = true, cancelTitle: String = "", fallbackTitle: String = "",
+        hidesFallback: Bool = false
+    ) {
+        self.reason = reason
+        self.isAllowed = isAllowed
+        self.cancelTitle = cancelTitle
+        self.fallbackTitle = fallbackTitle
+        self.hidesFallback = hidesFallback
+    }
+
+    var question: WireQuestion {
+        .with {
+            $0.reason = reason
+            $0.interactionNotAllowed = !isAllowed
+            $0.cancelTitle = cancelTitle
+            $0.fallbackTitle = fallbackTitle
+            $0.hidesFallback = hidesFallback
+        }
+    }
+
+    /// The caller's terminal, when a prompt may come.
+    var terminal: SharedDescriptor? { isAllowed ? CallerTerminal.open() : nil }
+}

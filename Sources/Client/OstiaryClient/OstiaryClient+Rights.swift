@@ -1,0 +1,110 @@
+public import AccessControl
+public import Foundation
+import OstiaryWire
+public import SecretMemory
+import SwiftProtobuf
+
+/// A right that the daemon stores.
+public struct StoredRight: Sendable, Equatable {
+    /// 16 bytes that name the right; a right that is replaced gets others.
+    public let id: Data
+    public let identifier: String
+    public let accessControl: AccessControl
+    /// X9.63 uncompressed point, 65 bytes.
+    public let publicKey: Data
+    public let hasSecret: Bool
+    public let createdAt: Date
+    /// What backs the key: `software` or `tpm`.
+    public let enclaveKind: String
+    /// The program that created it, as the daemon saw it.
+    public let application: String
+}
+
+/// A row of a list: a right, or a row that the daemon refuses to show because it does not verify.
+public enum ListedRight: Sendable, Equatable {
+    case intact(StoredRight)
+    case unreadable(id: Data, reason: String)
+}
+
+extension OstiaryClient {
+    /// Stores a right: makes its key and seals the secret. Asks nobody, except for a new application password when the rule
+    /// has one.
+    ///
+    /// - Parameter replacing: an existing right of that name is destroyed in the same step; otherwise it is kept and the
+    ///   call throws `duplicate`.
+    public func createRight(
+        _ identifier: String, accessControl: AccessControl, secret: borrowing SecretBytes? = nil,
+        replacing: Bool = false, interaction: Interaction? = nil, cancellation: Cancellation? = nil
+    ) throws -> StoredRight {
+        var request = WireCreateRightRequest.with {
+            $0.identifier = identifier
+            $0.accessControl = Data(accessControl.canonicalBytes)
+            $0.replace = replacing
+            if let interaction { $0.question = interaction.question }
+        }
+        switch secret {
+        case .some(let secret):
+            request.hasSecret_p = true
+            return try right(
+                call(
+                    .createRight(request), tail: secret, terminal: interaction?.terminal, cancellation: cancellation))
+        case .none:
+            return try right(
+                call(.createRight(request), terminal: interaction?.terminal, cancellation: cancellation))
+        }
+    }
+
+    /// The right that this program stored under `identifier`; throws `notFound`, or `itemUnreadable` when its row does not
+    /// verify.
+    public func right(_ identifier: String) throws -> StoredRight {
+        try right(call(.findRight(.with { $0.identifier = identifier })))
+    }
+
+    /// The rights of this program, or of all programs of the user.
+    public func rights(ofAllApplications: Bool = false) throws -> [ListedRight] {
+        let answer = try call(.listRights(.with { $0.ofAllApplications = ofAllApplications }))
+        guard case .rights(let list) = answer.body else { throw Self.unexpected() }
+        return try list.rights.map { right in
+            right.unreadableBecause.isEmpty
+                ? .intact(try StoredRight(right)) : .unreadable(id: right.rightID, reason: right.unreadableBecause)
+        }
+    }
+
+    /// Destroys a right with its key and secret.
+    public func removeRight(id: Data) throws {
+        _ = try call(.removeRight(.with { $0.rightID = id }))
+    }
+
+    /// Destroys the right that this program stored under `identifier`; throws `notFound`. An unreadable row is destroyed too.
+    public func removeRight(_ identifier: String) throws {
+        _ = try call(.removeRight(.with { $0.identifier = identifier }))
+    }
+
+    /// Destroys all rights of this program; returns how many there were.
+    @discardableResult
+    public func removeAllRights() throws -> Int {
+        let answer = try call(.removeAllRights(WireRemoveAllRightsRequest()))
+        guard case .done(let done) = answer.body else { throw Self.unexpected() }
+        return Int(done.count)
+    }
+
+    private func right(_ answer: consuming Answer) throws -> StoredRight {
+        guard case .right(let right) = answer.body else { throw Self.unexpected() }
+        return try StoredRight(right)
+    }
+}
+
+extension StoredRight {
+    init(_ right: WireRight) throws {
+        id = right.rightID
+        identifier = right.identifier
+        do { accessControl = try AccessControl(canonicalBytes: Array(right.accessControl)) } catch {
+            throw OstiaryClient.unexpected()
+        }
+        publicKey = right.publicKey
+        hasSecret = right.hasSecret_p
+        createdAt = Date(timeIntervalSince1970: right.createdAt)
+        enclaveKind = right.enclaveKind
+        application = right.application
+    }
+}

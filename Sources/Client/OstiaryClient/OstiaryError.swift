@@ -1,0 +1,55 @@
+public import OstiaryWire
+
+/// Why Ostiary did not do what was asked.
+///
+/// Two errors are equal when their codes are. The explanation says what happened and what to do next; it is for people and
+/// may change, and it never carries a secret.
+public struct OstiaryError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// A stable number. Positive codes come from the daemon (`FailureCode` of the wire format), negative ones from the
+    /// client; a code that this version does not know is kept and means a refusal.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        public let rawValue: Int
+        public init(rawValue: Int) { self.rawValue = rawValue }
+        /// The daemon's code for a failure.
+        public init(_ failure: WireFailureCode) { rawValue = failure.rawValue }
+
+        /// No daemon answers and none could be started.
+        public static let daemonUnavailable = Code(rawValue: -1)
+        /// The daemon went away while the request was under way; what was granted is gone.
+        public static let connectionLost = Code(rawValue: -2)
+        /// What listens at the socket does not belong to the user.
+        public static let foreignServer = Code(rawValue: -3)
+        /// The daemon answered with something that is no answer to the request.
+        public static let unexpectedAnswer = Code(rawValue: -4)
+        /// The environment or a configuration file cannot be used.
+        public static let invalidConfiguration = Code(rawValue: -5)
+    }
+
+    public let code: Code
+    public let explanation: String
+    /// What is left of a lock-out.
+    public let retryAfter: Duration?
+    /// A machine-readable cause, for example `biometry.no-sensor`; empty when there is none.
+    public let cause: String
+
+    public init(_ code: Code, _ explanation: String, retryAfter: Duration? = nil, cause: String = "") {
+        self.code = code
+        self.explanation = explanation
+        self.retryAfter = retryAfter
+        self.cause = cause
+    }
+
+    init(_ failure: WireFailure) {
+        code = Code(rawValue: Int(failure.code))
+        explanation = failure.explanation
+        retryAfter = failure.retryAfterSeconds > 0 ? .seconds(failure.retryAfterSeconds) : nil
+        cause = failure.cause
+    }
+
+    /// Whether this is the daemon's answer `failure`.
+    public func isFailure(_ failure: WireFailureCode) -> Bool { code == Code(failure) }
+
+    public static func == (left: OstiaryError, right: OstiaryError) -> Bool { left.code == right.code }
+
+    public var description: String { explanation.isEmpty ? "Ostiary error \(code.rawValue)" : explanation }
+}

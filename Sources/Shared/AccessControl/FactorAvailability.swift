@@ -1,0 +1,55 @@
+/// Whether each factor could be proved now. A factor that nothing was said about is unavailable.
+public struct FactorAvailability: Hashable, Sendable {
+    /// What is known of one factor.
+    public enum State: Hashable, Sendable {
+        case available
+        case unavailable(Unavailability)
+    }
+
+    private var states: [Factor: State] = [:]
+
+    /// No factor is available.
+    public init() {}
+
+    /// The state of `factor`; ``Unavailability/notOffered`` when nothing was said about it.
+    public subscript(factor: Factor) -> State {
+        get { states[factor] ?? .unavailable(.notOffered) }
+        set { states[factor] = newValue }
+    }
+}
+
+extension FactorAvailability: ExpressibleByDictionaryLiteral {
+    /// States by factor. Of two entries for one factor, the later one counts.
+    public init(dictionaryLiteral elements: (Factor, State)...) {
+        for (factor, state) in elements { self[factor] = state }
+    }
+}
+
+/// Why a factor cannot be proved now, in the order of what it takes to change that: waiting, entering the passcode,
+/// setting something up, and last what nobody can change from here.
+public enum Unavailability: UInt8, CaseIterable, Sendable {
+    /// Too many wrong passcodes: waiting helps.
+    case passcodeLockedOut
+    /// Too many wrong fingers: entering the passcode helps.
+    case biometryLockout
+    /// Biometry needs the passcode once since the daemon started or since the enrolment changed.
+    case biometryRestsUntilPasscode
+    case passcodeNotSet
+    case biometryNotEnrolled
+    case securityKeyNotEnrolled
+    /// No enrolled security key is plugged in or in reach.
+    case securityKeyNotPresent
+    /// There is no sensor, or it cannot be used.
+    case biometryNotAvailable
+    /// The enrolled set is not the one that the object was made with, for good.
+    case biometrySetChanged
+    case securityKeyUnsupported
+    case applicationPasswordUnsupported
+    /// Nothing is known of the factor.
+    case notOffered
+}
+
+extension Unavailability: Comparable {
+    /// What is changed more easily comes first.
+    public static func < (left: Unavailability, right: Unavailability) -> Bool { left.rawValue < right.rawValue }
+}

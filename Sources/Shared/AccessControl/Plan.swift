@@ -1,0 +1,94 @@
+/// Whether the class key that every slot of an object needs is at hand.
+public enum UnlockState: Hashable, Sendable {
+    /// The class key is in memory.
+    case open
+    /// The class key can be opened with the passcode.
+    case needsPasscode
+    /// The class key is closed, and nothing that a person could prove now would open it.
+    case closed
+    /// There is no such class key, as ``AvailabilityClass/whenPasscodeSet`` without a passcode.
+    case withoutClassKey
+}
+
+/// What stands between a request and its operation.
+public enum Plan: Hashable, Sendable {
+    /// What is held is enough. `by` is the alternative that it satisfies, with the fewest factors, and the passcode besides
+    /// if the class key is opened with it.
+    case satisfied(by: FactorSet)
+    /// Proving any one of these sets on top of what is held is enough. Never empty; minimal, fewest factors first.
+    case needs([FactorSet])
+    /// Nothing that could be proved now is enough.
+    case impossible(Impossibility)
+}
+
+/// Why an operation cannot be allowed, whatever is proved now.
+public enum Impossibility: Error, Hashable, Sendable {
+    /// The access control permits the operation to nobody.
+    case operationNotPermitted
+    /// The class key is closed (``UnlockState/closed``).
+    case locked
+    /// There is no class key (``UnlockState/withoutClassKey``).
+    case withoutClassKey
+    /// Each alternative lacks a factor that is unavailable; this one is what to tell the person about.
+    case unavailable(Factor, Unavailability)
+}
+
+/// Decides whether an operation is allowed, and if not, what would allow it. The only place where that is decided.
+///
+/// Factors that are held count although they may be unavailable by now. A factor counts as provable only if `available`
+/// says so of that very factor.
+///
+/// When nothing is possible, each alternative is as hard as the hardest of the unavailable factors it lacks, since all of
+/// them would have to change; the reason given is that of the easiest alternative (the order of ``Unavailability``, then
+/// of ``Factor``).
+///
+/// - Parameters:
+///   - requirement: What the operation asks for; nil when it is not permitted at all.
+///   - held: What was proved and is still in hand.
+///   - available: What could be proved now.
+///   - unlock: The state of the object's class key; ``UnlockState/open`` for an operation that does not need the access
+///     secret. With ``UnlockState/needsPasscode`` every alternative asks for the passcode too, so that a finger proved
+///     before a lock opens nothing after it.
+public func plan(
+    _ requirement: Requirement?, held: FactorSet, available: FactorAvailability, unlock: UnlockState
+) -> Plan {
+    guard let requirement else { return .impossible(.operationNotPermitted) }
+    let demands: [FactorSet]
+    switch unlock {
+    case .open: demands = requirement.alternatives
+    case .needsPasscode: demands = FactorSet.minimal(requirement.alternatives.map { $0.union(.passcode) })
+    case .closed: return .impossible(.locked)
+    case .withoutClassKey: return .impossible(.withoutClassKey)
+    }
+    if let satisfied = demands.first(where: held.satisfies) { return .satisfied(by: satisfied) }
+
+    var provable: [FactorSet] = []
+    var obstacles: [Obstacle] = []
+    for missing in demands.map({ $0.missing(from: held) }) {
+        if let hardest = missing.factors.compactMap({ Obstacle($0, available) }).max() {
+            obstacles.append(hardest)
+        } else {
+            provable.append(missing)
+        }
+    }
+    // A requirement is never empty, so without an obstacle there is something to prove.
+    guard provable.isEmpty, let easiest = obstacles.min() else { return .needs(FactorSet.minimal(provable)) }
+    return .impossible(.unavailable(easiest.factor, easiest.reason))
+}
+
+/// A factor that is missing and cannot be proved now.
+private struct Obstacle: Comparable {
+    let factor: Factor
+    let reason: Unavailability
+
+    /// Nil when the factor is available.
+    init?(_ factor: Factor, _ available: FactorAvailability) {
+        guard case .unavailable(let reason) = available[factor] else { return nil }
+        self.factor = factor
+        self.reason = reason
+    }
+
+    static func < (left: Obstacle, right: Obstacle) -> Bool {
+        (left.reason, left.factor) < (right.reason, right.factor)
+    }
+}

@@ -1,0 +1,80 @@
+/// What has to be proved, in canonical form: the alternatives, any one of which is enough.
+///
+/// Two rules that ask for the same make equal requirements. The alternatives are the minimal ones: none of them is
+/// satisfied by proving another one. The factors form a lattice in which at most
+/// ``maximumAlternativeCount`` sets are incomparable, so no rule, however long, makes more key slots than that, and none
+/// of them has more than ``maximumFactorCount`` layers.
+///
+/// Canonical bytes: format version (1), number of alternatives, then one byte per alternative (``FactorSet/rawValue``) in
+/// the order of ``FactorSet``. Example: `passcode or (biometry and security-key)` is `01 02 01 0a`.
+public struct Requirement: Hashable, Sendable {
+    /// The alternatives in canonical order; never empty. The only alternative of ``unrestricted`` is the empty set.
+    public let alternatives: [FactorSet]
+
+    /// Most alternatives that a requirement can have: the width of the lattice.
+    public static let maximumAlternativeCount = 7
+    /// Most factors that one alternative can have: `biometryCurrentSet` makes `biometry` needless.
+    public static let maximumFactorCount = 4
+
+    /// Nothing has to be proved.
+    public static let unrestricted = Requirement(minimal: [[]])
+
+    /// Whether nothing has to be proved.
+    public var isUnrestricted: Bool { self == .unrestricted }
+
+    /// The union of every alternative: what somebody could be asked for.
+    public var factors: FactorSet { FactorSet(alternatives) }
+
+    /// A requirement that any one of `sets` satisfies; sets that ask for more than another one are dropped.
+    ///
+    /// - Throws: ``RuleError/emptyConnective`` when there is no set, ``RuleError/applicationPasswordInChoice``.
+    public init(anyOf sets: some Sequence<FactorSet>) throws(RuleError) {
+        let alternatives = FactorSet.minimal(sets)
+        guard !alternatives.isEmpty else { throw .emptyConnective }
+        let withPassword = alternatives.count { $0.contains(.applicationPassword) }
+        guard withPassword == 0 || withPassword == alternatives.count else { throw .applicationPasswordInChoice }
+        self.init(minimal: alternatives)
+    }
+
+    private init(minimal alternatives: [FactorSet]) { self.alternatives = alternatives }
+}
+
+extension Requirement: CustomStringConvertible {
+    /// The requirement as text that ``Rule/init(parsing:)`` reads and that makes an equal requirement.
+    public var description: String {
+        guard alternatives.count > 1 else { return alternatives[0].description }
+        return alternatives.map { $0.factors.count > 1 ? "(\($0))" : $0.description }.joined(separator: " or ")
+    }
+}
+
+// MARK: - Canonical bytes
+
+extension Requirement {
+    private static let formatVersion: UInt8 = 1
+
+    /// The canonical bytes; equal requirements have equal bytes.
+    public var canonicalBytes: [UInt8] { [Self.formatVersion] + canonicalBody }
+
+    /// Reads canonical bytes.
+    ///
+    /// - Throws: ``CanonicalFormError`` for anything that ``canonicalBytes`` does not produce.
+    public init(canonicalBytes bytes: [UInt8]) throws(CanonicalFormError) {
+        var reader = CanonicalReader(bytes)
+        guard try reader.readByte() == Self.formatVersion else { throw .unsupportedVersion }
+        self = try Requirement(bodyFrom: &reader)
+        try reader.finish(comparingWith: canonicalBytes)
+    }
+
+    /// The canonical bytes without the version, as they stand inside a larger form.
+    var canonicalBody: [UInt8] { [UInt8(alternatives.count)] + alternatives.map(\.rawValue) }
+
+    init(bodyFrom reader: inout CanonicalReader) throws(CanonicalFormError) {
+        var sets: [FactorSet] = []
+        for _ in 0..<(try reader.readByte()) {
+            let set = FactorSet(rawValue: try reader.readByte())
+            guard set.isSubset(of: .all) else { throw .unknownFactor }
+            sets.append(set)
+        }
+        do { self = try Requirement(anyOf: sets) } catch { throw .invalidRule(error) }
+    }
+}

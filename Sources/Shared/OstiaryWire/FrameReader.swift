@@ -1,0 +1,161 @@
+import Glibc
+public import SecretMemory
+public import SwiftProtobuf
+public import UnixSocket
+
+/// One frame as it came in: the message's bytes, the raw tail, and a descriptor that came along.
+public struct IncomingFrame<Message: SwiftProtobuf.Message>: ~Copyable {
+    public let message: Message
+    /// The raw tail; wiped with the frame.
+    public let tail: SecretBytes
+    public let descriptor: SharedDescriptor?
+
+    /// The tail alone, given up by the frame.
+    public consuming func takeTail() -> SecretBytes { tail }
+}
+
+/// Why no further frame comes from a connection.
+public enum FrameReadError: Error, Equatable, Sendable {
+    /// The peer closed between two frames.
+    case closed
+    case frame(FrameError)
+    /// A frame was begun and not finished in time, or the peer closed in its middle.
+    case unfinished
+    /// Bytes came from another process than the one that connected, or the kernel did not say from whom.
+    case foreignSender
+    /// More than one descriptor came with a frame.
+    case surplusDescriptors
+    case system(SystemCallError)
+}
+
+/// Cuts a connection's byte stream into frames.
+///
+/// One thread reads at a time. With `sender` given, everything received must have been written by that process
+/// (SCM_CREDENTIALS): a descriptor that was handed on, or a child that kept the socket, is noticed before its bytes count.
+@safe
+public struct FrameReader: ~Copyable {
+    /// How long a begun frame may take to arrive.
+    static let frameSeconds = 10
+    private static let initialCapacity = 16 * 1024
+
+    private let socket: UnixSocket
+    private let sender: PeerCredentials?
+    // The unread bytes are buffer[start..<end]; consumed bytes are wiped at once, since a tail may be a secret.
+    private var buffer: UnsafeMutableRawBufferPointer
+    private var start = 0
+    private var end = 0
+    /// A passed descriptor belongs to the frame that holds the last byte of the receive that brought it: the kernel never
+    /// reads past bytes that carry descriptors.
+    private var passed: (descriptor: SharedDescriptor, lastByte: Int)?
+
+    public init(socket: UnixSocket, expecting sender: PeerCredentials? = nil) {
+        self.socket = socket
+        self.sender = sender
+        unsafe buffer = .allocate(byteCount: Self.initialCapacity, alignment: 16)
+    }
+
+    deinit {
+        unsafe explicit_bzero(buffer.baseAddress!, buffer.count)
+        unsafe buffer.deallocate()
+    }
+
+    /// Waits for the next frame. Blocks without bound between frames, for at most `frameSeconds` inside one.
+    public mutating func next<Message: SwiftProtobuf.Message>(
+        _ type: Message.Type = Message.self
+    ) throws(FrameReadError) -> IncomingFrame<Message> {
+        let header = try parsedHeader()
+        let frameByteCount = FrameHeader.byteCount + header.bodyByteCount
+        try receive(atLeast: frameByteCount)
+        let messageStart = start + FrameHeader.byteCount
+        let tailStart = messageStart + header.messageByteCount
+        let message: Message
+        do {
+            message = try unsafe Message(serializedBytes: [UInt8](buffer[messageStart..<tailStart]))
+        } catch { throw .frame(.malformed) }
+        let tail = unsafe SecretBytes(
+            copying: UnsafeRawBufferPointer(rebasing: buffer[tailStart..<tailStart + header.tailByteCount]))
+        let descriptor = takeDescriptor(endingAt: start + frameByteCount)
+        consume(frameByteCount)
+        return IncomingFrame(message: message, tail: tail, descriptor: descriptor)
+    }
+
+    /// Whether bytes of a further frame are already here.
+    public var hasUnreadBytes: Bool { end > start }
+
+    private mutating func parsedHeader() throws(FrameReadError) -> FrameHeader {
+        try receive(atLeast: FrameHeader.byteCount)
+        do {
+            let bytes = unsafe UnsafeRawBufferPointer(buffer)
+            return try unsafe FrameHeader(parsing: RawSpan(_unsafeStart: bytes.baseAddress! + start, byteCount: end - start))
+        } catch { throw .frame(error) }
+    }
+
+    private mutating func receive(atLeast count: Int) throws(FrameReadError) {
+        guard end - start < count else { return }
+        makeRoom(for: count)
+        let deadline = Self.monotonicSeconds() + Double(Self.frameSeconds)
+        while end - start < count {
+            if end > start { try waitForMore(until: deadline) }
+            try receiveOnce()
+        }
+    }
+
+    private mutating func receiveOnce() throws(FrameReadError) {
+        let received: Received
+        do {
+            received = try unsafe socket.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[end...]))
+        } catch { throw .system(error) }
+        let descriptor = received.descriptor < 0 ? nil : SharedDescriptor(Descriptor(owning: received.descriptor))
+        guard received.count > 0 else { throw end > start ? .unfinished : .closed }
+        if let sender, received.sender != sender { throw .foreignSender }
+        guard !received.hasSurplusDescriptors else { throw .surplusDescriptors }
+        end += received.count
+        if let descriptor {
+            guard passed == nil else { throw .surplusDescriptors }
+            passed = (descriptor, end - 1)
+        }
+    }
+
+    private func waitForMore(until deadline: Double) throws(FrameReadError) {
+        let milliseconds = Int32(max(0, (deadline - Self.monotonicSeconds()) * 1000))
+        var waiting = pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0)
+        guard unsafe poll(&waiting, 1, milliseconds) != 0 else { throw .unfinished }
+    }
+
+    private static func monotonicSeconds() -> Double {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    private mutating func takeDescriptor(endingAt end: Int) -> SharedDescriptor? {
+        guard let passed, passed.lastByte < end else { return nil }
+        self.passed = nil
+        return passed.descriptor
+    }
+
+    private mutating func consume(_ count: Int) {
+        unsafe explicit_bzero(buffer.baseAddress! + start, count)
+        start += count
+        if start == end { (start, end) = (0, 0) }
+    }
+
+    /// Makes the unread bytes begin at 0 and the buffer hold `count` of them; a larger buffer is given back when it is empty.
+    private mutating func makeRoom(for count: Int) {
+        let capacity = max(count, Self.initialCapacity)
+        let present = unsafe buffer.count
+        guard start > 0 || present != capacity else { return }
+        let unread = end - start
+        if present < capacity || (unread == 0 && present > capacity) {
+            let other = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 16)
+            unsafe other.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[start..<end]))
+            unsafe explicit_bzero(buffer.baseAddress!, buffer.count)
+            unsafe buffer.deallocate()
+            unsafe buffer = other
+        } else {
+            unsafe memmove(buffer.baseAddress!, buffer.baseAddress! + start, unread)
+        }
+        if let held = passed { passed = (held.descriptor, held.lastByte - start) }
+        (start, end) = (0, unread)
+    }
+}
