@@ -67,7 +67,7 @@ let package = Package(
         // MARK: spoken by both sides
         .target(name: "AccessControl", path: "Sources/Shared/AccessControl", swiftSettings: strict),
         .target(
-            name: "KeyAlgorithms", dependencies: [crypto],
+            name: "KeyAlgorithms", dependencies: [crypto, "SecretMemory"],
             path: "Sources/Shared/KeyAlgorithms", swiftSettings: strict),
         .target(  // Generated code, which cannot say `unsafe` where it should: no strict memory safety.
             name: "OstiaryMessages",
@@ -98,7 +98,10 @@ let package = Package(
 
         // MARK: tests
         .testTarget(name: "AccessControlTests", dependencies: ["AccessControl"], swiftSettings: strict),
-        .testTarget(name: "KeyAlgorithmsTests", dependencies: ["KeyAlgorithms", crypto], swiftSettings: adapter),
+        .testTarget(
+            name: "KeyAlgorithmsTests", dependencies: ["KeyAlgorithms", "SecretMemory", crypto],
+            swiftSettings: adapter),
+        .testTarget(name: "SecurityTests", dependencies: ["Security", "KeyAlgorithms"], swiftSettings: adapter),
         .testTarget(name: "SecretMemoryTests", dependencies: ["SecretMemory", crypto], swiftSettings: adapter),
         .testTarget(
             name: "OstiaryWireTests", dependencies: ["OstiaryWire", "UnixSocket"], swiftSettings: adapter),

@@ -1,1 +1,169 @@
-// placeholder
+import AccessControl
+import AuditLog
+import Authenticators
+import Enclave
+import Foundation
+import Logging
+import OstiaryWire
+import Prompting
+import SwiftProtobuf
+import Vault
+
+/// The trusted side: owns the keys, decides, and answers requests. Which request goes where is ``answer(_:in:cancellation:)``;
+/// what each may be sent for is the `DispatchTable`; whether it is allowed is `plan` in the module AccessControl.
+public final class Broker: Sendable {
+    let log: Logger
+    let configuration: BrokerConfiguration
+    let enclave: any Enclave
+    let vault: Vault
+    let owner: VaultID
+    let ring: KeyRing
+    let keeper: PasscodeKeeper
+    let life: PasscodeLife
+    let rights: RightStore
+    let evaluator: Evaluator
+    let prompter: any Prompter
+    let seeds: LogSeeds
+    let trail: AuditTrail
+    let sessions = SessionRegistry()
+    /// Held while objects or keys change: an object that is made while everything is wrapped to new keys would be wrapped
+    /// to the old ones. Never held while a person is asked.
+    let changing = NSLock()
+
+    init(
+        configuration: BrokerConfiguration, log: Logger, enclave: any Enclave, vault: Vault, owner: VaultID,
+        ring: KeyRing, clock: any BootClock, prompter: any Prompter, audit: AuditLog
+    ) {
+        self.configuration = configuration
+        self.log = log
+        self.enclave = enclave
+        self.vault = vault
+        self.owner = owner
+        self.ring = ring
+        self.prompter = prompter
+        let storage = KeyPairStorage(enclave: enclave, owner: owner, storeID: vault.storeID)
+        seeds = LogSeeds(vault: vault, enclave: enclave)
+        keeper = PasscodeKeeper(vault: vault, enclave: enclave, storage: storage, clock: clock)
+        life = PasscodeLife(vault: vault, keeper: keeper, storage: storage, ring: ring, seeds: seeds)
+        rights = RightStore(vault: vault, enclave: enclave, ring: ring, owner: owner)
+        evaluator = Evaluator(
+            keeper: keeper, life: life, ring: ring, prompter: prompter, isHardware: enclave.kind == .tpm)
+        trail = AuditTrail(audit: audit, vault: vault, seeds: seeds, log: log)
+    }
+
+    /// Ends all grants, wipes every key and anchors the log. Nothing is answered afterwards.
+    public func close() {
+        sessions.endAllGrants()
+        ring.wipe()
+        trail.close()
+        do { try vault.close() } catch { log.error("the store was not closed", metadata: ["cause": "\(error)"]) }
+    }
+
+    // MARK: answering
+
+    /// Carries out one admitted request. Every error ends as a refusal.
+    func answer(
+        _ request: IncomingRequest, in session: Session, cancellation: RequestCancellation?
+    ) throws(Refusal) -> Reply {
+        do {
+            return try carryOut(request, in: session, cancellation: cancellation)
+        } catch {
+            let refusal = refusal(for: error)
+            if RefusalMapping.isDecision(refusal) {
+                trail.refuse(event(request.kind.rawValue, session, object: objectName(of: request)), because: refusal)
+            }
+            throw refusal
+        }
+    }
+
+    private func refusal(for error: any Error) -> Refusal {
+        let refusal = RefusalMapping.refusal(for: error)
+        if refusal.code == .internal || refusal.code == .storeUnreadable {
+            // The detail is for whoever runs the daemon; it names no secret and no value of a caller.
+            log.error("a request failed", metadata: ["cause": "\(error)"])
+        }
+        return refusal
+    }
+
+    private func carryOut(
+        _ request: IncomingRequest, in session: Session, cancellation: RequestCancellation?
+    ) throws -> Reply {
+        switch request.body {
+        case .hello, .cancel: throw Refusal(.outOfOrder, "The connection answers this itself.")
+        case .status: return Reply(.status(try status(for: session)))
+        case .diagnose: return Reply(.diagnosis(try diagnosis()))
+
+        case .openContext:
+            let id = try session.contexts.open()
+            return Reply(.context(.with { $0.contextID = id }))
+        case .closeContext(let body):
+            try session.contexts.close(body.contextID)
+            return .done
+        case .deauthorize(let body): return try deauthorize(body, session)
+        case .setCredential(let body): return try setCredential(body, request, session)
+        case .credentialState(let body): return try credentialState(body, session)
+        case .evaluatePolicy(let body): return try evaluatePolicy(body, request, session, cancellation)
+        case .authorize(let body): return try authorize(body, request, session, cancellation)
+
+        case .createRight(let body): return try createRight(body, request, session, cancellation)
+        case .findRight(let body): return try findRight(body, session)
+        case .listRights(let body): return try listRights(body, session)
+        case .removeRight(let body): return try removeRight(body, session)
+        case .removeAllRights: return try removeAllRights(session)
+
+        case .sign(let body):
+            return try use(body.contextID, body.rightID, .sign, session) { right in
+                try KeyOperations.sign(body, digest: request.tail, with: right)
+            }
+        case .decrypt(let body):
+            return try use(body.contextID, body.rightID, .decrypt, session) { right in
+                try KeyOperations.decrypt(body, ciphertext: request.tail, with: right)
+            }
+        case .exchange(let body):
+            return try use(body.contextID, body.rightID, .keyExchange, session) { right in
+                try KeyOperations.exchange(body, with: right)
+            }
+        case .readSecret(let body):
+            return try use(body.contextID, body.rightID, .read, session) { right in try right.secret() }
+
+        case .passcode(let body): return try changePasscode(body, request, session, cancellation)
+        case .lock: return lock(session)
+        case .readLog(let body): return Reply(.logPage(try logPage(body)))
+        case .verifyLog(let body): return try verifyLog(body, request, session, cancellation)
+        }
+    }
+
+    // MARK: shared by the handlers
+
+    func event(_ name: String, _ session: Session, object: String = "", operation: String = "") -> AuditTrail.Event {
+        AuditTrail.Event(name: name, program: session.caller.program, object: object, operation: operation)
+    }
+
+    /// The name that a refused request was about, as far as the request says it.
+    private func objectName(of request: IncomingRequest) -> String {
+        switch request.body {
+        case .createRight(let body): body.identifier
+        case .findRight(let body): body.identifier
+        case .removeRight(let body): body.identifier
+        case .authorize(let body): name(ofRight: body.rightID)
+        case .sign(let body): name(ofRight: body.rightID)
+        case .decrypt(let body): name(ofRight: body.rightID)
+        case .exchange(let body): name(ofRight: body.rightID)
+        case .readSecret(let body): name(ofRight: body.rightID)
+        default: ""
+        }
+    }
+
+    private func name(ofRight bytes: Data) -> String {
+        guard let id = VaultID(bytes: bytes), let object = try? vault.read({ try $0.object(id, owner: owner) }) else {
+            return ""  // The refusal is recorded without a name: the row is absent or unreadable.
+        }
+        return object.attributes.identifier
+    }
+
+    /// A frame may be slow only with a cancellation; the dispatch table sees to that.
+    func slow(_ cancellation: RequestCancellation?) throws(Refusal) -> RequestCancellation {
+        guard let cancellation else { throw Refusal(.internal, "The request runs on the wrong thread.") }
+        return cancellation
+    }
+}

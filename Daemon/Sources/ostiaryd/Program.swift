@@ -1,1 +1,86 @@
-@main struct Program { static func main() {} }
+import ArgumentParser
+import CLinuxShims
+import Foundation
+import Glibc
+
+/// The daemon's program: parses options, takes the lock, wires the parts together, and nothing else.
+@main
+struct Ostiaryd: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ostiaryd", abstract: "Owns the keys, asks the person, and decides.",
+        discussion: """
+            Usually a program starts it on demand. By hand, for a private daemon:
+
+              ostiaryd --runtime-directory /run/user/1000/ostiary --state-directory ~/.local/state/ostiary
+
+            Exit codes: 0 ended in order, 1 failed, 2 usage.
+            """, version: DaemonVersion.text)
+
+    @Option(help: "Folder of the socket and the lock; made with mode 0700.")
+    var runtimeDirectory: String
+
+    @Option(help: "Folder of the device secret, the store and the audit log; made with mode 0700.")
+    var stateDirectory: String
+
+    @Option(help: "Configuration file; otherwise /etc/ostiary/ostiaryd.conf and ~/.config/ostiary/ostiaryd.conf.")
+    var configuration: String?
+
+    @Flag(help: "Go on in the background and return when connections are accepted.")
+    var detach = false
+
+    @Flag(help: "Replace a damaged audit log by a new one; the old file is kept.")
+    var beginLogAnew = false
+
+    @Flag(help: .hidden)
+    var reportsReadiness = false
+
+    func validate() throws {
+        for path in [runtimeDirectory, stateDirectory, configuration].compactMap(\.self) where !path.hasPrefix("/") {
+            throw ValidationError("'\(path)' is not an absolute path.")
+        }
+    }
+
+    func run() throws {
+        if detach { return try Detachment(of: self).start() }
+        try Daemon(options: self).run()
+    }
+
+    static func main() {
+        // First of all: not dumpable, no core, no crash report that prints memory.
+        guard ostiary_forbid_dumps() == 0 else { exit(withComplaint: "the system does not let it forbid dumps") }
+        umask(0o077)
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch let error as AlreadyRunning {
+            if CommandLine.arguments.contains("--reports-readiness") {
+                ReadinessReport.failed("\(error) \(ReadinessReport.alreadyRunningMark)")
+            }
+            exit(withComplaint: error.description)
+        } catch let error as StartError {
+            if CommandLine.arguments.contains("--reports-readiness") { ReadinessReport.failed(error.description) }
+            exit(withComplaint: error.description)
+        } catch {
+            let isUsage = exitCode(for: error) == .validationFailure
+            let text = fullMessage(for: error)
+            if !text.isEmpty { print(text, to: isUsage ? .standardError : .standardOutput) }
+            Foundation.exit(isUsage ? 2 : exitCode(for: error).rawValue)
+        }
+    }
+
+    private static func exit(withComplaint text: String) -> Never {
+        print("ostiaryd: \(text)", to: .standardError)
+        Foundation.exit(1)
+    }
+
+    private static func print(_ text: String, to file: FileHandle) {
+        // Nobody may be listening; the exit code says it all then.
+        try? file.write(contentsOf: Data((text + "\n").utf8))
+    }
+}
+
+/// Why the daemon did not start; what to do is part of the text.
+struct StartError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

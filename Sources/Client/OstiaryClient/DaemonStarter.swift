@@ -119,8 +119,8 @@ private struct ChildProcess {
     init(program: String, arguments: [String], environment: [String], standardError: CInt) throws {
         var child = pid_t()
         let descriptors: [CInt] = [-1, -1, standardError]
-        let result = unsafe withCStrings(arguments) { arguments in
-            unsafe withCStrings(environment) { environment in
+        let result = unsafe CStrings.withPointers(arguments) { arguments in
+            unsafe CStrings.withPointers(environment) { environment in
                 unsafe ostiary_spawn(program, arguments, environment, descriptors, 3, 1, "/", &child)
             }
         }
@@ -133,14 +133,4 @@ private struct ChildProcess {
         while unsafe waitpid(id, &status, 0) < 0 { guard errno == EINTR else { return -1 } }
         return status
     }
-}
-
-/// Lends a null-terminated array of C strings.
-private func withCStrings<Result>(
-    _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
-) -> Result {
-    var pointers = unsafe strings.map { unsafe strdup($0) }
-    unsafe pointers.append(nil)
-    defer { for unsafe pointer in unsafe pointers { unsafe free(pointer) } }
-    return unsafe pointers.withUnsafeBufferPointer { unsafe body($0.baseAddress!) }
 }

@@ -1,9 +1,8 @@
 /// What has to be proved, in canonical form: the alternatives, any one of which is enough.
 ///
 /// Two rules that ask for the same make equal requirements. The alternatives are the minimal ones: none of them is
-/// satisfied by proving another one. The factors form a lattice in which at most
-/// ``maximumAlternativeCount`` sets are incomparable, so no rule, however long, makes more key slots than that, and none
-/// of them has more than ``maximumFactorCount`` layers.
+/// satisfied by proving another one. Of the sets of factors, only ``maximumAlternativeCount`` can stand beside each other like
+/// that, so no rule, however long, makes more key slots, and none of them has more than ``maximumFactorCount`` layers.
 ///
 /// Canonical bytes: format version (1), number of alternatives, then one byte per alternative (``FactorSet/rawValue``) in
 /// the order of ``FactorSet``. Example: `passcode or (biometry and security-key)` is `01 02 01 0a`.
@@ -11,8 +10,9 @@ public struct Requirement: Hashable, Sendable {
     /// The alternatives in canonical order; never empty. The only alternative of ``unrestricted`` is the empty set.
     public let alternatives: [FactorSet]
 
-    /// Most alternatives that a requirement can have: the width of the lattice.
-    public static let maximumAlternativeCount = 7
+    /// Most alternatives that a requirement can have: the width of the lattice of the four factors beside the application
+    /// password, which is in all alternatives or in none.
+    public static let maximumAlternativeCount = 4
     /// Most factors that one alternative can have: `biometryCurrentSet` makes `biometry` needless.
     public static let maximumFactorCount = 4
 

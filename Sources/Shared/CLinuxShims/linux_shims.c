@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -30,6 +31,10 @@ int ostiary_unix_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXE
 
 static int fill_address(struct sockaddr_un *address, const char *path) {
   size_t length = strlen(path);
+  if (length == 0) {  // Would be an abstract address, which anybody can connect to.
+    errno = ENOENT;
+    return -1;
+  }
   if (length >= sizeof(address->sun_path)) {
     errno = ENAMETOOLONG;
     return -1;
@@ -53,7 +58,13 @@ int ostiary_connect(int socket, const char *path) {
   return connect(socket, (struct sockaddr *)&address, sizeof(address));
 }
 
-int ostiary_accept(int socket) { return accept4(socket, NULL, NULL, SOCK_CLOEXEC); }
+int ostiary_accept(int socket) {
+  int connection;
+  do {
+    connection = accept4(socket, NULL, NULL, SOCK_CLOEXEC);
+  } while (connection < 0 && errno == EINTR);
+  return connection;
+}
 
 int ostiary_pass_credentials(int socket) {
   int on = 1;
@@ -117,6 +128,8 @@ ssize_t ostiary_receive(int socket, void *buffer, size_t capacity, ostiary_sende
       take_descriptors(header, sender);
     }
   }
+  // The kernel dropped some itself: no room in `control`, or no free descriptor number.
+  if (message.msg_flags & MSG_CTRUNC) sender->refused_descriptors++;
   return received;
 }
 
@@ -141,12 +154,16 @@ ssize_t ostiary_send(int socket, const void *bytes, size_t count, int descriptor
   return sent;
 }
 
-int ostiary_forbid_dumps(void) {
+void ostiary_silence_crashes(void) {
   static const int fatal[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGQUIT, SIGSYS};
+  for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) signal(fatal[i], SIG_DFL);
+}
+
+int ostiary_forbid_dumps(void) {
   struct rlimit none = {0, 0};
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return -1;
   if (setrlimit(RLIMIT_CORE, &none) != 0) return -1;
-  for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) signal(fatal[i], SIG_DFL);
+  ostiary_silence_crashes();
   return 0;
 }
 
@@ -182,6 +199,19 @@ int ostiary_random(void *bytes, size_t count) {
     count -= (size_t)got;
   }
   return 0;
+}
+
+int ostiary_pipe(int descriptors[2]) { return pipe2(descriptors, O_CLOEXEC); }
+
+int ostiary_end_signals(void) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGHUP);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGQUIT);
+  if (sigprocmask(SIG_BLOCK, &signals, NULL) != 0) return -1;
+  return signalfd(-1, &signals, SFD_CLOEXEC);
 }
 
 int ostiary_spawn(const char *path, char *const *arguments, char *const *environment, const int *descriptors,

@@ -16,7 +16,7 @@ typedef struct {
   uid_t uid;
   gid_t gid;
   int descriptor;          // a passed descriptor, or -1; close-on-exec; the receiver owns it
-  int refused_descriptors; // descriptors beyond the first, which were closed at once
+  int refused_descriptors; // not 0 when descriptors were sent that are not `descriptor`: all of them are closed
 } ostiary_sender;
 
 // socket(AF_UNIX, SOCK_STREAM) that is close-on-exec from birth.
@@ -45,6 +45,10 @@ ssize_t ostiary_receive(int socket, void *buffer, size_t capacity, ostiary_sende
 // sendmsg(2) with MSG_NOSIGNAL, one descriptor attached when `descriptor` is not -1.
 ssize_t ostiary_send(int socket, const void *bytes, size_t count, int descriptor);
 
+// The fatal signals back to SIG_DFL, so that no runtime's backtrace prints memory. For programs that must stay dumpable: a
+// process that is not hides its executable from the daemon.
+void ostiary_silence_crashes(void);
+
 // PR_SET_DUMPABLE 0, RLIMIT_CORE 0, and the fatal signals back to SIG_DFL, so that neither a core nor a runtime's
 // backtrace can show memory.
 int ostiary_forbid_dumps(void);
@@ -63,6 +67,13 @@ void ostiary_wipe(void *address, size_t count);
 
 // Cryptographic randomness (getrandom). 0 on success.
 int ostiary_random(void *bytes, size_t count);
+
+// pipe2(2), close-on-exec: descriptors[0] reads, descriptors[1] writes.
+int ostiary_pipe(int descriptors[_Nonnull 2]);
+
+// Blocks SIGTERM, SIGHUP, SIGINT and SIGQUIT in the calling thread and returns a descriptor that is readable once one of
+// them arrived (signalfd), close-on-exec. To be called before the process has a second thread.
+int ostiary_end_signals(void);
 
 // Starts `path` with exactly these arguments, environment and descriptors: child descriptor i is descriptors[i]
 // (-1: /dev/null), everything else is closed, signals are at their defaults, and with `new_session` it leads a session of

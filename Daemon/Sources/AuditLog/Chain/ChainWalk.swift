@@ -1,0 +1,56 @@
+import UnixSocket
+
+/// Walks over the records of a file and checks that each one's head follows from what lies before it.
+struct ChainWalk: ~Copyable {
+    enum Step {
+        /// Fits the chain; whether it was sealed with the right key is not known yet.
+        case record(RawRecord, previousHead: [UInt8])
+        case end
+        /// What a crash leaves at the end of a file.
+        case torn
+        /// The bytes here are not the record that the heads up to here call for.
+        case misfit
+    }
+
+    private var scanner: LogScanner
+    /// Head after the last record that fitted.
+    private(set) var head: [UInt8]
+    /// Index and place of the next record.
+    var index: UInt64 { scanner.index }
+    var position: Int { scanner.position }
+
+    /// From the header on.
+    init(_ descriptor: SharedDescriptor, header: [UInt8], limit: Int) {
+        scanner = LogScanner(descriptor, limit: limit)
+        head = HashChain.initialHead(header: header)
+    }
+
+    /// From a place that was reached before.
+    init(_ descriptor: SharedDescriptor, from checkpoint: Checkpoint, limit: Int) {
+        scanner = LogScanner(descriptor, index: checkpoint.index, position: checkpoint.position, limit: limit)
+        head = checkpoint.head
+    }
+
+    mutating func next() throws(AuditLogError) -> Step {
+        switch try scanner.next() {
+        case .end: return .end
+        case .torn: return .torn
+        case .misframed: return .misfit
+        case .record(let record):
+            let expected = HashChain.head(after: head, payload: record.payload, code: record.code)
+            guard record.head == expected else { return .misfit }
+            defer { head = expected }
+            return .record(record, previousHead: head)
+        }
+    }
+}
+
+/// A place between two records, remembered so that pages need not be looked for from the file's start.
+struct Checkpoint: Equatable, Sendable {
+    /// How many records lie between two checkpoints.
+    static let interval: UInt64 = 64
+
+    let index: UInt64
+    let position: Int
+    let head: [UInt8]
+}

@@ -1,0 +1,99 @@
+import CLinuxShims
+import Glibc
+import UnixSocket
+
+/// The file and its system calls. Every record is one `write`; a write that did not take the whole record is undone.
+struct LogFile: ~Copyable, Sendable {
+    /// How much space is reserved at a time, in bytes.
+    static let reserveChunk = 256 * 1024
+
+    let descriptor: SharedDescriptor
+    /// Where the next record goes.
+    private(set) var end: Int
+    private var reservedEnd: Int
+    /// Bytes of a failed write may lie behind ``end``.
+    private var needsTruncation = false
+
+    /// A new file (0600) holding `bytes`, on disk; fails if there is one.
+    static func create(_ path: String, bytes: [UInt8]) throws(AuditLogError) -> LogFile {
+        let number = unsafe open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard number >= 0 else { throw AuditLogError(errno: errno) }
+        var file = LogFile(SharedDescriptor(Descriptor(owning: number)), end: 0)
+        try file.append(bytes)
+        try sync(file.descriptor)
+        return file
+    }
+
+    private init(_ descriptor: SharedDescriptor, end: Int) {
+        self.descriptor = descriptor
+        self.end = end
+        reservedEnd = end
+    }
+
+    /// The file at `path`, or nil if there is none. What is not a regular file of this user is damage.
+    init?(opening path: String) throws(AuditLogError) {
+        let number = unsafe open(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        if number < 0 && errno == ENOENT { return nil }
+        if number < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO) { throw .damaged }
+        guard number >= 0 else { throw AuditLogError(errno: errno) }
+        let descriptor = SharedDescriptor(Descriptor(owning: number))
+        var status = stat()
+        guard unsafe fstat(number, &status) == 0 else { throw AuditLogError(errno: errno) }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(), status.st_nlink == 1 else {
+            throw .damaged
+        }
+        guard fchmod(number, 0o600) == 0 else { throw AuditLogError(errno: errno) }
+        self.init(descriptor, end: Int(status.st_size))
+    }
+
+    /// Appends the bytes of one record with one `write`; if that fails, the file ends where it did.
+    mutating func append(_ bytes: [UInt8]) throws(AuditLogError) {
+        if needsTruncation { try truncate(to: end) }
+        try reserve(bytes.count)
+        let written = unsafe bytes.withUnsafeBytes { unsafe write(descriptor.number, $0.baseAddress, $0.count) }
+        let code = errno
+        if written == bytes.count {
+            end += written
+            return
+        }
+        if written > 0 {
+            needsTruncation = true
+            // If this fails too, it is tried again before the next record; opening cuts a torn record as well.
+            if ftruncate(descriptor.number, off_t(end)) == 0 { needsTruncation = false }
+        }
+        throw written < 0 ? AuditLogError(errno: code) : .diskFull
+    }
+
+    /// Cuts the file.
+    mutating func truncate(to newEnd: Int) throws(AuditLogError) {
+        guard ftruncate(descriptor.number, off_t(newEnd)) == 0 else { throw AuditLogError(errno: errno) }
+        needsTruncation = false
+        end = newEnd
+        reservedEnd = newEnd
+    }
+
+    /// Waits until everything written so far is on disk.
+    static func sync(_ descriptor: SharedDescriptor) throws(AuditLogError) {
+        guard fdatasync(descriptor.number) == 0 else { throw .notDurable }
+    }
+
+    /// Reserves space ahead, so that a full disk is met here and not in the middle of a record.
+    private mutating func reserve(_ byteCount: Int) throws(AuditLogError) {
+        guard end + byteCount > reservedEnd else { return }
+        for length in [max(Self.reserveChunk, byteCount), byteCount] {
+            if ostiary_reserve(descriptor.number, Int64(end), Int64(length)) == 0 {
+                reservedEnd = end + length
+                return
+            }
+            // A file system that cannot reserve: the write itself will say.
+            guard errno == ENOSPC || errno == EDQUOT else { return }
+        }
+        throw .diskFull
+    }
+}
+
+extension AuditLogError {
+    init(errno code: CInt) {
+        self = code == ENOSPC || code == EDQUOT ? .diskFull : .io(code: code)
+    }
+}

@@ -1,0 +1,118 @@
+import CanonicalEncoding
+import Glibc
+import UnixSocket
+
+/// A record as it lies in the file: framing is right, nothing else is known.
+struct RawRecord {
+    let index: UInt64
+    let payload: [UInt8]
+    let code: [UInt8]
+    let head: [UInt8]
+    /// Where the next record begins.
+    let end: Int
+
+    /// A record as it is written.
+    static func bytes(payload: [UInt8], code: [UInt8], head: [UInt8]) -> [UInt8] {
+        var writer = CanonicalWriter(capacity: payload.count + LogFormat.recordOverhead)
+        writer.write(payload, length: UInt32.self)
+        writer.write(fixed: code)
+        writer.write(fixed: head)
+        return writer.bytes
+    }
+}
+
+/// Reads records in order, a piece of the file at a time. It keeps no position in the descriptor.
+struct LogScanner: ~Copyable {
+    enum Step {
+        case record(RawRecord)
+        /// The limit is reached exactly at the end of a record.
+        case end
+        /// The file ends inside a record, or only zeros follow: what a crash leaves.
+        case torn
+        /// No record starts here.
+        case misframed
+    }
+
+    private static let pieceSize = 64 * 1024
+
+    private let descriptor: SharedDescriptor
+    private let limit: Int
+    /// Index and place of the next record.
+    private(set) var index: UInt64
+    private(set) var position: Int
+    private var piece: [UInt8] = []
+    private var pieceStart = 0
+
+    /// A scanner at record `index`, which begins at `position`; nothing at or behind `limit` is read.
+    init(_ descriptor: SharedDescriptor, index: UInt64 = 0, position: Int = LogFormat.headerByteCount, limit: Int) {
+        self.descriptor = descriptor
+        self.index = index
+        self.position = position
+        self.limit = limit
+    }
+
+    /// The first bytes of the file; fewer than a header if the file is too short.
+    static func header(of descriptor: SharedDescriptor) throws(AuditLogError) -> [UInt8] {
+        try read(descriptor, at: 0, count: LogFormat.headerByteCount)
+    }
+
+    mutating func next() throws(AuditLogError) -> Step {
+        let left = limit - position
+        if left == 0 { return .end }
+        guard left > 0, let length = try bytes(at: position, count: LogFormat.lengthByteCount) else { return .torn }
+        let payloadSize = length.reduce(0) { $0 << 8 | Int($1) }
+        if payloadSize == 0 { return try onlyZerosFollow() ? .torn : .misframed }
+        guard payloadSize <= LogFormat.maximumPayload else { return .misframed }
+        guard let record = try bytes(at: position, count: payloadSize + LogFormat.recordOverhead) else { return .torn }
+        defer {
+            position += record.count
+            index += 1
+        }
+        let payloadEnd = LogFormat.lengthByteCount + payloadSize
+        let codeEnd = payloadEnd + LogFormat.digestByteCount
+        return .record(
+            RawRecord(
+                index: index, payload: Array(record[LogFormat.lengthByteCount..<payloadEnd]),
+                code: Array(record[payloadEnd..<codeEnd]), head: Array(record[codeEnd...]),
+                end: position + record.count))
+    }
+
+    /// Bytes within the limit; nil if there are not as many.
+    private mutating func bytes(at start: Int, count: Int) throws(AuditLogError) -> [UInt8]? {
+        guard count <= limit - start else { return nil }
+        if start < pieceStart || start + count > pieceStart + piece.count {
+            piece = try Self.read(descriptor, at: start, count: min(max(Self.pieceSize, count), limit - start))
+            pieceStart = start
+        }
+        let offset = start - pieceStart
+        guard offset + count <= piece.count else { return nil }
+        return Array(piece[offset..<offset + count])
+    }
+
+    private mutating func onlyZerosFollow() throws(AuditLogError) -> Bool {
+        var start = position
+        while start < limit {
+            let count = min(Self.pieceSize, limit - start)
+            guard let rest = try bytes(at: start, count: count), rest.allSatisfy({ $0 == 0 }) else { return false }
+            start += count
+        }
+        return true
+    }
+
+    private static func read(
+        _ descriptor: SharedDescriptor, at start: Int, count: Int
+    ) throws(AuditLogError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let got = unsafe bytes.withUnsafeMutableBytes {
+                unsafe pread(descriptor.number, $0.baseAddress! + filled, count - filled, off_t(start + filled))
+            }
+            if got < 0 && errno == EINTR { continue }
+            guard got >= 0 else { throw AuditLogError(errno: errno) }
+            if got == 0 { break }
+            filled += got
+        }
+        return Array(bytes.prefix(filled))
+    }
+}

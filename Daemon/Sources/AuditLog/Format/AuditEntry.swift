@@ -1,0 +1,56 @@
+/// What the audit log says about one event. Text is bounded and cleaned when it is set: longer fields are cut at a
+/// character, control and direction-changing characters become U+FFFD. Never a secret.
+public struct AuditEntry: Equatable, Sendable {
+    /// Milliseconds since 1970.
+    public var time: UInt64
+    /// What happened, for example `authorize`. At most 32 bytes.
+    public let event: String
+    /// How it ended, for example `refused`. At most 32 bytes.
+    public let result: String
+    /// The calling program as the daemon sees it. At most 256 bytes.
+    public let program: String
+    public let processID: UInt32
+    /// Name of the right or item. At most 256 bytes.
+    public let object: String
+    /// At most 64 bytes.
+    public let operation: String
+    /// What was satisfied; at most 8, each at most 32 bytes.
+    public let factors: [String]
+    /// Strength label of the authorization. At most 32 bytes.
+    public let strength: String
+    /// Machine-readable cause of a refusal. At most 256 bytes.
+    public let reason: String
+    /// How many equal events this record stands for; 1 for most.
+    public var repetitions: UInt32
+
+    public init(
+        time: UInt64, event: String, result: String, program: String = "", processID: UInt32 = 0, object: String = "",
+        operation: String = "", factors: [String] = [], strength: String = "", reason: String = "",
+        repetitions: UInt32 = 1
+    ) {
+        self.time = time
+        self.event = LogText.cleaned(event, limit: Limit.event)
+        self.result = LogText.cleaned(result, limit: Limit.result)
+        self.program = LogText.cleaned(program, limit: Limit.program)
+        self.processID = processID
+        self.object = LogText.cleaned(object, limit: Limit.object)
+        self.operation = LogText.cleaned(operation, limit: Limit.operation)
+        self.factors = factors.prefix(Limit.factorCount).map { LogText.cleaned($0, limit: Limit.factor) }
+        self.strength = LogText.cleaned(strength, limit: Limit.strength)
+        self.reason = LogText.cleaned(reason, limit: Limit.reason)
+        self.repetitions = repetitions
+    }
+
+    /// Sizes in bytes of UTF-8.
+    enum Limit {
+        static let event = 32
+        static let result = 32
+        static let program = 256
+        static let object = 256
+        static let operation = 64
+        static let factor = 32
+        static let factorCount = 8
+        static let strength = 32
+        static let reason = 256
+    }
+}

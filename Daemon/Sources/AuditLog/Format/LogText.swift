@@ -1,0 +1,26 @@
+/// Text that is safe to show in a terminal, whoever chose it.
+enum LogText {
+    /// `text` without characters that act instead of showing, cut to `limit` bytes at a character's end.
+    static func cleaned(_ text: String, limit: Int) -> String {
+        if isClean(text, limit: limit) { return text }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            let shown = shows(scalar) ? scalar : "\u{FFFD}"
+            guard result.utf8.count + UTF8.width(shown) <= limit else { break }
+            result.unicodeScalars.append(shown)
+        }
+        return result
+    }
+
+    /// Most fields are short ASCII, which needs no second look.
+    private static func isClean(_ text: String, limit: Int) -> Bool {
+        text.utf8.count <= limit && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+    }
+
+    private static func shows(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
+        default: true
+        }
+    }
+}

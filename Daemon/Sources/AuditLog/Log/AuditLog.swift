@@ -1,0 +1,229 @@
+import Dispatch
+import Foundation
+public import SecretMemory
+import Synchronization
+import UnixSocket
+
+/// The daemon's append-only record of what it granted and refused.
+///
+/// Records are chained by hashes and sealed with keys that are destroyed as the log grows: who takes over the daemon
+/// cannot forge or change what was written before, and cannot cut it off behind the last anchor unnoticed. Records since
+/// the last anchor can be cut off by who controls the disk; those since then can be forged by who can open the anchor.
+///
+/// **When a log is damaged** (``state``), it is kept as evidence: ``append(_:durability:)`` throws, so nothing that needs
+/// a record may be released, while locking, deauthorizing and removing, which need none, go on. ``page(from:limit:)`` and
+/// ``verify(seeds:)`` still work. Somebody who is entitled to calls ``beginAnew(epoch:seed:time:)``, which keeps the old
+/// file under another name and says so in the new one's first record.
+///
+/// Calls block; an append for as long as a `write`, a durable one for as long as a disk flush.
+///
+/// Format: `Documentation/formats/audit-log.md`.
+public final class AuditLog: Sendable {
+    /// When a record has to be on disk.
+    public enum Durability: Sendable {
+        /// Before the call returns: for an authorization.
+        case beforeUse
+        /// Within a second: for a use under an authorization that is on disk.
+        case soon
+    }
+
+    let folder: LogFolder
+    let anchors: any AnchorStore
+    let sealer: any LogKeySealer
+    let contents: Mutex<Contents>
+    /// Held while an anchor is made, so that an older one never replaces a newer one. Taken before ``contents``.
+    private let anchoring = Mutex(())
+    private let syncQueue = DispatchQueue(label: "ostiary.audit-log.sync")
+    private let syncDelay: DispatchTimeInterval
+
+    init(
+        folder: LogFolder, anchors: any AnchorStore, sealer: any LogKeySealer, syncDelay: DispatchTimeInterval,
+        contents: consuming sending Contents
+    ) {
+        self.folder = folder
+        self.anchors = anchors
+        self.sealer = sealer
+        self.syncDelay = syncDelay
+        self.contents = Mutex(contents)
+    }
+
+    // MARK: Opening
+
+    /// Opens the log in `folder`; ``state`` says what was found.
+    ///
+    /// - Throws: ``AuditLogError/missing`` if there never was one, ``AuditLogError/tooNew(found:supported:)``,
+    ///   ``AuditLogError/anchorUnreadable``, ``AuditLogError/io(code:)``, and what `anchors` and `sealer` throw.
+    public convenience init(folder path: String, anchors: any AnchorStore, sealer: any LogKeySealer) throws {
+        let folder = LogFolder(path: path)
+        let contents: Contents
+        switch try LogOpening.open(folder, anchor: anchors.load(), sealer: sealer) {
+        case .live(let tail, let lostBytes):
+            contents = Contents(state: lostBytes > 0 ? .recovered(lostBytes: lostBytes) : .intact, tail: tail)
+        case .damaged(let damage, let file):
+            contents = Contents(damage: damage, file: file)
+        }
+        self.init(
+            folder: folder, anchors: anchors, sealer: sealer, syncDelay: .milliseconds(500), contents: contents)
+    }
+
+    /// Makes the first log of a store, in a folder that exists. Its first record says which epoch it starts with.
+    ///
+    /// - Parameters:
+    ///   - epoch: Number of the first epoch.
+    ///   - seed: Its seed, wrapped and stored by the caller before.
+    ///   - time: Milliseconds since 1970.
+    /// - Throws: ``AuditLogError/exists`` if there is a log or an anchor of one.
+    public static func create(
+        folder path: String, anchors: any AnchorStore, sealer: any LogKeySealer, epoch: UInt32,
+        seed: borrowing SecretBytes, time: UInt64
+    ) throws -> AuditLog {
+        let folder = LogFolder(path: path)
+        guard try anchors.load() == nil, try LogFile(opening: folder.log) == nil else { throw AuditLogError.exists }
+        let tail = try NewLog(folder: folder, anchors: anchors, sealer: sealer)
+            .make(first: .epochStart(number: epoch, time: time), epoch: epoch, seed: seed)
+        return AuditLog(
+            folder: folder, anchors: anchors, sealer: sealer, syncDelay: .milliseconds(500),
+            contents: Contents(state: .intact, tail: tail))
+    }
+
+    /// What was found at opening, or `intact` after ``beginAnew(epoch:seed:time:)``.
+    public var state: LogState { contents.withLock { $0.state } }
+
+    /// Number of records; of a damaged log, of those that may fit.
+    public var recordCount: UInt64 { contents.withLock { LogView(&$0).count } }
+
+    /// The current epoch; nil while the log is damaged.
+    public var epoch: UInt32? { contents.withLock { $0.withTail { $0.epoch } } }
+
+    // MARK: Writing
+
+    /// Appends one record, in one `write`.
+    ///
+    /// - Throws: ``AuditLogError``; whatever needs the record must not happen then. After
+    ///   ``AuditLogError/diskFull`` and ``AuditLogError/io(code:)`` the log is as it was, and a later append may succeed.
+    public func append(_ entry: AuditEntry, durability: Durability) throws(AuditLogError) {
+        let payload = LogRecord.Content.entry(entry).payload
+        let written = try contents.withLock { (contents) throws(AuditLogError) in
+            try contents.withTail { (tail) throws(AuditLogError) in
+                try tail.append(payload: payload, durability: durability)
+            }
+        }
+        guard let written else { throw .damaged }
+        switch durability {
+        case .beforeUse: try sync(written.file, upTo: written.count)
+        case .soon: if written.needsSchedule { scheduleSync() }
+        }
+    }
+
+    /// Notes outside the log where it is now. Call it at each authorization and before the daemon ends.
+    ///
+    /// - Throws: ``AuditLogError``, and what the anchor store and the sealer throw.
+    public func anchor() throws {
+        try anchoring.withLock { _ in
+            guard let snapshot = try unanchored() else { return }
+            try sync(snapshot.file, upTo: snapshot.count)
+            let (count, epoch) = (snapshot.count, snapshot.epoch)
+            try anchors.save(snapshot.anchor(sealedBy: sealer))
+            contents.withLock { contents in
+                _ = contents.withTail { $0.anchored = (count, epoch) }
+            }
+        }
+    }
+
+    /// Begins another epoch: a record under the old keys says so, the next record's key comes from `seed`, and the anchor
+    /// moves there. The caller wraps and stores the seed first; after a crash in between, the epoch has not begun.
+    ///
+    /// - Parameters:
+    ///   - number: Larger than the current epoch's.
+    ///   - time: Milliseconds since 1970.
+    /// - Returns: Index of the epoch's first record.
+    @discardableResult
+    public func startEpoch(_ number: UInt32, seed: borrowing SecretBytes, time: UInt64) throws -> UInt64 {
+        try anchoring.withLock { _ in
+            let first = try contents.withLock { contents in
+                try contents.withTail { try beginEpoch(number, seed: seed, time: time, in: &$0) }
+            }
+            guard let first else { throw AuditLogError.damaged }
+            return first
+        }
+    }
+
+    private func beginEpoch(
+        _ number: UInt32, seed: borrowing SecretBytes, time: UInt64, in tail: inout ChainTail
+    ) throws -> UInt64 {
+        guard number > tail.epoch else { throw AuditLogError.epochOutOfOrder }
+        try tail.append(payload: LogRecord.Content.epochStart(number: number, time: time).payload)
+        tail.begin(epoch: number, seed: seed)
+        // Nothing may follow under a key that no anchor holds: a failure here ends the log until it is opened again.
+        tail.hasLostSync = true
+        try LogFile.sync(tail.file.descriptor)
+        let snapshot = tail.snapshot()
+        try anchors.save(snapshot.anchor(sealedBy: sealer))
+        tail.anchored = (tail.count, number)
+        tail.syncedCount = tail.count
+        tail.hasLostSync = false
+        return tail.count
+    }
+
+    /// Replaces a damaged log by a new one; the damaged file stays in the folder as `audit.log.damaged.N`.
+    ///
+    /// - Parameters:
+    ///   - epoch: Larger than any epoch before.
+    ///   - seed: The new epoch's seed, wrapped and stored by the caller before.
+    ///   - time: Milliseconds since 1970.
+    /// - Throws: ``AuditLogError/exists`` if the log is not damaged.
+    public func beginAnew(epoch: UInt32, seed: borrowing SecretBytes, time: UInt64) throws {
+        try anchoring.withLock { _ in
+            try contents.withLock { contents in
+                guard case .damaged(let damage) = contents.state else { throw AuditLogError.exists }
+                let former = try anchors.load()
+                guard epoch > former?.epoch ?? 0 else { throw AuditLogError.epochOutOfOrder }
+                let first = LogRecord.Content.beganAnew(
+                    epoch: epoch, time: time, formerCount: former?.count ?? 0, firstMisfit: damage.firstMisfit)
+                let tail = try NewLog(folder: folder, anchors: anchors, sealer: sealer)
+                    .make(first: first, epoch: epoch, seed: seed)
+                contents = Contents(state: .intact, tail: tail)
+            }
+        }
+    }
+
+    /// Brings everything to disk and moves the anchor to the end: before the daemon ends.
+    public func close() throws {
+        try anchor()
+    }
+
+    // MARK: Durability
+
+    private func unanchored() throws(AuditLogError) -> ChainTail.Snapshot? {
+        try contents.withLock { (contents) throws(AuditLogError) in
+            if case .damaged = contents.state { throw .damaged }
+            switch try contents.withTail({ (tail) throws(AuditLogError) in try tail.unanchored() }) {
+            case .some(let snapshot): return snapshot
+            case .none: return nil
+            }
+        }
+    }
+
+    private func sync(_ file: SharedDescriptor, upTo count: UInt64) throws(AuditLogError) {
+        do {
+            try LogFile.sync(file)
+        } catch {
+            contents.withLock { contents in _ = contents.withTail { $0.hasLostSync = true } }
+            throw error
+        }
+        contents.withLock { contents in
+            _ = contents.withTail { $0.syncedCount = max($0.syncedCount, count) }
+        }
+    }
+
+    private func scheduleSync() {
+        syncQueue.asyncAfter(deadline: .now() + syncDelay) { [weak self] in self?.syncScheduled() }
+    }
+
+    private func syncScheduled() {
+        let written = contents.withLock { contents in contents.withTail { $0.takeScheduledSync() } ?? nil }
+        guard let written else { return }
+        // A failure is remembered: the next append throws it.
+        do { try sync(written.file, upTo: written.count) } catch {}
+    }
+}

@@ -1,0 +1,16 @@
+/// What ``AuditLog/verify(seeds:)`` found.
+public struct AuditVerdict: Equatable, Sendable {
+    /// Every record is the one that was written, as far as ``sealsChecked`` says.
+    public let isIntact: Bool
+    /// How many records were found to fit.
+    public let recordCount: UInt64
+    /// Index of the first record that does not fit, or that is missing; nil if the log is intact.
+    public let firstMisfit: UInt64?
+    /// Whether exactly that record is the first; if not, it or one before it was changed by somebody who recomputed the
+    /// hashes, and only the seeds of the epochs can tell which.
+    public let isExact: Bool
+    /// For people.
+    public let explanation: String
+    /// Whether the forward-secure seals of all records were checked, not only the hash chain and its anchor.
+    public let sealsChecked: Bool
+}

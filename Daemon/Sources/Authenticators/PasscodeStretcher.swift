@@ -1,0 +1,53 @@
+import CArgon2
+public import SecretMemory
+
+/// Turns what a person typed (a passcode, an application password) into a key that is slow to guess: Argon2id, RFC 9106.
+///
+/// The result is never used raw: derive a key per use from it (``SecretMemory/SecretBytes/derivedKey(label:salt:byteCount:)``).
+public struct PasscodeStretcher: Equatable, Sendable {
+    /// Number of bytes of a stretched passcode.
+    public static let keyByteCount = 32
+
+    /// What one computation costs; store it beside what the key protects.
+    public let parameters: StretchParameters
+
+    public init(parameters: StretchParameters = .recommended) { self.parameters = parameters }
+
+    /// The 32-byte key of `passcode` under `salt`.
+    ///
+    /// Blocks for the whole computation (about a tenth of a second with the recommended parameters) and takes
+    /// ``StretchParameters/memoryKibibytes`` of ordinary memory, which the library clears afterwards. The bytes are taken
+    /// as typed: two spellings of one accented letter are two passcodes.
+    public func stretch(
+        _ passcode: borrowing SecretBytes, salt: StretchSalt
+    ) throws(StretchError) -> SecretBytes {
+        guard !passcode.isEmpty else { throw .emptyPasscode }
+        guard passcode.count <= PasscodePolicy.maximumByteCount else { throw .passcodeTooLong }
+        var key = SecretBytes(zeroed: Self.keyByteCount)
+        let status = unsafe passcode.withUnsafeBytes { passcode in
+            unsafe salt.bytes.withUnsafeBytes { salt in
+                unsafe key.withUnsafeMutableBytes { key in
+                    unsafe argon2id_hash_raw(
+                        parameters.passes, parameters.memoryKibibytes, parameters.lanes, passcode.baseAddress,
+                        passcode.count, salt.baseAddress, salt.count, key.baseAddress, key.count)
+                }
+            }
+        }
+        switch status {
+        case ARGON2_OK.rawValue: return key
+        case ARGON2_MEMORY_ALLOCATION_ERROR.rawValue: throw .outOfMemory
+        default: throw .refusedByLibrary(code: status)
+        }
+    }
+}
+
+/// Why a passcode could not be stretched.
+public enum StretchError: Error, Equatable, Sendable {
+    case emptyPasscode
+    /// More than ``PasscodePolicy/maximumByteCount`` bytes.
+    case passcodeTooLong
+    /// The memory that the parameters ask for is not to be had now.
+    case outOfMemory
+    /// libargon2's error number.
+    case refusedByLibrary(code: Int32)
+}

@@ -1,0 +1,129 @@
+import AuditLog
+import Foundation
+import Glibc
+import KeySlots
+import Logging
+import OstiaryMessages
+import SecretMemory
+import Synchronization
+import Vault
+
+/// What is written about each decision. No record, no release: what grants or hands over throws when the record cannot be
+/// written; what only takes away (refuse, lock, deauthorize, remove) goes on.
+final class AuditTrail: Sendable {
+    /// Who did what to which object.
+    struct Event: Sendable {
+        let name: String
+        let program: CallerProgram
+        var object = ""
+        var operation = ""
+    }
+
+    let audit: AuditLog
+    private let vault: Vault
+    private let seeds: LogSeeds
+    private let log: Logger
+    private let refusals = Mutex(RefusalAggregator())
+
+    init(audit: AuditLog, vault: Vault, seeds: LogSeeds, log: Logger) {
+        self.audit = audit
+        self.vault = vault
+        self.seeds = seeds
+        self.log = log
+    }
+
+    // MARK: what releases
+
+    /// Records an authorization; it is on disk and anchored when this returns, and does not count before.
+    func grant(_ event: Event, factors: [String], strength: String) throws(Refusal) {
+        try write(entry(event, "granted", factors: factors, strength: strength), .beforeUse)
+        do { try audit.anchor() } catch { throw unwritable(error) }
+    }
+
+    /// Records a use under an authorization that is recorded already; on disk within a second.
+    func use(_ event: Event, factors: [String], strength: String) throws(Refusal) {
+        try write(entry(event, "granted", factors: factors, strength: strength), .soon)
+    }
+
+    /// Records a change of what is stored, before it is made.
+    func change(_ event: Event, result: String = "begun") throws(Refusal) {
+        try write(entry(event, result), .beforeUse)
+    }
+
+    // MARK: what only takes away
+
+    /// Records a refusal; equal ones in a short time are folded into one record.
+    func refuse(_ event: Event, because refusal: Refusal) {
+        let reason = refusal.cause.isEmpty ? "\(refusal.code)" : refusal.cause
+        let due = refusals.withLock { $0.add(entry(event, "refused", reason: reason), at: BootTime.now()) }
+        for entry in due { writeOrWarn(entry) }
+    }
+
+    /// Records a connection that is refused or broken off for who is at its other end.
+    func refuseConnection(of program: CallerProgram, because cause: String) {
+        refuse(Event(name: "connect", program: program), because: Refusal(.callerChanged, "", cause: cause))
+    }
+
+    /// Records what took effect and releases nothing.
+    func note(_ event: Event, result: String = "done") { writeOrWarn(entry(event, result)) }
+
+    /// Writes what is held back and anchors the log: the daemon ends.
+    func close() {
+        for entry in refusals.withLock({ $0.takeAll() }) { writeOrWarn(entry) }
+        do { try audit.close() } catch { log.error("the audit log was not anchored", metadata: ["cause": "\(error)"]) }
+    }
+
+    // MARK: epochs
+
+    /// Begins a new epoch of the log's keys after the passcode changed, whose seed opens with the new passcode key.
+    func beginEpoch(under passcode: PrivateHalf?) throws {
+        guard let current = audit.epoch else { throw unwritable(AuditLogError.damaged) }
+        let seed = SecretBytes(random: 32)
+        let number = current + 1
+        let provisional = try seeds.record(
+            number: number, firstIndex: audit.recordCount + 1, seed: seed, passcode: passcode)
+        try vault.write("log.epoch") { try $0.setLogEpoch(provisional) }
+        let first = try audit.startEpoch(number, seed: seed, time: Self.milliseconds())
+        let record = LogEpochRecord(number: number, firstIndex: first, wrappedSeed: provisional.wrappedSeed)
+        try vault.write("log.epoch") { try $0.setLogEpoch(record) }
+    }
+
+    // MARK: entries
+
+    private func entry(
+        _ event: Event, _ result: String, factors: [String] = [], strength: String = "", reason: String = ""
+    ) -> AuditEntry {
+        AuditEntry(
+            time: Self.milliseconds(), event: event.name, result: result, program: event.program.displayName,
+            processID: UInt32(clamping: event.program.processID), object: event.object, operation: event.operation,
+            factors: factors, strength: strength, reason: reason)
+    }
+
+    private func write(_ entry: AuditEntry, _ durability: AuditLog.Durability) throws(Refusal) {
+        do { try audit.append(entry, durability: durability) } catch { throw unwritable(error) }
+    }
+
+    private func writeOrWarn(_ entry: AuditEntry) {
+        do { try audit.append(entry, durability: .soon) } catch {
+            log.warning("a record was not written", metadata: ["event": "\(entry.event)", "cause": "\(error)"])
+        }
+    }
+
+    private func unwritable(_ error: any Error) -> Refusal {
+        log.error("the audit log cannot be written", metadata: ["cause": "\(error)"])
+        if case AuditLogError.diskFull = error {
+            return Refusal(
+                .logUnwritable, "The disk is full, so the audit log cannot be written and nothing is released; free space.",
+                cause: "log.disk-full")
+        }
+        return Refusal(
+            .logUnwritable, "The audit log cannot be written and nothing is released; `ostiary doctor` says more.",
+            cause: "log.unwritable")
+    }
+
+    static func milliseconds() -> UInt64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return UInt64(clamping: time.tv_sec) * 1000 + UInt64(clamping: time.tv_nsec / 1_000_000)
+    }
+}

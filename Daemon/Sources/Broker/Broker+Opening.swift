@@ -1,0 +1,190 @@
+import AuditLog
+import AccessControl
+public import Authenticators
+import Enclave
+import Foundation
+import Glibc
+import KeySlots
+public import Logging
+public import Prompting
+import SecretMemory
+public import Vault
+
+/// Why the daemon cannot serve the store. Each says what to do; none changes anything.
+public enum BrokerOpeningError: Error, CustomStringConvertible {
+    case stateDirectory(path: String, String)
+    case enclave(String)
+    case store(String)
+    case log(String)
+
+    public var description: String {
+        switch self {
+        case .stateDirectory(let path, let what): "The state folder \(path) \(what)"
+        case .enclave(let what), .store(let what), .log(let what): what
+        }
+    }
+}
+
+extension Broker {
+    /// Opens the state folder, or makes a new one when there is nothing in it.
+    ///
+    /// - Parameters:
+    ///   - prompter: how people are asked; nil for `ostiary-prompt` as configured.
+    ///   - clock: counts the delays after wrong passcodes; nil for the system's.
+    ///   - observer: told about each commit.
+    ///   - beginningLogAnew: replaces a damaged audit log by a new one, keeping the old file.
+    public static func open(
+        _ configuration: BrokerConfiguration, log: Logger, prompter: (any Prompter)? = nil,
+        clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil, beginningLogAnew: Bool = false
+    ) throws -> Broker {
+        let state = try StateDirectory(path: configuration.stateDirectory)
+        let enclave = try state.openEnclave()
+        let vault = try state.openVault(enclave: enclave, observer: observer)
+        let owner = try Owner.current(in: vault, enclave: enclave)
+        let ring = try owner.keyRing(in: vault, enclave: enclave)
+        let audit = try AuditOpening(vault: vault, enclave: enclave, folder: configuration.stateDirectory)
+            .open(beginningAnew: beginningLogAnew)
+        return Broker(
+            configuration: configuration, log: log, enclave: enclave, vault: vault, owner: owner.id, ring: ring,
+            clock: try clock ?? SystemBootClock(), prompter: prompter ?? Self.systemPrompter(configuration), audit: audit)
+    }
+
+    private static func systemPrompter(_ configuration: BrokerConfiguration) -> any Prompter {
+        PromptQueue(
+            ProcessPrompter(program: configuration.promptProgram, configuration: configuration.prompts))
+    }
+}
+
+/// The folder that holds the device secret, the store and the log.
+struct StateDirectory {
+    let path: String
+
+    /// Makes the folder, or checks that it is private.
+    init(path: String) throws {
+        self.path = path
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch { throw BrokerOpeningError.stateDirectory(path: path, "cannot be made: \(error)") }
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw BrokerOpeningError.stateDirectory(path: path, "is not a folder.")
+        }
+        guard status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
+            throw BrokerOpeningError.stateDirectory(
+                path: path, "must belong to you and be closed to others: chmod 700 \(path)")
+        }
+    }
+
+    /// The device secret is made together with the store and never beside an existing one: a new secret there would make
+    /// everything unreadable for good.
+    private var storeExists: Bool { Vault.exists(inFolder: path) }
+
+    func openEnclave() throws -> any Enclave {
+        do {
+            return try SoftwareEnclave(directory: path, createIfMissing: !storeExists)
+        } catch EnclaveError.deviceSecretMissing {
+            throw BrokerOpeningError.enclave(
+                "The device secret in \(path) is missing, and the store there cannot be read without it. Restore the file "
+                    + "from a backup; to begin anew, move the folder away.")
+        } catch EnclaveError.deviceSecretUnreadable(let defect) {
+            throw BrokerOpeningError.enclave(
+                "The device secret in \(path) cannot be used (\(defect)). Restore it from a backup; nothing was changed.")
+        }
+    }
+
+    func openVault(enclave: any Enclave, observer: (any WriteObserver)?) throws -> Vault {
+        do {
+            return try Vault(
+                folder: path, create: true, protector: EnclaveProtector(enclave: enclave), observer: observer)
+        } catch VaultError.tooNew(let found, let supported) {
+            throw BrokerOpeningError.store(
+                "The store in \(path) has version \(found); this daemon reads up to \(supported). Upgrade Ostiary; nothing "
+                    + "was changed.")
+        } catch let error as VaultError {
+            throw BrokerOpeningError.store(
+                "The store in \(path) cannot be used (\(error)). Restore it from a backup, or move the folder away to begin "
+                    + "anew; nothing was changed.")
+        }
+    }
+}
+
+/// The user that this daemon serves, as the store knows them: a random id, with name and uid, since uids are reused.
+struct Owner {
+    let id: VaultID
+
+    static func current(in vault: Vault, enclave: any Enclave) throws -> Owner {
+        let uid = geteuid()
+        let name = unsafe getpwuid(uid).map { unsafe String(cString: $0.pointee.pw_name) } ?? "uid \(uid)"
+        let stored = try vault.read { try $0.users() }
+        let users = stored.compactMap(\.record)
+        guard users.count == stored.count else {
+            throw BrokerOpeningError.store("The user's row in the store does not verify; restore the store from a backup.")
+        }
+        if let user = users.first(where: { $0.uid == uid && $0.name == name }) { return Owner(id: user.id) }
+        return try make(UserRecord(uid: uid, name: name, created: UInt64(Date().timeIntervalSince1970)), vault, enclave)
+    }
+
+    /// A new user has no passcode: the enclave alone opens the three class keys.
+    private static func make(_ user: UserRecord, _ vault: Vault, _ enclave: any Enclave) throws -> Owner {
+        let storage = KeyPairStorage(enclave: enclave, owner: user.id, storeID: vault.storeID)
+        try vault.write("owner.create") { writer in
+            try writer.addUser(user)
+            for availability in [AvailabilityClass.always, .afterFirstUnlock, .whenUnlocked] {
+                let half = try PrivateHalf(generating: .classKey(availability), epoch: 1)
+                try writer.setKeyPair(storage.record(sealingToEnclave: half))
+            }
+        }
+        return Owner(id: user.id)
+    }
+
+    /// The key pairs, with the private halves that open without a passcode.
+    func keyRing(in vault: Vault, enclave: any Enclave) throws -> KeyRing {
+        let storage = KeyPairStorage(enclave: enclave, owner: id, storeID: vault.storeID)
+        let stored = try vault.read { try $0.keyPairs(owner: id) }
+        let records = stored.compactMap(\.record)
+        guard records.count == stored.count else {
+            throw BrokerOpeningError.store("A key pair in the store does not verify; restore the store from a backup.")
+        }
+        return KeyRing(
+            publicHalves: try records.map(storage.publicHalf(of:)),
+            privateHalves: try records.compactMap { try storage.privateHalf(of: $0, passcode: nil) })
+    }
+}
+
+/// Opens the audit log, makes the first one, or replaces a damaged one when told to.
+struct AuditOpening {
+    let vault: Vault
+    let enclave: any Enclave
+    let folder: String
+
+    func open(beginningAnew: Bool) throws -> AuditLog {
+        let anchors = VaultAnchorStore(vault: vault)
+        let sealer = EnclaveLogKeySealer(enclave: enclave)
+        let audit: AuditLog
+        do {
+            audit = try AuditLog(folder: folder, anchors: anchors, sealer: sealer)
+        } catch AuditLogError.missing {
+            let seed = SecretBytes(random: 32)
+            return try AuditLog.create(
+                folder: folder, anchors: anchors, sealer: sealer, epoch: try newEpoch(seed), seed: seed,
+                time: AuditTrail.milliseconds())
+        } catch let error as AuditLogError {
+            throw BrokerOpeningError.log("The audit log in \(folder) cannot be used (\(error)); nothing was changed.")
+        }
+        if beginningAnew, case .damaged = audit.state {
+            let seed = SecretBytes(random: 32)
+            try audit.beginAnew(epoch: try newEpoch(seed), seed: seed, time: AuditTrail.milliseconds())
+        }
+        return audit
+    }
+
+    /// Stores the seed of a new epoch and returns its number.
+    private func newEpoch(_ seed: borrowing SecretBytes) throws -> UInt32 {
+        let seeds = LogSeeds(vault: vault, enclave: enclave)
+        let number = (try seeds.records().last?.number ?? 0) + 1
+        let record = try seeds.record(number: number, firstIndex: 0, seed: seed, passcode: nil)
+        try vault.write("log.epoch") { try $0.setLogEpoch(record) }
+        return number
+    }
+}

@@ -1,0 +1,101 @@
+import CLinuxShims
+import Foundation
+import Glibc
+import OstiaryMessages
+import Prompting
+import UnixSocket
+
+/// Why a connection's other end is not, or no longer, a caller that can be named.
+enum CallerError: Error, Equatable, Sendable {
+    /// Another user than the daemon's.
+    case foreignUser(UInt32)
+    /// The process that connected has exited, or its pid belongs to another process by now.
+    case gone
+    /// The daemon may not see which program the process runs.
+    case unreadable
+    /// The process runs another program than when it connected.
+    case changed
+}
+
+/// The process at the other end of a connection, as the kernel sees it; never as it describes itself.
+///
+/// The snapshot is taken when the connection is accepted and compared with the process at each release
+/// (``verifyUnchanged()``): a process that connects, queues a request and then executes a trusted program would otherwise
+/// let its child collect the answer under that program's name.
+final class CallerProcess: Sendable {
+    /// Pid and uid that each received byte must have been written by (SCM_CREDENTIALS).
+    let credentials: PeerCredentials
+    let program: CallerProgram
+    // A handle of /proc/PID belongs to this very process: after its death it answers ESRCH, even when the pid is reused.
+    private let directory: SharedDescriptor
+    private let executable: ExecutableIdentity
+
+    /// Identifies the process that connected `socket`.
+    init(connectedTo socket: UnixSocket, expectedUser: UInt32) throws {
+        credentials = try socket.peerCredentials()
+        guard credentials.userID == expectedUser else { throw CallerError.foreignUser(credentials.userID) }
+        guard credentials.processID > 0 else { throw CallerError.gone }
+        let path = "/proc/\(credentials.processID)"
+        directory = SharedDescriptor(
+            try unsafe Descriptor(ostiary_open_directory_handle(path), from: "open", subject: path))
+        executable = try ExecutableIdentity(of: directory)
+        // The handle was opened by number. The pidfd was made by the kernel at connect: while it is alive the number cannot
+        // have been given to another process, so the handle is the connector's. Kernels before 6.5 have no such pidfd;
+        // there the messages' credentials are what is left.
+        if let pidfd = socket.peerProcessDescriptor(), !Self.isAlive(pidfd) { throw CallerError.gone }
+        program = CallerProgram(processID: credentials.processID, executable: executable)
+    }
+
+    /// Throws unless the process lives and runs the file that it ran when it connected. One system call.
+    func verifyUnchanged() throws(CallerError) {
+        guard try ExecutableIdentity(of: directory) == executable else { throw .changed }
+    }
+
+    /// The caller as prompts need it.
+    func promptCaller(terminal: SharedDescriptor?) throws(Refusal) -> PromptCaller {
+        guard let status = ProcessStatus(of: credentials.processID) else {
+            throw Refusal(.callerChanged, "The calling process is gone.", cause: "caller.gone")
+        }
+        return PromptCaller(
+            processID: credentials.processID, startTime: status.startTime, userID: credentials.userID,
+            program: program.displayName, terminal: terminal)
+    }
+
+    private static func isAlive(_ pidfd: SharedDescriptor) -> Bool {
+        var exit = pollfd(fd: pidfd.number, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&exit, 1, 0) == 0
+    }
+}
+
+/// Which file a process executes: device and inode, which stay the same while it runs.
+struct ExecutableIdentity: Equatable, Sendable {
+    let device: UInt64
+    let inode: UInt64
+    let isDeleted: Bool
+
+    init(of process: SharedDescriptor) throws(CallerError) {
+        var identity = ostiary_file_identity()
+        guard unsafe ostiary_identify(process.number, "exe", &identity) == 0 else {
+            throw errno == EACCES || errno == EPERM ? .unreadable : .gone
+        }
+        self.init(identity)
+    }
+
+    /// What `path` leads to now; nil when that cannot be seen.
+    init?(path: String) {
+        var identity = ostiary_file_identity()
+        guard unsafe ostiary_identify(AT_FDCWD, path, &identity) == 0 else { return nil }
+        self.init(identity)
+    }
+
+    private init(_ identity: ostiary_file_identity) {
+        device = identity.device
+        inode = identity.inode
+        isDeleted = identity.link_count == 0
+    }
+
+    /// Deleting a running program's file does not make it another program.
+    static func == (left: ExecutableIdentity, right: ExecutableIdentity) -> Bool {
+        left.device == right.device && left.inode == right.inode
+    }
+}

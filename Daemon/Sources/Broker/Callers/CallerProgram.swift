@@ -1,0 +1,46 @@
+import Foundation
+
+/// The program that a caller runs, as prompts, the log and the store name it.
+///
+/// In user mode this is advisory: whoever runs as the same user can inject code into a program and speak with its name. It
+/// keeps programs apart that mean no harm, and it is what a person sees in a prompt.
+struct CallerProgram: Equatable, Sendable {
+    /// How far the name can be trusted; user mode knows only this label.
+    static let label = "advisory"
+    /// The name of whatever cannot be named: deleted executables, and interpreters, whose scripts are not told apart.
+    static let unknown = "unknown program"
+
+    /// What rights are filed under: the executable's path, or ``unknown``.
+    let application: String
+    /// What a person reads, for example `/usr/bin/ostiary` or `unknown program (/usr/bin/python3.11)`.
+    let displayName: String
+    let processID: Int32
+
+    init(processID: Int32, executable: ExecutableIdentity) {
+        self.processID = processID
+        let link = "/proc/\(processID)/exe"
+        let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) ?? ""
+        application = Self.application(path: path, executable: executable)
+        displayName = application == Self.unknown && !path.isEmpty ? "\(Self.unknown) (\(path))" : application
+    }
+
+    private static func application(path: String, executable: ExecutableIdentity) -> String {
+        // The link's text can lie (a mount namespace of the caller's own); the file behind the path must be the same.
+        guard path.hasPrefix("/"), !executable.isDeleted, ExecutableIdentity(path: path) == executable,
+            !isInterpreter(path)
+        else { return unknown }
+        return path
+    }
+
+    private static let interpreters = [
+        "ash", "awk", "bash", "busybox", "dash", "deno", "env", "fish", "gawk", "guile", "java", "ksh", "lua", "node",
+        "perl", "php", "pwsh", "python", "qemu", "ruby", "sh", "tclsh", "wine", "zsh",
+    ]
+
+    /// Whether the file is named like an interpreter, with or without a version behind (`python3.11`).
+    static func isInterpreter(_ path: String) -> Bool {
+        let name = (path as NSString).lastPathComponent
+        let stem = name.prefix { $0.isLetter }
+        return interpreters.contains(String(stem)) && name.dropFirst(stem.count).allSatisfy { !$0.isLetter }
+    }
+}

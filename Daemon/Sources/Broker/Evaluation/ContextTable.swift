@@ -1,0 +1,60 @@
+import Foundation
+import OstiaryMessages
+import Synchronization
+import Vault
+
+/// The contexts of one connection.
+final class ContextTable: Sendable {
+    private struct Contents {
+        var nextID: UInt64 = 1
+        var contexts: [UInt64: EvaluationContext] = [:]
+    }
+
+    private let contents = Mutex(Contents())
+
+    func open() throws(Refusal) -> UInt64 {
+        let id: UInt64? = contents.withLock { contents in
+            guard contents.contexts.count < SessionLimits.contextCount else { return nil }
+            let id = contents.nextID
+            contents.nextID += 1
+            contents.contexts[id] = EvaluationContext()
+            return id
+        }
+        guard let id else {
+            throw Refusal(.tooMany, "This program keeps \(SessionLimits.contextCount) contexts already; let some go.")
+        }
+        return id
+    }
+
+    /// The context `id` of this connection; an id of another connection means nothing here.
+    func context(_ id: UInt64) throws(Refusal) -> EvaluationContext {
+        guard let context = contents.withLock({ $0.contexts[id] }) else {
+            throw Refusal(.unknownContext, "The context does not exist on this connection, or was invalidated.")
+        }
+        return context
+    }
+
+    /// Forgets a context, wipes it and ends what it evaluates.
+    func close(_ id: UInt64) throws(Refusal) {
+        let context = contents.withLock { $0.contexts.removeValue(forKey: id) }
+        guard let context else {
+            throw Refusal(.unknownContext, "The context does not exist on this connection, or was invalidated.")
+        }
+        context.invalidate()
+    }
+
+    func endAllGrants() { for context in all { context.endAllGrants() } }
+
+    func endGrants(on object: VaultID) { for context in all { context.endGrant(on: object) } }
+
+    /// Wipes everything: the connection has ended.
+    func wipe() {
+        let contexts = contents.withLock { contents in
+            defer { contents.contexts = [:] }
+            return Array(contents.contexts.values)
+        }
+        for context in contexts { context.invalidate() }
+    }
+
+    private var all: [EvaluationContext] { contents.withLock { Array($0.contexts.values) } }
+}

@@ -1,0 +1,49 @@
+import AccessControl
+import Foundation
+import KeySlots
+import Prompting
+import SecretMemory
+import UnixSocket
+
+/// What has to be proved, and what the person is told it is for.
+struct Demand {
+    /// All of these must be satisfied; nil is an operation that is not permitted.
+    let requirements: [Requirement?]
+    /// The class whose key must be open too; nil when no key is behind the demand.
+    let availability: AvailabilityClass?
+    /// Name of the right or item, for the prompt.
+    let object: String
+    /// What will be done with it, for the prompt.
+    let operation: String
+    /// How an application password is checked; nil when the object has none.
+    var applicationPassword: ApplicationPasswordCheck?
+}
+
+/// Checks an application password by opening the object with it.
+struct ApplicationPasswordCheck {
+    /// The counter of wrong tries: the object's id.
+    let subject: Data
+    /// True when it opens; throws when it could not be tried.
+    let opens: (_ entered: borrowing SecretBytes, _ passcode: ProvedPasscode?) throws -> Bool
+}
+
+/// Whom to ask and how.
+struct Asking {
+    let session: Session
+    let terminal: SharedDescriptor?
+    let question: QuestionStyle
+    let cancellation: RequestCancellation
+    /// A password that the program gave the context beforehand.
+    var applicationPassword: EvaluationContext.Credential?
+}
+
+/// What was proved.
+struct Evaluation {
+    /// The factors that were used, in total.
+    let factors: FactorSet
+    let strength: String
+    /// The passcode's key, when it was among them; wiped when the evaluation goes away.
+    let passcode: ProvedPasscode?
+
+    var factorNames: [String] { factors.factors.map(\.name) }
+}

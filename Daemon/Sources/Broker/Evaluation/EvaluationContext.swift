@@ -1,0 +1,129 @@
+import AccessControl
+import Enclave
+import Foundation
+import OstiaryMessages
+import SecretMemory
+import Synchronization
+import Vault
+
+/// What an `LAContext` or an authorized `LARight` is on this side: the only place where grants are kept.
+///
+/// It holds as little as it can: of a right the opened key and the access secret, never the factor's key that opened it.
+final class EvaluationContext: Sendable {
+    /// How long an evaluated policy stays evaluated in its context. Apple's is measured between five and ten minutes.
+    static let policyLifetime = Duration.seconds(300)
+
+    private struct Contents {
+        var rights: [VaultID: OpenedRight] = [:]
+        var policies: [Int32: PolicyGrant] = [:]
+        var applicationPassword: Credential?
+        var evaluations: [ObjectIdentifier: RequestCancellation] = [:]
+        /// Counts the times that all grants were ended: what was begun before must not be granted after.
+        var era: UInt64 = 0
+        var isInvalid = false
+    }
+
+    struct PolicyGrant: Sendable {
+        let factors: FactorSet
+        /// On CLOCK_BOOTTIME.
+        let expires: Duration
+    }
+
+    /// `SecretBytes` in a class, so that the dictionary-shaped state can hold it.
+    final class Credential: Sendable {
+        let bytes: SecretBytes
+        init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
+    }
+
+    private let contents = Mutex(Contents())
+
+    // MARK: grants
+
+    /// Keeps an opened right, unless grants were ended since `era`: a lock in between must not be survived.
+    func grant(_ right: OpenedRight, since era: UInt64) throws(Refusal) {
+        try add(since: era) { $0.rights[right.id] = right }
+    }
+
+    /// The opened right, when it was authorized in this context for `operation`.
+    func right(_ id: VaultID, for operation: AccessControl.Operation) throws(Refusal) -> OpenedRight {
+        guard let right = contents.withLock({ $0.rights[id] }) else {
+            throw Refusal(
+                .notAuthorized, "The right is not authorized in this context; authorize it first.",
+                cause: "right.not-authorized")
+        }
+        guard right.operations.contains(operation) else {
+            throw Refusal(
+                .operationNotPermitted, "The right's access control does not permit this operation.",
+                cause: "right.operation-not-permitted")
+        }
+        return right
+    }
+
+    func grant(policy: Int32, _ grant: PolicyGrant, since era: UInt64) throws(Refusal) {
+        try add(since: era) { $0.policies[policy] = grant }
+    }
+
+    private func add(since era: UInt64, _ change: (inout Contents) -> Void) throws(Refusal) {
+        let isCurrent = contents.withLock { contents in
+            guard contents.era == era, !contents.isInvalid else { return false }
+            change(&contents)
+            return true
+        }
+        if !isCurrent { throw RequestCancellation.refusal(.locked) }
+    }
+
+    /// What satisfied `policy` in this context, unless it has expired.
+    func policyGrant(_ policy: Int32, now: Duration) -> PolicyGrant? {
+        contents.withLock { contents in
+            guard let grant = contents.policies[policy], now < grant.expires else {
+                contents.policies[policy] = nil
+                return nil
+            }
+            return grant
+        }
+    }
+
+    func endGrant(on object: VaultID) { contents.withLock { _ = $0.rights.removeValue(forKey: object) } }
+
+    /// Ends every grant and what is being evaluated; the context stays usable.
+    func endAllGrants(because reason: RequestCancellation.Reason = .locked) {
+        let evaluations = contents.withLock { contents in
+            contents.rights = [:]
+            contents.policies = [:]
+            contents.era += 1
+            return Array(contents.evaluations.values)
+        }
+        for evaluation in evaluations { evaluation.cancel(reason) }
+    }
+
+    func invalidate() {
+        contents.withLock { contents in
+            contents.isInvalid = true
+            contents.applicationPassword = nil
+        }
+        endAllGrants(because: .caller)
+    }
+
+    // MARK: credentials
+
+    func setApplicationPassword(_ password: Credential?) {
+        contents.withLock { $0.applicationPassword = $0.isInvalid ? nil : password }
+    }
+
+    var applicationPassword: Credential? { contents.withLock { $0.applicationPassword } }
+
+    // MARK: what is being evaluated
+
+    /// Runs `body` so that ending the context's grants cancels it, and gives it the era that it may grant in.
+    func evaluating<Result: ~Copyable>(
+        _ cancellation: RequestCancellation, _ body: (_ era: UInt64) throws -> Result
+    ) throws -> Result {
+        let (era, isInvalid) = contents.withLock { contents in
+            contents.evaluations[ObjectIdentifier(cancellation)] = cancellation
+            return (contents.era, contents.isInvalid)
+        }
+        defer { contents.withLock { _ = $0.evaluations.removeValue(forKey: ObjectIdentifier(cancellation)) } }
+        guard !isInvalid else { throw Refusal(.unknownContext, "The context was invalidated.") }
+        return try body(era)
+    }
+}

@@ -1,0 +1,164 @@
+import AccessControl
+import Foundation
+import KeySlots
+import OstiaryMessages
+import Prompting
+import SecretMemory
+import Vault
+
+/// Turns a demand into proofs: asks `plan` what is missing, collects it from the person, and asks again until `plan` is
+/// satisfied or says that it cannot be.
+struct Evaluator {
+    /// Wrong passcodes in one evaluation before it fails; the delays count across evaluations.
+    static let triesPerEvaluation = 3
+
+    let keeper: PasscodeKeeper
+    let life: PasscodeLife
+    let ring: KeyRing
+    let prompter: any Prompter
+    let isHardware: Bool
+
+    /// Says whether a demand could be satisfied now; never prompts.
+    func preflight(_ demand: Demand) throws {
+        _ = try next(demand, held: [])
+    }
+
+    /// Proves a demand, asking the person for what is missing.
+    func evaluate(_ demand: Demand, asking: Asking) throws -> Evaluation {
+        var held = FactorSet()
+        var passcode: ProvedPasscode?
+        while let factor = try next(demand, held: held) {
+            switch factor {
+            case .passcode:
+                let proved = try provePasscode(demand, asking: asking)
+                ring.add(try life.privateHalves(openedBy: proved))
+                passcode = proved
+            case .applicationPassword:
+                try proveApplicationPassword(demand, passcode: passcode, asking: asking)
+            case .biometry, .biometryCurrentSet, .securityKey:
+                // `plan` offers only what availability() calls available.
+                throw Refusal(.internal, "No authenticator serves \(factor.name).")
+            }
+            try asking.cancellation.check()
+            held.insert(FactorSet(factor))
+        }
+        return Evaluation(
+            factors: held, strength: held.strength(inHardware: isHardware)?.rawValue ?? "", passcode: passcode)
+    }
+
+    // MARK: planning
+
+    /// The factor to ask for next; nil when every requirement is satisfied.
+    private func next(_ demand: Demand, held: FactorSet) throws -> Factor? {
+        let available = try availability(for: demand)
+        for requirement in demand.requirements {
+            let unlock = demand.availability.map(ring.unlockState(of:)) ?? .open
+            switch plan(requirement, held: held, available: available, unlock: unlock) {
+            case .satisfied: continue
+            case .needs(let alternatives):
+                // The passcode comes before an application password: the password's slot layer lies inside the others.
+                if let factor = alternatives.first?.factors.min() { return factor }
+            case .impossible(let impossibility): throw try refusal(impossibility)
+            }
+        }
+        return nil
+    }
+
+    func availability(for demand: Demand?) throws -> FactorAvailability {
+        var available: FactorAvailability = [
+            .biometry: .unavailable(.biometryNotAvailable),
+            .biometryCurrentSet: .unavailable(.biometryNotAvailable),
+            .securityKey: .unavailable(.securityKeyNotEnrolled),
+            .applicationPassword: .unavailable(.applicationPasswordUnsupported),
+        ]
+        if !ring.isPasscodeSet {
+            available[.passcode] = .unavailable(.passcodeNotSet)
+        } else if try keeper.attempts().remaining > .zero {
+            available[.passcode] = .unavailable(.passcodeLockedOut)
+        } else {
+            available[.passcode] = .available
+        }
+        if demand?.applicationPassword != nil { available[.applicationPassword] = .available }
+        return available
+    }
+
+    private func refusal(_ impossibility: Impossibility) throws -> Refusal {
+        switch impossibility {
+        case .operationNotPermitted:
+            return Refusal(
+                .operationNotPermitted, "The access control permits this operation to nobody.",
+                cause: "right.operation-not-permitted")
+        case .locked: return Refusals.locked
+        case .withoutClassKey: return Refusals.passcodeNotSet
+        case .unavailable(let factor, let reason): return try Self.refusal(factor, reason, keeper)
+        }
+    }
+
+    private static func refusal(_ factor: Factor, _ reason: Unavailability, _ keeper: PasscodeKeeper) throws -> Refusal {
+        switch reason {
+        case .passcodeNotSet: Refusals.passcodeNotSet
+        case .passcodeLockedOut: Refusals.lockedOut(try keeper.attempts().remaining)
+        case .biometryLockout:
+            Refusal(.biometryLockout, "Biometry is locked out; enter the passcode once.", cause: "biometry.lockout")
+        case .biometryNotEnrolled:
+            Refusal(.biometryNotEnrolled, "No finger is enrolled.", cause: "biometry.not-enrolled")
+        case .biometryNotAvailable, .biometryRestsUntilPasscode, .biometrySetChanged:
+            Refusal(
+                .biometryNotAvailable, "Biometry is not available: no sensor is supported yet.",
+                cause: "biometry.no-sensor")
+        case .securityKeyNotEnrolled, .securityKeyNotPresent, .securityKeyUnsupported:
+            Refusal(.companionNotAvailable, "No security key is enrolled.", cause: "security-key.not-enrolled")
+        case .applicationPasswordUnsupported, .notOffered:
+            Refusal(.operationNotPermitted, "\(factor.name) cannot be proved here.", cause: "factor.unsupported")
+        }
+    }
+
+    // MARK: collecting
+
+    private func provePasscode(_ demand: Demand, asking: Asking) throws -> ProvedPasscode {
+        try prove(.enterPasscode, demand, asking: asking, wrong: "Wrong passcode.") { entered in
+            try keeper.prove(entered)
+        }
+    }
+
+    private func proveApplicationPassword(_ demand: Demand, passcode: ProvedPasscode?, asking: Asking) throws {
+        guard let check = demand.applicationPassword else { throw Refusal(.internal, "There is no password to check.") }
+        if let given = asking.applicationPassword {
+            do { return try prove(given.bytes, by: check, passcode) } catch is WrongSecret { throw Self.failed }
+        }
+        try prove(.applicationPassword, demand, asking: asking, wrong: "Wrong password.") { entered in
+            try prove(entered, by: check, passcode)
+        }
+    }
+
+    private func prove(
+        _ entered: borrowing SecretBytes, by check: ApplicationPasswordCheck, _ passcode: ProvedPasscode?
+    ) throws {
+        let password = SecretBytes(copying: entered)
+        try keeper.attempt(at: check.subject) { try check.opens(password, passcode) ? () : nil }
+    }
+
+    /// Asks until the answer fits, at most ``triesPerEvaluation`` times.
+    private func prove<Proof>(
+        _ kind: PromptKind, _ demand: Demand, asking: Asking, wrong: String,
+        _ check: (borrowing SecretBytes) throws -> Proof
+    ) throws -> Proof {
+        var notice: DisplayText?
+        var triesLeft: Int?
+        for _ in 1...Self.triesPerEvaluation {
+            let question = PromptQuestion(
+                kind, object: DisplayText(demand.object), operation: DisplayText(demand.operation),
+                reason: asking.question.reason, notice: notice, triesLeft: triesLeft,
+                cancelTitle: asking.question.cancelTitle, fallbackTitle: asking.question.fallbackTitle)
+            let entered = try Questioning(prompter: prompter, asking: asking).secret(question)
+            do { return try check(entered) } catch let error as WrongSecret {
+                notice = DisplayText(wrong)
+                triesLeft = error.freeTriesLeft
+            }
+        }
+        throw Self.failed
+    }
+
+    private static let failed = Refusal(
+        .authenticationFailed, "What was entered is wrong.", cause: "authentication.failed")
+}

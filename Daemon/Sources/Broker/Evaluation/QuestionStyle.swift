@@ -1,0 +1,29 @@
+import OstiaryWire
+import Prompting
+
+/// How the program wants to be represented in the prompt, made harmless.
+struct QuestionStyle {
+    let reason: DisplayText
+    let isInteractionAllowed: Bool
+    let cancelTitle: DisplayText?
+    let fallbackTitle: DisplayText?
+
+    /// - Throws: `emptyReason` when interaction is allowed and nothing to show is left of the reason.
+    init(_ question: WireQuestion) throws(Refusal) {
+        reason = DisplayText(question.reason)
+        isInteractionAllowed = !question.interactionNotAllowed
+        cancelTitle = Self.title(question.cancelTitle)
+        fallbackTitle = question.hidesFallback ? nil : Self.title(question.fallbackTitle)
+        guard question.reason.utf8.count <= WireLimits.reasonByteCount else {
+            throw Refusal(.tooLarge, "The reason may have \(WireLimits.reasonByteCount) bytes.")
+        }
+        guard !reason.isEmpty else {
+            throw Refusal(.emptyReason, "Say why you ask: the reason must not be empty.", cause: "reason.empty")
+        }
+    }
+
+    private static func title(_ text: String) -> DisplayText? {
+        let title = DisplayText(text, maximumScalarCount: 40)
+        return title.isEmpty ? nil : title
+    }
+}

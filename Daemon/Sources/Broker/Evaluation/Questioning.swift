@@ -1,0 +1,80 @@
+import OstiaryMessages
+import Prompting
+import SecretMemory
+
+/// Puts one question and turns everything but an answer into a refusal.
+struct Questioning {
+    let prompter: any Prompter
+    let asking: Asking
+
+    /// What the person typed, for the factor that was asked for.
+    func secret(_ question: PromptQuestion) throws(Refusal) -> SecretBytes {
+        switch try ask(question) {
+        case .entered(let entered):
+            guard let factor = question.kind.factor, let secret = entered.take(for: factor) else {
+                throw Refusal(.internal, "An answer came for another factor.")
+            }
+            return secret
+        case let outcome: throw Self.refusal(outcome, asking.cancellation)
+        }
+    }
+
+    /// Returns when the person confirmed the warning.
+    func confirmation(_ question: PromptQuestion) throws(Refusal) {
+        switch try ask(question) {
+        case .confirmed: return
+        case let outcome: throw Self.refusal(outcome, asking.cancellation)
+        }
+    }
+
+    private func ask(_ question: PromptQuestion) throws(Refusal) -> PromptOutcome {
+        guard asking.question.isInteractionAllowed else { throw Refusals.notInteractive }
+        try asking.cancellation.check()
+        let caller = try asking.session.caller.promptCaller(terminal: asking.terminal)
+        return prompter.ask(question, on: caller, cancellation: asking.cancellation.prompt)
+    }
+
+    private static func refusal(_ outcome: consuming PromptOutcome, _ cancellation: RequestCancellation) -> Refusal {
+        switch outcome {
+        case .cancelled: Refusal(.userCancel, "The person cancelled.", cause: "prompt.cancelled")
+        case .fallback: Refusal(.userFallback, "The person chose the other way.", cause: "prompt.fallback")
+        case .timedOut: Refusal(.timedOut, "Nobody answered in time.", cause: "prompt.timed-out")
+        case .interrupted(let interruption): refusal(interruption, cancellation)
+        case .unavailable(let reason): refusal(reason)
+        case .entered: unfitting
+        case .confirmed: unfitting
+        }
+    }
+
+    private static let unfitting = Refusal(.internal, "The answer does not fit the question.")
+
+    private static func refusal(_ interruption: PromptInterruption, _ cancellation: RequestCancellation) -> Refusal {
+        do { try cancellation.check() } catch { return error }
+        let what =
+            switch interruption {
+            case .background: "The program is no longer in its terminal's foreground."
+            case .terminalGone: "The terminal is gone."
+            case .clientGone, .lock, .superseded, .promptEnded: "The prompt ended without an answer."
+            }
+        return Refusal(.systemCancel, what, cause: "prompt.\(interruption)")
+    }
+
+    private static func refusal(_ reason: PromptUnavailability) -> Refusal {
+        switch reason {
+        case .notInteractive: Refusals.notInteractive
+        case .terminalRefused(let refusal):
+            Refusal(
+                .notInteractive, "The program's terminal cannot be used (\(refusal)), and no pinentry is configured.",
+                cause: "prompt.terminal-\(refusal)")
+        case .dialogFailed:
+            Refusal(.notInteractive, "The configured pinentry did not work; check ostiaryd.conf.", cause: "prompt.dialog")
+        case .promptFailed:
+            Refusal(.notInteractive, "ostiary-prompt could not be started; run `ostiary doctor`.", cause: "prompt.failed")
+        case .coolingDown(let remaining):
+            Refusal(
+                .cooldown, "This program's questions were cancelled several times; it may ask again in "
+                    + "\(Refusals.readable(remaining)).", retryAfter: remaining, cause: "prompt.cooldown")
+        case .tooManyWaiting: Refusal(.tooMany, "Too many questions are waiting.", cause: "prompt.queue-full")
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import AccessControl
+import Enclave
+import KeySlots
+import Synchronization
+import Vault
+
+/// The owner's key pairs: public halves always, private halves as long as they may be in memory.
+///
+/// Without a passcode the enclave opens the class keys at start. With one, only `always` is open at start; the others and
+/// the biometry key come with a passcode entry. A lock wipes `whenUnlocked` and `whenPasscodeSet`; `afterFirstUnlock` and
+/// the biometry key stay until the daemon ends. The passcode key itself is never kept here.
+final class KeyRing: Sendable {
+    private struct Contents {
+        var publicHalves: [KeyRole: PublicHalf] = [:]
+        var privateHalves: [KeyRole: PrivateHalf] = [:]
+    }
+
+    private let contents: Mutex<Contents>
+
+    /// Wiped by a lock.
+    private static let wipedByLock: Set<KeyRole> = [.classKey(.whenUnlocked), .classKey(.whenPasscodeSet)]
+
+    init(publicHalves: [PublicHalf], privateHalves: [PrivateHalf]) {
+        contents = Mutex(Contents())
+        replace(publicHalves: publicHalves, privateHalves: privateHalves)
+    }
+
+    /// Takes a new set of key pairs; the old ones are wiped.
+    func replace(publicHalves: [PublicHalf], privateHalves: [PrivateHalf]) {
+        contents.withLock { contents in
+            contents.publicHalves = Dictionary(publicHalves.map { ($0.role, $0) }) { $1 }
+            contents.privateHalves = [:]
+        }
+        add(privateHalves)
+    }
+
+    /// Keeps private halves that a passcode entry opened. The passcode key is not among what can be kept, nor a half whose
+    /// public half is not current.
+    func add(_ halves: [PrivateHalf]) {
+        contents.withLock { contents in
+            for half in halves where half.role != .passcode && contents.publicHalves[half.role] == half.publicHalf {
+                contents.privateHalves[half.role] = half
+            }
+        }
+    }
+
+    /// Wipes what a lock ends. Without a passcode nothing could open it again, so nothing is wiped.
+    func lock() {
+        contents.withLock { contents in
+            guard contents.publicHalves[.passcode] != nil else { return }
+            for role in Self.wipedByLock { contents.privateHalves[role] = nil }
+        }
+    }
+
+    /// Wipes every private half: the daemon ends.
+    func wipe() { contents.withLock { $0.privateHalves = [:] } }
+
+    func publicHalf(_ role: KeyRole) -> PublicHalf? { contents.withLock { $0.publicHalves[role] } }
+
+    var publicHalves: [PublicHalf] { contents.withLock { Array($0.publicHalves.values) } }
+
+    var privateHalves: [PrivateHalf] { contents.withLock { Array($0.privateHalves.values) } }
+
+    var isPasscodeSet: Bool { publicHalf(.passcode) != nil }
+
+    /// Whether objects of a class can be opened, and by what.
+    func unlockState(of availability: AvailabilityClass) -> UnlockState {
+        contents.withLock { contents in
+            let role = KeyRole.classKey(availability)
+            if contents.privateHalves[role] != nil { return .open }
+            guard contents.publicHalves[role] != nil else { return .withoutClassKey }
+            return contents.publicHalves[.passcode] == nil ? .closed : .needsPasscode
+        }
+    }
+
+    /// Whether the passcode was entered since the daemon started, or none is needed.
+    var wasUnlockedSinceStart: Bool { unlockState(of: .afterFirstUnlock) == .open }
+}

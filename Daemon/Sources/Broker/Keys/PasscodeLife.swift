@@ -1,0 +1,213 @@
+import AccessControl
+import Enclave
+import Foundation
+import KeySlots
+import OstiaryMessages
+import SecretMemory
+import Vault
+
+/// Setting, changing and removing the passcode: new key pairs each time, and everything that was wrapped to the old ones
+/// wrapped anew.
+///
+/// Each is one transaction in which nothing is half done; a change leaves both the old and the new passcode valid until a
+/// second one has dropped the old. A kill in between leaves a store that the next entry of either passcode settles.
+struct PasscodeLife {
+    let vault: Vault
+    let keeper: PasscodeKeeper
+    let storage: KeyPairStorage
+    let ring: KeyRing
+    let seeds: LogSeeds
+
+    /// The classes whose keys the passcode protects.
+    private static let protectedClasses: [AvailabilityClass] = [.afterFirstUnlock, .whenUnlocked, .whenPasscodeSet]
+    private static let protectedRoles: [KeyRole] = protectedClasses.map { .classKey($0) } + [.biometry]
+
+    // MARK: set
+
+    /// Sets the first passcode: new class keys, all objects wrapped to them. Returns the passcode key, for the log's next
+    /// epoch.
+    func set(_ passcode: borrowing SecretBytes) throws -> PrivateHalf {
+        guard !ring.isPasscodeSet else { throw Refusals.passcodeAlreadySet }
+        let fresh = try freshKeys()
+        let record = try keeper.record(sealing: fresh.passcode, under: passcode, state: .current)
+        let log = try seeds.wrapped(under: fresh.passcode, openedWith: nil)
+        try vault.write("passcode.set") { writer in
+            try replaceKeys(fresh, in: writer)
+            try rewrapObjects(to: fresh, openedWith: ring.privateHalves, in: writer)
+            try writer.setPasscodeRecord(record)
+            try seeds.store(log, in: writer)
+            try writer.removeAttempts(owner: storage.owner, subject: PasscodeKeeper.subject)
+        }
+        try finish(fresh)
+        return fresh.passcode
+    }
+
+    // MARK: change
+
+    /// Replaces a proved passcode by another. Returns the new passcode key, for the log's next epoch.
+    func change(_ proved: ProvedPasscode, to passcode: borrowing SecretBytes) throws -> PrivateHalf {
+        let opened = try privateHalves(openedBy: proved)
+        let fresh = try freshKeys()
+        let kept = try keeper.record(resealing: fresh.passcode, under: proved)
+        let incoming = try keeper.record(sealing: fresh.passcode, under: passcode, state: .incoming)
+        let log = try seeds.wrapped(under: fresh.passcode, openedWith: proved.half)
+        try vault.write("passcode.change") { writer in
+            try replaceKeys(fresh, in: writer)
+            try rewrapObjects(to: fresh, openedWith: opened, in: writer)
+            try writer.setPasscodeRecord(kept)
+            try writer.setPasscodeRecord(incoming)
+            try seeds.store(log, in: writer)
+        }
+        // Here a chip takes the new passcode; the software enclave has nothing to do.
+        try keeper.settle(on: incoming, among: [kept, incoming])
+        try finish(fresh)
+        return fresh.passcode
+    }
+
+    // MARK: remove
+
+    /// Removes a proved passcode. What was bound to it is destroyed: objects of class `whenPasscodeSet`, and objects of
+    /// which no slot opens without passcode or biometry. Returns which those were.
+    func remove(_ proved: ProvedPasscode) throws -> [VaultID] {
+        let opened = try privateHalves(openedBy: proved)
+        let fresh = try [AvailabilityClass.afterFirstUnlock, .whenUnlocked].map(freshClassKey)
+        let log = try seeds.sealedToEnclave(openedWith: proved.half)
+        var destroyed: [VaultID] = []
+        try vault.write("passcode.remove") { writer in
+            destroyed = try releaseObjects(from: opened, to: fresh, in: writer)
+            for half in fresh { try writer.setKeyPair(storage.record(sealingToEnclave: half)) }
+            for role in [KeyRole.passcode, .biometry, .classKey(.whenPasscodeSet)] {
+                try writer.removeKeyPair(owner: storage.owner, role: role.code)
+            }
+            for record in try writer.passcodeRecords(owner: storage.owner).compactMap(\.record) {
+                try writer.removePasscodeRecord(record.id, owner: storage.owner)
+            }
+            try writer.removeAttempts(owner: storage.owner, subject: PasscodeKeeper.subject)
+            try seeds.store(log, in: writer)
+        }
+        try vault.compactAfterSecretsChanged()
+        let always = ring.privateHalves.filter { $0.role == .classKey(.always) }
+        ring.replace(publicHalves: (fresh + always).map(\.publicHalf), privateHalves: fresh + always)
+        return destroyed
+    }
+
+    /// The rights that removing the passcode would destroy, for the warning before it.
+    func boundToPasscode() throws -> [ObjectRecord] {
+        try vault.read { try $0.objects(owner: storage.owner, kind: .right) }.compactMap(\.record).filter { object in
+            try !survives(object)
+        }
+    }
+
+    // MARK: keys
+
+    private struct FreshKeys {
+        let passcode: PrivateHalf
+        /// Class keys and the biometry key, all wrapped to the passcode key.
+        let wrapped: [PrivateHalf]
+
+        func replacement(for role: KeyRole) -> PublicHalf? {
+            role == .passcode ? passcode.publicHalf : wrapped.first { $0.role == role }?.publicHalf
+        }
+    }
+
+    private func freshKeys() throws -> FreshKeys {
+        FreshKeys(
+            passcode: try PrivateHalf(generating: .passcode, epoch: nextEpoch(of: .passcode)),
+            wrapped: try Self.protectedRoles.map { try PrivateHalf(generating: $0, epoch: nextEpoch(of: $0)) })
+    }
+
+    private func freshClassKey(_ availability: AvailabilityClass) throws -> PrivateHalf {
+        let role = KeyRole.classKey(availability)
+        return try PrivateHalf(generating: role, epoch: nextEpoch(of: role))
+    }
+
+    private func nextEpoch(of role: KeyRole) -> UInt32 { (ring.publicHalf(role)?.epoch ?? 0) + 1 }
+
+    private func replaceKeys(_ fresh: FreshKeys, in writer: VaultWriter) throws {
+        try writer.setKeyPair(storage.record(ofPasscodeKey: fresh.passcode.publicHalf))
+        for half in fresh.wrapped {
+            try writer.setKeyPair(storage.record(wrapping: half, to: fresh.passcode.publicHalf))
+        }
+    }
+
+    /// Everything that the passcode opens, and what is open without it.
+    func privateHalves(openedBy proved: ProvedPasscode) throws -> [PrivateHalf] {
+        let stored = try vault.read { try $0.keyPairs(owner: storage.owner) }
+        let records = stored.compactMap(\.record)
+        guard records.count == stored.count else {
+            throw Refusal(.storeUnreadable, "A key pair does not verify; run `ostiary doctor`.")
+        }
+        return try records.compactMap { try storage.privateHalf(of: $0, passcode: proved.half) } + [proved.half]
+    }
+
+    private func finish(_ fresh: FreshKeys) throws {
+        try vault.compactAfterSecretsChanged()
+        let always = ring.privateHalves.filter { $0.role == .classKey(.always) }
+        let publicHalves = (fresh.wrapped + always).map(\.publicHalf) + [fresh.passcode.publicHalf]
+        ring.replace(publicHalves: publicHalves, privateHalves: fresh.wrapped + always)
+    }
+
+    // MARK: objects
+
+    /// Wraps every object to the new keys. Rows that do not verify stay as they are: refused before, refused after.
+    private func rewrapObjects(to fresh: FreshKeys, openedWith opened: [PrivateHalf], in writer: VaultWriter) throws {
+        let always = ring.publicHalf(.classKey(.always))
+        for object in try writer.objects(owner: storage.owner, kind: .right).compactMap(\.record) {
+            try rewrap(object, slots: KeySlot.decode(object.slots), openedWith: opened, in: writer) { role in
+                role == .classKey(.always) ? always : fresh.replacement(for: role)
+            }
+        }
+    }
+
+    private func rewrap(
+        _ object: ObjectRecord, slots: [KeySlot], openedWith opened: [PrivateHalf], in writer: VaultWriter,
+        replacements: (KeyRole) -> PublicHalf?
+    ) throws {
+        let header = try SlotHeader(of: object, storeID: storage.storeID)
+        var updated = object
+        updated.slots = KeySlot.encode(
+            try SlotRewrapper.rewrap(slots, header: header, replacements: replacements, privateHalves: opened))
+        updated.generation += 1
+        try writer.updateObject(updated)
+    }
+
+    /// Destroys what cannot live without the passcode and wraps the rest to the enclave's class keys.
+    private func releaseObjects(
+        from opened: [PrivateHalf], to fresh: [PrivateHalf], in writer: VaultWriter
+    ) throws -> [VaultID] {
+        var destroyed: [VaultID] = []
+        for object in try writer.objects(owner: storage.owner, kind: .right).compactMap(\.record) {
+            guard try survives(object) else {
+                try writer.removeObject(object.id, owner: storage.owner)
+                destroyed.append(object.id)
+                continue
+            }
+            let slots = try KeySlot.decode(object.slots).filter(Self.opensWithoutPasscode)
+            try rewrap(object, slots: slots, openedWith: opened, in: writer) { role in
+                fresh.first { $0.role == role }?.publicHalf
+            }
+        }
+        return destroyed
+    }
+
+    private func survives(_ object: ObjectRecord) throws -> Bool {
+        let accessControl = try AccessControl(canonicalBytes: Array(object.accessControl))
+        guard accessControl.availability != .whenPasscodeSet else { return false }
+        return try KeySlot.decode(object.slots).contains(where: Self.opensWithoutPasscode)
+    }
+
+    private static func opensWithoutPasscode(_ slot: KeySlot) -> Bool {
+        slot.factors.isDisjoint(with: [.passcode, .biometry, .biometryCurrentSet])
+    }
+}
+
+extension SlotHeader {
+    /// What an object's slots are bound to.
+    init(of object: ObjectRecord, storeID: VaultID) throws {
+        let accessControl = try AccessControl(canonicalBytes: Array(object.accessControl))
+        self.init(
+            storeID: storeID.bytes, ownerID: object.owner.bytes, objectID: object.id.bytes,
+            availability: accessControl.availability, accessControl: object.accessControl,
+            accessGroup: object.attributes.group)
+    }
+}

@@ -1,0 +1,175 @@
+import AccessControl
+import Enclave
+import Foundation
+import OstiaryWire
+import SecretMemory
+import SwiftProtobuf
+import UnixSocket
+import Vault
+
+/// Contexts: credentials, policies, and the authorization of rights and requirements.
+extension Broker {
+    /// Raw value of `LACredentialType.applicationPassword`.
+    private static let applicationPasswordType: Int32 = 0
+
+    func deauthorize(_ body: WireDeauthorizeRequest, _ session: Session) throws -> Reply {
+        let context = try session.contexts.context(body.contextID)
+        context.endAllGrants(because: .caller)
+        trail.note(event("deauthorize", session))
+        return .done
+    }
+
+    func setCredential(_ body: WireSetCredentialRequest, _ request: IncomingRequest, _ session: Session) throws -> Reply {
+        let context = try session.contexts.context(body.contextID)
+        guard body.type == Self.applicationPasswordType else {
+            throw Refusal(.invalidParameter, "Only application passwords can be set.", cause: "credential.type")
+        }
+        let credential = body.remove ? nil : EvaluationContext.Credential(SecretBytes(copying: request.tail))
+        context.setApplicationPassword(credential)
+        return .done
+    }
+
+    func credentialState(_ body: WireCredentialStateRequest, _ session: Session) throws -> Reply {
+        let context = try session.contexts.context(body.contextID)
+        let isSet = body.type == Self.applicationPasswordType && context.applicationPassword != nil
+        return Reply(.done(.with { $0.isSet = isSet }))
+    }
+
+    // MARK: policies
+
+    /// The requirement behind an `LAPolicy`.
+    private static func requirement(ofPolicy policy: Int32) throws(Refusal) -> Requirement {
+        let sets: [FactorSet]
+        switch policy {
+        case 1: sets = [.biometry]
+        case 2: sets = [.biometry, .passcode]
+        case 3: sets = [.securityKey]
+        case 4: sets = [.biometry, .securityKey]
+        default: throw Refusal(.invalidParameter, "The policy is unknown.", cause: "policy.unknown")
+        }
+        do { return try Requirement(anyOf: sets) } catch { throw Refusal(.internal, "\(error)") }
+    }
+
+    func evaluatePolicy(
+        _ body: WireEvaluatePolicyRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        let demand = Demand(
+            requirements: [try Self.requirement(ofPolicy: body.policy)], availability: nil,
+            object: "", operation: "confirm that it is you")
+        if body.preflight {
+            if body.contextID != 0 { _ = try session.contexts.context(body.contextID) }
+            try evaluator.preflight(demand)
+            return .done
+        }
+        let context = try session.contexts.context(body.contextID)
+        if let grant = context.policyGrant(body.policy, now: BootTime.now()) {
+            return Reply(.granted(granted(grant.factors.factors.map(\.name), strength(of: grant.factors))))
+        }
+        let asking = try asking(body.question, request, session, cancellation)
+        let evaluation = try context.evaluating(asking.cancellation) { era in
+            let evaluation = try evaluator.evaluate(demand, asking: asking)
+            try session.verifyCaller()
+            try trail.grant(
+                event("evaluate-policy", session, operation: "policy \(body.policy)"),
+                factors: evaluation.factorNames, strength: evaluation.strength)
+            let grant = EvaluationContext.PolicyGrant(
+                factors: evaluation.factors, expires: BootTime.now() + EvaluationContext.policyLifetime)
+            try context.grant(policy: body.policy, grant, since: era)
+            return evaluation
+        }
+        return Reply(.granted(granted(evaluation.factorNames, evaluation.strength)))
+    }
+
+    // MARK: rights and requirements
+
+    func authorize(
+        _ body: WireAuthorizeRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        switch body.subject {
+        case .rightID(let bytes)?: try authorizeRight(bytes, body, request, session, cancellation)
+        case .requirement(let bytes)?: try authorizeRequirement(bytes, body, request, session, cancellation)
+        case nil: throw Refusal(.malformed, "The request names neither a right nor a requirement.")
+        }
+    }
+
+    private func authorizeRight(
+        _ bytes: Data, _ body: WireAuthorizeRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        guard let id = VaultID(bytes: bytes) else { throw RightStore.notFound }
+        let object = try rights.find(id: id, application: session.caller.program.application)
+        let opener = try RightOpener(object, storeID: vault.storeID, ring: ring)
+        if body.preflight {
+            try evaluator.preflight(opener.demand)
+            return .done
+        }
+        let context = try session.contexts.context(body.contextID)
+        var asking = try asking(body.question, request, session, cancellation)
+        asking.applicationPassword = context.applicationPassword
+        return try context.evaluating(asking.cancellation) { era in
+            let evaluation = try evaluator.evaluate(opener.demand, asking: asking)
+            let right = try opener.opened(by: evaluation, enclave: enclave)
+            try session.verifyCaller()
+            try trail.grant(
+                event("authorize", session, object: right.identifier), factors: evaluation.factorNames,
+                strength: evaluation.strength)
+            try context.grant(right, since: era)
+            try requireStillStored(id, context)
+            return Reply(.granted(granted(evaluation.factorNames, evaluation.strength)))
+        }
+    }
+
+    /// A right that was removed while the person was asked has ended the grants it found; this one came after.
+    private func requireStillStored(_ id: VaultID, _ context: EvaluationContext) throws {
+        guard try vault.read({ try $0.object(id, owner: owner) }) == nil else { return }
+        context.endGrant(on: id)
+        throw RightStore.notFound
+    }
+
+    private func authorizeRequirement(
+        _ bytes: Data, _ body: WireAuthorizeRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        let demand = Demand(
+            requirements: [try Requirement(canonicalBytes: Array(bytes))], availability: nil, object: "",
+            operation: "authorize something of its own")
+        if body.preflight {
+            try evaluator.preflight(demand)
+            return .done
+        }
+        let context = try session.contexts.context(body.contextID)
+        let asking = try asking(body.question, request, session, cancellation)
+        let evaluation = try context.evaluating(asking.cancellation) { _ in
+            let evaluation = try evaluator.evaluate(demand, asking: asking)
+            try session.verifyCaller()
+            try trail.grant(
+                event("authorize-requirement", session), factors: evaluation.factorNames,
+                strength: evaluation.strength)
+            return evaluation
+        }
+        return Reply(.granted(granted(evaluation.factorNames, evaluation.strength)))
+    }
+
+    // MARK: shared
+
+    func asking(
+        _ question: WireQuestion, _ request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?
+    ) throws -> Asking {
+        Asking(
+            session: session, terminal: request.terminal, question: try QuestionStyle(question),
+            cancellation: try slow(cancellation))
+    }
+
+    private func granted(_ factors: [String], _ strength: String) -> WireGranted {
+        .with {
+            $0.factors = factors
+            $0.strength = strength
+        }
+    }
+
+    private func strength(of factors: FactorSet) -> String {
+        factors.strength(inHardware: enclave.kind == .tpm)?.rawValue ?? ""
+    }
+}

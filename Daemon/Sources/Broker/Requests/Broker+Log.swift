@@ -1,0 +1,90 @@
+import AuditLog
+import Foundation
+import KeySlots
+import OstiaryWire
+import SecretMemory
+import SwiftProtobuf
+import Vault
+
+/// Reading and checking the audit log.
+extension Broker {
+    func logPage(_ body: WireReadLogRequest) throws -> WireLogPage {
+        let limit = Int(min(max(body.limit, 1), WireLimits.logPageCount))
+        let page = try trail.audit.page(from: body.firstIndex, limit: limit)
+        return .with {
+            $0.records = page.records.map(WireLogRecord.init)
+            $0.recordCount = page.recordCount
+        }
+    }
+
+    /// Checks the log. Its seals open with the passcode key; when the person cannot be asked, the hash chain and its anchor
+    /// are checked alone, and the verdict says so.
+    func verifyLog(
+        _ body: WireVerifyLogRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        let passcode = try passcodeForSeals(body, request, session, cancellation)
+        let records = try seeds.records()
+        let verdict = try trail.audit.verify { epoch in
+            guard let record = records.first(where: { $0.number == epoch }),
+                record.wrappedSeed.kind == .enclave || passcode != nil
+            else { return nil as SecretBytes? }
+            return try seeds.open(record, passcode: passcode)
+        }
+        return Reply(
+            .logVerdict(
+                .with {
+                    $0.intact = verdict.isIntact
+                    $0.recordCount = verdict.recordCount
+                    $0.firstMisfit = verdict.firstMisfit ?? 0
+                    $0.explanation = verdict.explanation
+                    $0.sealsChecked = verdict.sealsChecked
+                }))
+    }
+
+    private func passcodeForSeals(
+        _ body: WireVerifyLogRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> PrivateHalf? {
+        guard try seeds.needPasscode(), !body.question.interactionNotAllowed else { return nil }
+        do {
+            return try provePasscode("check the seals of the audit log", asking(body.question, request, session, cancellation))
+                .half
+        } catch let refusal as Refusal where refusal.code == .notInteractive { return nil }
+    }
+}
+
+extension WireLogRecord {
+    init(_ record: LogRecord) {
+        self.init()
+        index = record.index
+        switch record.content {
+        case .entry(let entry): fill(from: entry)
+        case .epochStart(let number, let milliseconds):
+            event = "log-epoch"
+            result = "begun"
+            object = "\(number)"
+            time = Double(milliseconds) / 1000
+        case .beganAnew(let epoch, let milliseconds, let formerCount, let firstMisfit):
+            event = "log-began-anew"
+            result = "begun"
+            object = "\(epoch)"
+            reason = "former records: \(formerCount), first misfit: \(firstMisfit)"
+            time = Double(milliseconds) / 1000
+        }
+    }
+
+    private mutating func fill(from entry: AuditEntry) {
+        time = Double(entry.time) / 1000
+        event = entry.event
+        result = entry.result
+        program = entry.program
+        processID = entry.processID
+        object = entry.object
+        operation = entry.operation
+        factors = entry.factors
+        strength = entry.strength
+        reason = entry.reason
+        repetitions = entry.repetitions
+    }
+}

@@ -1,0 +1,137 @@
+import AccessControl
+import Authenticators
+import Enclave
+import Foundation
+import KeySlots
+import OstiaryWire
+import Prompting
+import SecretMemory
+import SwiftProtobuf
+import Vault
+
+/// The passcode's life, and the lock.
+extension Broker {
+    func changePasscode(
+        _ body: WirePasscodeRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        let asking = try asking(body.question, request, session, cancellation)
+        switch body.action {
+        case .set: try setPasscode(session, asking)
+        case .change: try changePasscode(session, asking)
+        case .remove: try removePasscode(session, asking)
+        case .unspecified, .UNRECOGNIZED: throw Refusal(.malformed, "The request names no action.")
+        }
+        return .done
+    }
+
+    private func setPasscode(_ session: Session, _ asking: Asking) throws {
+        guard !ring.isPasscodeSet else { throw Refusals.passcodeAlreadySet }
+        let chosen = try newSecret(
+            .newPasscode, repeated: .repeatPasscode, object: "", operation: "set the passcode", asking: asking)
+        try commit("passcode-set", session, asking) { try life.set(chosen) }
+    }
+
+    private func changePasscode(_ session: Session, _ asking: Asking) throws {
+        let proved = try provePasscode("change the passcode", asking)
+        let chosen = try newSecret(
+            .newPasscode, repeated: .repeatPasscode, object: "", operation: "change the passcode", asking: asking)
+        try commit("passcode-change", session, asking) { try life.change(proved, to: chosen) }
+    }
+
+    private func removePasscode(_ session: Session, _ asking: Asking) throws {
+        let proved = try provePasscode("remove the passcode", asking)
+        let bound = try life.boundToPasscode().map(\.attributes.identifier)
+        let question = PromptQuestion(
+            .confirmation(warning: DisplayText(Self.warning(bound))), operation: DisplayText("remove the passcode"),
+            reason: asking.question.reason, cancelTitle: asking.question.cancelTitle)
+        try Questioning(prompter: prompter, asking: asking).confirmation(question)
+        try commit("passcode-remove", session, asking) {
+            for id in try life.remove(proved) { sessions.endGrants(on: id) }
+            return nil
+        }
+    }
+
+    private static func warning(_ names: [String]) -> String {
+        guard !names.isEmpty else { return "Nothing will be protected by a passcode any more." }
+        let shown = names.prefix(5).joined(separator: ", ")
+        let more = names.count > 5 ? " and \(names.count - 5) more" : ""
+        return "This destroys \(names.count == 1 ? "1 right" : "\(names.count) rights") for good, keys and secrets "
+            + "included: \(shown)\(more)."
+    }
+
+    /// Makes the change under the lock, recorded before and after, and begins the log's next epoch.
+    private func commit(
+        _ name: String, _ session: Session, _ asking: Asking, _ change: () throws -> PrivateHalf?
+    ) throws {
+        try asking.cancellation.check()
+        try session.verifyCaller()
+        let event = event(name, session)
+        try changing.withLock {
+            try trail.change(event)
+            let passcode = try change()
+            try trail.beginEpoch(under: passcode)
+        }
+        trail.note(event)
+    }
+
+    /// Proves the present passcode and nothing else.
+    func provePasscode(_ operation: String, _ asking: Asking) throws -> ProvedPasscode {
+        let demand = Demand(
+            requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: "", operation: operation)
+        guard let proved = try evaluator.evaluate(demand, asking: asking).passcode else { throw Refusals.passcodeNeeded }
+        return proved
+    }
+
+    // MARK: new secrets
+
+    /// Asks for a new passcode or password twice, saying what is wrong with one that is not accepted.
+    func newSecret(
+        _ kind: PromptKind, repeated: PromptKind, object: String, operation: String, asking: Asking
+    ) throws -> SecretBytes {
+        let policy = PasscodePolicy(exposure: enclave.guessing == .offline ? .offline : .limitedByHardware)
+        let questioning = Questioning(prompter: prompter, asking: asking)
+        var notice = policy.summary
+        var last = Refusal(.passcodeTooWeak, "No acceptable passcode was chosen.", cause: "passcode.too-weak")
+        for _ in 1...Evaluator.triesPerEvaluation {
+            let first = try questioning.secret(question(kind, object, operation, notice, asking))
+            if let violation = policy.violation(of: first) {
+                notice = violation.sentence
+                last = Refusal(.passcodeTooWeak, violation.sentence, cause: "passcode.too-weak")
+                continue
+            }
+            let second = try questioning.secret(question(repeated, object, operation, "", asking))
+            if first.isEqual(to: second) { return first }
+            notice = "The two entries differ."
+            last = Refusal(.passcodeMismatch, "The two entries differ.", cause: "passcode.mismatch")
+        }
+        throw last
+    }
+
+    private func question(
+        _ kind: PromptKind, _ object: String, _ operation: String, _ notice: String, _ asking: Asking
+    ) -> PromptQuestion {
+        PromptQuestion(
+            kind, object: object.isEmpty ? nil : DisplayText(object), operation: DisplayText(operation),
+            reason: asking.question.reason, notice: notice.isEmpty ? nil : DisplayText(notice),
+            cancelTitle: asking.question.cancelTitle)
+    }
+
+    // MARK: lock
+
+    /// Ends all grants and wipes what needs an unlocked store. Works even when the log cannot be written.
+    func lock(_ session: Session) -> Reply {
+        ring.lock()
+        sessions.endAllGrants()
+        trail.note(event("lock", session))
+        return .done
+    }
+}
+
+extension PasscodePolicy {
+    /// What a new passcode must be, for the prompt.
+    var summary: String {
+        let rule = "At least \(minimumCharacterCount) characters"
+        return exposure == .offline ? "\(rule), not digits alone." : "\(rule)."
+    }
+}

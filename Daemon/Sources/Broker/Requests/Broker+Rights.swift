@@ -1,0 +1,160 @@
+import AccessControl
+import Enclave
+import Foundation
+import KeySlots
+import OstiaryWire
+import Prompting
+import SecretMemory
+import SwiftProtobuf
+import Vault
+
+/// Making, finding, listing and removing rights, and what their opened keys do.
+extension Broker {
+    func createRight(
+        _ body: WireCreateRightRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        try Self.validate(identifier: body.identifier)
+        let accessControl = try AccessControl(canonicalBytes: Array(body.accessControl))
+        try requireUsable(accessControl)
+        if !body.replace { try requireFree(body.identifier, session) }
+        let password = try newApplicationPassword(accessControl, body, request, session, cancellation)
+        let secret = body.hasSecret_p ? SecretBytes(copying: request.tail) : nil as SecretBytes?
+        let created = event("create", session, object: body.identifier)
+        let draft = RightStore.Draft(
+            identifier: body.identifier, application: session.caller.program.application,
+            accessControl: accessControl, secret: secret, applicationPassword: password)
+        let record = try make(draft, replacing: body.replace, recordedAs: created)
+        trail.note(created)
+        return Reply(.right(WireRight(record, enclave: enclave.kind)))
+    }
+
+    /// Makes and stores a right while no keys change, and ends the grants on the one that it replaces.
+    private func make(
+        _ draft: consuming RightStore.Draft, replacing: Bool, recordedAs created: AuditTrail.Event
+    ) throws -> ObjectRecord {
+        changing.lock()
+        defer { changing.unlock() }
+        let record = try rights.prepare(draft)
+        try trail.change(created)
+        if let replaced = try rights.store(record, replacing: replacing) { sessions.endGrants(on: replaced) }
+        return record
+    }
+
+    private static func validate(identifier: String) throws(Refusal) {
+        guard 1...WireLimits.identifierByteCount ~= identifier.utf8.count else {
+            throw Refusal(
+                .invalidParameter, "A right's name has 1 to \(WireLimits.identifierByteCount) bytes.",
+                cause: "right.name")
+        }
+        guard !identifier.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw Refusal(.invalidParameter, "A right's name holds no control characters.", cause: "right.name")
+        }
+    }
+
+    /// Refuses a rule that could not be satisfied on this machine, before a key is made that nobody could use.
+    private func requireUsable(_ accessControl: AccessControl) throws {
+        let factors = accessControl.keyRequirement.factors
+        if factors.contains(.securityKey) {
+            throw Refusal(
+                .companionNotAvailable, "The rule names a security key, and none is enrolled.",
+                cause: "security-key.not-enrolled")
+        }
+        if factors.contains(.biometryCurrentSet) {
+            throw Refusal(
+                .biometryNotAvailable, "The rule names the current set of fingers, and no sensor can digest it.",
+                cause: "biometry.no-sensor")
+        }
+        let needsPasscode = !factors.isDisjoint(with: [.passcode, .biometry])
+        guard ring.isPasscodeSet || !(needsPasscode || accessControl.availability == .whenPasscodeSet) else {
+            throw Refusals.passcodeNotSet
+        }
+        if accessControl.keyRequirement.alternatives.allSatisfy({ $0.contains(.biometry) }) {
+            throw Refusal(
+                .biometryNotAvailable, "Every way to satisfy the rule needs biometry, and there is no sensor.",
+                cause: "biometry.no-sensor")
+        }
+    }
+
+    private func requireFree(_ identifier: String, _ session: Session) throws {
+        do {
+            _ = try rights.find(identifier, application: session.caller.program.application)
+        } catch let refusal as Refusal where refusal.code == .notFound { return }
+        throw RightStore.duplicate
+    }
+
+    /// Asks for the application password of a new right, twice; one that the program gave is not taken, since the person
+    /// must know it.
+    private func newApplicationPassword(
+        _ accessControl: AccessControl, _ body: WireCreateRightRequest, _ request: IncomingRequest,
+        _ session: Session, _ cancellation: RequestCancellation?
+    ) throws -> ApplicationPassword? {
+        guard accessControl.keyRequirement.factors.contains(.applicationPassword) else { return nil }
+        let asking = try asking(body.question, request, session, cancellation)
+        let chosen = try newSecret(
+            .newApplicationPassword, repeated: .repeatApplicationPassword, object: body.identifier,
+            operation: "protect a new right with a password", asking: asking)
+        let parameters = ApplicationPasswordParameters()
+        return ApplicationPassword(stretchedKey: try parameters.stretch(chosen), parameters: parameters.bytes)
+    }
+
+    // MARK: finding and removing
+
+    func findRight(_ body: WireFindRightRequest, _ session: Session) throws -> Reply {
+        let object = try rights.find(body.identifier, application: session.caller.program.application)
+        return Reply(.right(WireRight(object, enclave: enclave.kind)))
+    }
+
+    func listRights(_ body: WireListRightsRequest, _ session: Session) throws -> Reply {
+        let application = body.ofAllApplications ? nil : session.caller.program.application
+        let listed = try rights.list(application: application).map { stored in
+            switch stored {
+            case .readable(let record): WireRight(record, enclave: enclave.kind)
+            case .unreadable(let reference, let fault): WireRight(unreadable: reference, fault)
+            }
+        }
+        return Reply(.rights(.with { $0.rights = listed }))
+    }
+
+    func removeRight(_ body: WireRemoveRightRequest, _ session: Session) throws -> Reply {
+        let application = session.caller.program.application
+        let id: VaultID
+        switch body.which {
+        case .identifier(let identifier)?: id = try rights.id(of: identifier, application: application)
+        case .rightID(let bytes)?:
+            guard let named = VaultID(bytes: bytes) else { throw RightStore.notFound }
+            id = try rights.find(id: named, application: application).id
+        case nil: throw Refusal(.malformed, "The request names no right.")
+        }
+        try session.verifyCaller()
+        try changing.withLock { try rights.remove(id) }
+        sessions.endGrants(on: id)
+        trail.note(event("remove", session, object: body.identifier))
+        return Reply(.done(.with { $0.count = 1 }))
+    }
+
+    func removeAllRights(_ session: Session) throws -> Reply {
+        try session.verifyCaller()
+        let ids = try changing.withLock { try rights.removeAll(application: session.caller.program.application) }
+        for id in ids { sessions.endGrants(on: id) }
+        trail.note(event("remove-all", session))
+        return Reply(.done(.with { $0.count = UInt32(clamping: ids.count) }))
+    }
+
+    // MARK: uses
+
+    /// One use of an authorized right: the operation, then the caller once more, then the record, then the answer.
+    func use(
+        _ contextID: UInt64, _ rightID: Data, _ operation: AccessControl.Operation, _ session: Session,
+        _ work: (OpenedRight) throws -> SecretBytes
+    ) throws -> Reply {
+        guard let id = VaultID(bytes: rightID) else { throw RightStore.notFound }
+        let right = try session.contexts.context(contextID).right(id, for: operation)
+        let result = try work(right)
+        try session.verifyCaller()
+        try trail.use(
+            event(operation.name, session, object: right.identifier), factors: right.factors.factors.map(\.name),
+            strength: right.strength)
+        return .payload(result)
+    }
+}

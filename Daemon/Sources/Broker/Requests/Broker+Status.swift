@@ -1,0 +1,159 @@
+import AccessControl
+import AuditLog
+import CLinuxShims
+import Enclave
+import Foundation
+import Glibc
+import OstiaryWire
+import Prompting
+import SecretMemory
+import SwiftProtobuf
+import Vault
+
+/// What the daemon says about itself.
+extension Broker {
+    func status(for session: Session) throws -> WireStatus {
+        let attempts = try keeper.attempts()
+        let listed = try rights.list(application: session.caller.program.application)
+        let readable = listed.filter { $0.record != nil }
+        return try .with {
+            $0.mode = .user
+            $0.daemonVersion = configuration.version
+            $0.processID = UInt32(getpid())
+            $0.stateDirectory = configuration.stateDirectory
+            $0.enclaveKind = enclave.kind.rawValue
+            $0.unlocked = ring.unlockState(of: .whenUnlocked) == .open
+            $0.unlockedSinceStart = ring.wasUnlockedSinceStart
+            $0.passcode.isSet = ring.isPasscodeSet
+            $0.passcode.failedAttempts = attempts.failedCount
+            $0.passcode.lockedOutSeconds = attempts.remaining / .seconds(1)
+            $0.rights.count = UInt32(clamping: readable.count)
+            $0.rights.unreadableCount = UInt32(clamping: listed.count - readable.count)
+            $0.factors = try factorStatus()
+            $0.logRecordCount = trail.audit.recordCount
+            $0.caller.program = session.caller.program.displayName
+            $0.caller.label = CallerProgram.label
+        }
+    }
+
+    private func factorStatus() throws -> [WireFactorStatus] {
+        var available = try evaluator.availability(for: nil)
+        available[.applicationPassword] = .available
+        let isHardware = enclave.kind == .tpm
+        return Factor.allCases.filter { $0 != .biometryCurrentSet }.map { factor in
+            .with {
+                $0.factor = factor.name
+                $0.available = available[factor] == .available
+                $0.strength = factor.strength(inHardware: isHardware).rawValue
+                if case .unavailable(let reason) = available[factor] { $0.note = "\(reason)" }
+            }
+        }
+    }
+
+    func diagnosis() throws -> WireDiagnosis {
+        let findings = try [
+            storeFinding(), logFinding(), passcodeFinding(), promptFinding(), pinentryFinding(), memoryFinding(),
+            dumpFinding(), folderFinding(),
+        ]
+        return .with { $0.findings = findings }
+    }
+
+    private func storeFinding() throws -> WireFinding {
+        let rows = try rights.list(application: nil)
+        let bad = rows.filter { $0.record == nil }.count
+        guard bad > 0 else { return .ok("store", "\(rows.count) rights, every row verifies.") }
+        return .problem(
+            "store", "\(bad) of \(rows.count) rows do not verify and are refused; the others work.",
+            advice: "Somebody changed the database, or the disk is failing. Restore the state folder from a backup, or "
+                + "remove the rows with `ostiary right remove NAME`.")
+    }
+
+    private func logFinding() -> WireFinding {
+        switch trail.audit.state {
+        case .intact: .ok("audit log", "\(trail.audit.recordCount) records.")
+        case .recovered(let lostBytes):
+            .notice(
+                "audit log", "A crash cut off the last record (\(lostBytes) bytes); no answer relied on it.",
+                advice: "Nothing is to be done.")
+        case .damaged(let damage):
+            .problem(
+                "audit log", "It does not fit its anchor, first at record \(damage.firstMisfit). Nothing is released.",
+                advice: "Keep audit.log as evidence; restart the daemon with --begin-log-anew to start another one.")
+        }
+    }
+
+    private func passcodeFinding() -> WireFinding {
+        ring.isPasscodeSet
+            ? .ok("passcode", "It is set.")
+            : .notice(
+                "passcode", "None is set; whoever runs as this user, or copies the files, can use everything.",
+                advice: "Set one with `ostiary passcode set`.")
+    }
+
+    private func promptFinding() -> WireFinding {
+        unsafe access(configuration.promptProgram, X_OK) == 0
+            ? .ok("prompt", "\(configuration.promptProgram) is there.")
+            : .problem(
+                "prompt", "\(configuration.promptProgram) cannot be executed, so nobody can be asked.",
+                advice: "Install ostiary-prompt beside ostiaryd.")
+    }
+
+    private func pinentryFinding() -> WireFinding {
+        guard let path = configuration.prompts.pinentryPath else {
+            return .notice(
+                "pinentry", "None is configured: programs without a terminal cannot ask.",
+                advice: "Name one in ostiaryd.conf: prompt.pinentry = /usr/bin/pinentry")
+        }
+        return unsafe access(path, X_OK) == 0
+            ? .ok("pinentry", "\(path) is there.")
+            : .problem("pinentry", "\(path) cannot be executed.", advice: "Install it or correct ostiaryd.conf.")
+    }
+
+    private func memoryFinding() -> WireFinding {
+        SecretMemoryStatus.isLocked
+            ? .ok("memory", "Secrets are locked in memory.")
+            : .notice(
+                "memory", "The system refused to lock memory, so secrets may reach the swap space.",
+                advice: "Raise the locked-memory limit (RLIMIT_MEMLOCK), or encrypt the swap space.")
+    }
+
+    private func dumpFinding() -> WireFinding {
+        ostiary_is_dumpable() != 0
+            ? .problem(
+                "dumps", "Other programs of this user can read the daemon's memory.",
+                advice: "Start ostiaryd itself, not under a debugger.")
+            : .ok("dumps", "The daemon's memory can be neither dumped nor traced by programs of this user.")
+    }
+
+    private func folderFinding() -> WireFinding {
+        var status = stat()
+        let path = configuration.stateDirectory
+        guard unsafe stat(path, &status) == 0, status.st_mode & 0o077 == 0, status.st_uid == geteuid() else {
+            return .problem("state folder", "\(path) is open to others.", advice: "chmod 700 \(path)")
+        }
+        return .ok("state folder", "\(path) is private.")
+    }
+}
+
+extension WireFinding {
+    static func ok(_ check: String, _ message: String) -> WireFinding { finding(.ok, check, message, "") }
+
+    static func notice(_ check: String, _ message: String, advice: String) -> WireFinding {
+        finding(.notice, check, message, advice)
+    }
+
+    static func problem(_ check: String, _ message: String, advice: String) -> WireFinding {
+        finding(.problem, check, message, advice)
+    }
+
+    private static func finding(
+        _ verdict: WireFinding.Verdict, _ check: String, _ message: String, _ advice: String
+    ) -> WireFinding {
+        .with {
+            $0.check = check
+            $0.verdict = verdict
+            $0.message = message
+            $0.advice = advice
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import AccessControl
+import Enclave
+import Foundation
+import KeySlots
+import OstiaryMessages
+import SecretMemory
+import Vault
+
+/// A right whose slots were opened: what an authorization is, in this process. It exists in the context that was authorized
+/// and nowhere else, and its secrets are wiped with it.
+final class OpenedRight: Sendable {
+    let id: VaultID
+    let identifier: String
+    /// What the right's access control permits and the authorization covered.
+    let operations: Set<AccessControl.Operation>
+    /// What the authorization stood on, for the log.
+    let factors: FactorSet
+    let strength: String
+    let key: any OpenEnclaveKey
+    private let accessSecret: SecretBytes
+    private let payload: Data?
+    private let header: SlotHeader
+
+    init(
+        _ object: ObjectRecord, operations: Set<AccessControl.Operation>, evaluation: Evaluation, header: SlotHeader,
+        accessSecret: consuming SecretBytes, enclave: any Enclave
+    ) throws {
+        id = object.id
+        identifier = object.attributes.identifier
+        self.operations = operations
+        factors = evaluation.factors
+        strength = evaluation.strength
+        payload = object.payload
+        self.header = header
+        guard object.enclaveKind == enclave.kind.code else { throw EnclaveError.wrongKind }
+        key = try enclave.openKey(
+            EnclaveKey(kind: enclave.kind, publicKey: object.publicKey, blob: object.keyBlob),
+            authorization: KeyAuthorization.derived(from: accessSecret), binding: try KeyBinding(of: header))
+        self.accessSecret = accessSecret
+    }
+
+    /// The secret that was stored with the right, decrypted for one answer.
+    func secret() throws -> SecretBytes {
+        guard let payload else {
+            throw Refusal(.noSecret, "No secret was stored with this right.", cause: "right.no-secret")
+        }
+        return try PayloadCipher.open(payload, accessSecret: accessSecret, header: header)
+    }
+}

@@ -1,0 +1,161 @@
+import AccessControl
+import Enclave
+import Foundation
+import KeySlots
+import OstiaryWire
+import SecretMemory
+import Vault
+
+/// The rights of the owner: making, finding, listing, removing. Making one asks for no factor, because slots are wrapped to
+/// public halves; a new application password is the exception and comes in with the request.
+struct RightStore {
+    let vault: Vault
+    let enclave: any Enclave
+    let ring: KeyRing
+    let owner: VaultID
+
+    // MARK: making
+
+    /// What a new right is made of.
+    struct Draft: ~Copyable {
+        let identifier: String
+        let application: String
+        let accessControl: AccessControl
+        let secret: SecretBytes?
+        let applicationPassword: ApplicationPassword?
+    }
+
+    /// Makes key and slots and prepares the record. Nothing is stored yet.
+    func prepare(_ draft: consuming Draft) throws -> ObjectRecord {
+        let id = VaultID()
+        let accessControl = Data(draft.accessControl.canonicalBytes)
+        let header = SlotHeader(
+            storeID: vault.storeID.bytes, ownerID: owner.bytes, objectID: id.bytes,
+            availability: draft.accessControl.availability, accessControl: accessControl,
+            accessGroup: draft.application)
+        let accessSecret = AccessSecret.random()
+        let slots = try SlotSealer.seal(
+            accessSecret, alternatives: draft.accessControl.keyRequirement.alternatives, header: header,
+            publicHalves: ring.publicHalf, applicationPassword: draft.applicationPassword)
+        let key = try enclave.makeKey(
+            authorization: KeyAuthorization.derived(from: accessSecret), binding: try KeyBinding(of: header))
+        return ObjectRecord(
+            id: id, owner: owner, kind: .right, suite: 1,
+            attributes: ObjectAttributes(
+                group: draft.application, identifier: draft.identifier,
+                applicationLabel: Data(draft.application.utf8), created: UInt64(Date().timeIntervalSince1970)),
+            accessControl: accessControl, enclaveKind: enclave.kind.code, publicKey: key.publicKey, keyBlob: key.blob,
+            payload: try Self.payload(draft.secret, accessSecret: accessSecret, header: header),
+            slots: KeySlot.encode(slots))
+    }
+
+    private static func payload(
+        _ secret: borrowing SecretBytes?, accessSecret: borrowing SecretBytes, header: SlotHeader
+    ) throws -> Data? {
+        switch secret {
+        case .some(let secret): try PayloadCipher.seal(secret, accessSecret: accessSecret, header: header)
+        case .none: nil
+        }
+    }
+
+    /// Stores a prepared right. An existing one of that name is kept and the call refused, or destroyed in the same
+    /// transaction. Returns the id of what was replaced.
+    func store(_ record: ObjectRecord, replacing: Bool) throws -> VaultID? {
+        let replaced = try vault.write("right.create") { writer in
+            let existing = try writer.object(
+                identifier: record.attributes.identifier, group: record.attributes.group, kind: .right, owner: owner)
+            if let existing {
+                guard replacing else { throw Self.duplicate }
+                try writer.removeObject(existing.id, owner: owner)
+            }
+            guard try existing != nil || writer.objects(owner: owner, kind: .right).count < SessionLimits.rightCount
+            else { throw Refusal(.tooMany, "\(SessionLimits.rightCount) rights are stored; remove some.") }
+            try writer.insertObject(record)
+            return existing?.id
+        }
+        if replaced != nil { try vault.compactAfterSecretsChanged() }
+        return replaced
+    }
+
+    static let duplicate = Refusal(
+        .duplicate, "A right of this name exists and is kept; remove it first or ask to replace it.",
+        cause: "right.duplicate")
+
+    // MARK: finding
+
+    /// The right that `application` stored under `identifier`.
+    func find(_ identifier: String, application: String) throws -> ObjectRecord {
+        guard
+            let object = try vault.read({
+                try $0.object(identifier: identifier, group: application, kind: .right, owner: owner)
+            })
+        else { throw Self.notFound }
+        return object
+    }
+
+    /// The right of `application` with this id; another program's counts as not found.
+    func find(id: VaultID, application: String) throws -> ObjectRecord {
+        guard let object = try vault.read({ try $0.object(id, owner: owner) }), object.kind == .right,
+            object.attributes.group == application
+        else { throw Self.notFound }
+        return object
+    }
+
+    static let notFound = Refusal(.notFound, "There is no right of this name.", cause: "right.not-found")
+
+    /// Every row that is there or ought to be; unreadable ones are among them, since nobody can say whose they are.
+    func list(application: String?) throws -> [Stored<ObjectRecord>] {
+        try vault.read { try $0.objects(owner: owner, kind: .right) }.filter { stored in
+            guard let application, let record = stored.record else { return true }
+            return record.attributes.group == application
+        }
+    }
+
+    // MARK: removing
+
+    /// Destroys a right. Its row may be unreadable.
+    func remove(_ id: VaultID) throws {
+        try vault.write("right.remove") { try $0.removeObject(id, owner: owner) }
+        try vault.compactAfterSecretsChanged()
+    }
+
+    /// The id behind a name, even when the row no longer verifies.
+    func id(of identifier: String, application: String) throws -> VaultID {
+        do { return try find(identifier, application: application).id } catch VaultError.corrupt(let reference, _) {
+            guard let id = reference.id else { throw Self.notFound }
+            return id
+        }
+    }
+
+    /// Destroys all rights of `application`; returns which.
+    func removeAll(application: String) throws -> [VaultID] {
+        let ids = try list(application: application).compactMap { $0.record?.id }
+        try vault.write("right.remove-all") { writer in
+            for id in ids { try writer.removeObject(id, owner: owner) }
+        }
+        try vault.compactAfterSecretsChanged()
+        return ids
+    }
+}
+
+extension WireRight {
+    /// A verified record as the wire shows it.
+    init(_ record: ObjectRecord, enclave: EnclaveKind) {
+        self.init()
+        rightID = record.id.bytes
+        identifier = record.attributes.identifier
+        accessControl = record.accessControl
+        publicKey = record.publicKey
+        hasSecret_p = record.payload != nil
+        createdAt = Double(record.attributes.created)
+        enclaveKind = enclave.rawValue
+        application = record.attributes.group
+    }
+
+    /// A row that is refused.
+    init(unreadable reference: RowReference, _ fault: RowFault) {
+        self.init()
+        rightID = reference.key
+        unreadableBecause = "\(fault)"
+    }
+}

@@ -1,0 +1,24 @@
+import OstiaryWire
+import SecretMemory
+import UnixSocket
+
+/// One request as it came in, handed from the connection's thread to whoever answers it.
+final class IncomingRequest: @unchecked Sendable {
+    // SAFETY: (@unchecked) `tail` is read and taken by the one thread that answers the request.
+    let id: UInt64
+    let body: WireRequest.OneOf_Body
+    let kind: RequestKind
+    private(set) var tail: SecretBytes
+    let terminal: SharedDescriptor?
+
+    /// Nil when the frame holds no request that this version knows.
+    init?(_ frame: consuming IncomingFrame<WireRequest>) {
+        let message = frame.message
+        guard let body = message.body else { return nil }
+        id = message.id
+        self.body = body
+        kind = RequestKind(body)
+        terminal = frame.descriptor
+        tail = frame.takeTail()
+    }
+}

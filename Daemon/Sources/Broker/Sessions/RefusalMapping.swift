@@ -1,0 +1,95 @@
+import AccessControl
+import AuditLog
+import Authenticators
+import Enclave
+import KeyAlgorithms
+import KeySlots
+import OstiaryWire
+import UnixSocket
+import Vault
+
+/// Every inner error and what a caller is told about it. Wrong secret, unknown and damaged look alike where telling them
+/// apart would help a guesser.
+enum RefusalMapping {
+    static func refusal(for error: any Error) -> Refusal {
+        switch error {
+        case let refusal as Refusal: refusal
+        case let error as VaultError: refusal(for: error)
+        case let error as KeyAlgorithmError: refusal(for: error)
+        case let error as EnclaveError: refusal(for: error)
+        case let error as SlotError: refusal(for: error)
+        case let error as AuditLogError: refusal(for: error)
+        case is WrongSecret: Refusal(.authenticationFailed, "What was entered is wrong.", cause: "authentication.failed")
+        case is CanonicalFormError, is RuleError, is AccessControlError:
+            Refusal(.invalidRule, "The access control is not one that this version understands.", cause: "rule.invalid")
+        case StretchError.outOfMemory:
+            Refusal(.internal, "There is not enough memory to check a passcode.", cause: "memory")
+        default: Refusal(.internal, "The daemon could not carry this out; its log says why.", cause: "internal")
+        }
+    }
+
+    /// Whether a refusal is a decision that belongs into the audit log, rather than a malformed or unlucky request.
+    static func isDecision(_ refusal: Refusal) -> Bool {
+        switch refusal.code {
+        case .notAuthorized, .authenticationFailed, .userCancel, .userFallback, .systemCancel, .appCancel,
+            .notInteractive, .lockedOut, .operationNotPermitted, .callerChanged, .cooldown, .timedOut,
+            .passcodeNotSet, .passcodeTooWeak, .biometryNotAvailable, .biometryNotEnrolled, .biometryLockout,
+            .companionNotAvailable, .locked, .itemUnreadable, .logUnwritable, .duplicate, .decryptionFailed:
+            true
+        default: false
+        }
+    }
+
+    private static func refusal(for error: VaultError) -> Refusal {
+        switch error {
+        case .diskFull:
+            Refusal(.diskFull, "The disk is full; nothing was changed. Free space and try again.", cause: "store.disk-full")
+        case .duplicate: RightStore.duplicate
+        case .notFound: RightStore.notFound
+        case .corrupt: Refusals.unreadableItem("The stored row")
+        case .tooNew(let found, let supported):
+            Refusal(.storeTooNew, "The store has version \(found), this daemon reads up to \(supported); upgrade it.")
+        case .busy: Refusal(.internal, "Another process holds the store; try again.", cause: "store.busy")
+        case .missing, .unreadable, .conflict, .io:
+            Refusal(.storeUnreadable, "The store cannot be used; `ostiary doctor` says more.", cause: "store.unreadable")
+        }
+    }
+
+    private static func refusal(for error: KeyAlgorithmError) -> Refusal {
+        switch error {
+        case .unsupportedAlgorithm:
+            Refusal(.unsupportedAlgorithm, "The key does not support this algorithm.", cause: "key.algorithm")
+        case .decryptionFailed, .signatureMismatch:
+            Refusal(.decryptionFailed, "The ciphertext does not belong to this key or was changed.", cause: "key.decryption")
+        case .invalidParameter:
+            Refusal(.invalidParameter, "A parameter of the key operation has the wrong size or form.", cause: "key.parameter")
+        case .computationFailed:
+            Refusal(.invalidPeerKey, "The key exchange failed with this peer key.", cause: "key.peer")
+        }
+    }
+
+    private static func refusal(for error: EnclaveError) -> Refusal {
+        switch error {
+        case .invalidPeerKey: Refusal(.invalidPeerKey, "The peer key is no point of the curve.", cause: "key.peer")
+        case .invalidDigest: Refusal(.invalidParameter, "The digest has the wrong length.", cause: "key.parameter")
+        case .refused, .unreadable, .wrongKind: Refusals.unreadableItem("The key")
+        case .invalidAuthorization, .invalidBinding, .deviceSecretMissing, .deviceSecretUnreadable, .unavailable:
+            Refusal(.internal, "The enclave did not work; `ostiary doctor` says more.", cause: "enclave")
+        }
+    }
+
+    private static func refusal(for error: SlotError) -> Refusal {
+        switch error {
+        case .missingPublicHalf(.passcode), .missingPublicHalf(.classKey), .missingPublicHalf(.biometry):
+            Refusals.passcodeNotSet
+        case .missingPublicHalf(.securityKey):
+            Refusal(.companionNotAvailable, "No security key is enrolled.", cause: "security-key.not-enrolled")
+        case .refused, .malformed: Refusals.unreadableItem("The slots")
+        default: Refusal(.internal, "The key slots could not be used; the daemon's log says why.", cause: "slots")
+        }
+    }
+
+    private static func refusal(for error: AuditLogError) -> Refusal {
+        Refusal(.logUnwritable, "The audit log cannot be used; `ostiary doctor` says more.", cause: "log.\(error)")
+    }
+}

@@ -1,0 +1,38 @@
+import OstiaryWire
+
+/// The refusals that several places give, in one wording.
+enum Refusals {
+    static func lockedOut(_ remaining: Duration) -> Refusal {
+        Refusal(
+            .lockedOut, "Too many wrong tries. Try again in \(readable(remaining)).", retryAfter: remaining,
+            cause: "passcode.locked-out")
+    }
+
+    static let passcodeNotSet = Refusal(
+        .passcodeNotSet, "No passcode is set; set one with `ostiary passcode set`.", cause: "passcode.not-set")
+
+    static let passcodeAlreadySet = Refusal(
+        .passcodeAlreadySet, "A passcode is set already; use `ostiary passcode change`.", cause: "passcode.already-set")
+
+    static let passcodeNeeded = Refusal(.notAuthorized, "The passcode is needed for this.", cause: "passcode.needed")
+
+    static let notInteractive = Refusal(
+        .notInteractive, "A question to the person is needed, and there is no terminal or dialog to ask on, or asking "
+            + "was not allowed. Run it in a terminal or name a pinentry in ostiaryd.conf.", cause: "prompt.not-interactive")
+
+    static let locked = Refusal(.locked, "The store is locked; enter the passcode once.", cause: "store.locked")
+
+    static func unreadableItem(_ what: String) -> Refusal {
+        Refusal(
+            .itemUnreadable, "\(what) does not verify and is refused; `ostiary doctor` says more. Nothing of it is used.",
+            cause: "item.unreadable")
+    }
+
+    /// "4 min 10 s", rounded up to the second.
+    static func readable(_ duration: Duration) -> String {
+        let seconds = Int((duration / .seconds(1)).rounded(.up))
+        let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "min"), (seconds % 60, "s")]
+        let text = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: " ")
+        return text.isEmpty ? "0 s" : text
+    }
+}

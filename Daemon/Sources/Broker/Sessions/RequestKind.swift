@@ -1,0 +1,40 @@
+import OstiaryWire
+
+/// Every request that a caller can send.
+enum RequestKind: String, CaseIterable, Sendable {
+    case hello, status, cancel
+    case openContext, closeContext, deauthorize, setCredential, credentialState, evaluatePolicy, authorize
+    case createRight, findRight, listRights, removeRight, removeAllRights
+    case sign, decrypt, exchange, readSecret
+    case passcode, lock, readLog, verifyLog, diagnose
+
+    init(_ body: WireRequest.OneOf_Body) {
+        self =
+            switch body {
+            case .hello: .hello
+            case .status: .status
+            case .cancel: .cancel
+            case .openContext: .openContext
+            case .closeContext: .closeContext
+            case .deauthorize: .deauthorize
+            case .setCredential: .setCredential
+            case .credentialState: .credentialState
+            case .evaluatePolicy: .evaluatePolicy
+            case .authorize: .authorize
+            case .createRight: .createRight
+            case .findRight: .findRight
+            case .listRights: .listRights
+            case .removeRight: .removeRight
+            case .removeAllRights: .removeAllRights
+            case .sign: .sign
+            case .decrypt: .decrypt
+            case .exchange: .exchange
+            case .readSecret: .readSecret
+            case .passcode: .passcode
+            case .lock: .lock
+            case .readLog: .readLog
+            case .verifyLog: .verifyLog
+            case .diagnose: .diagnose
+            }
+    }
+}

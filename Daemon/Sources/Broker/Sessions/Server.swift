@@ -1,0 +1,54 @@
+import Foundation
+import Logging
+import Synchronization
+import UnixSocket
+
+/// Accepts connections at the daemon's socket and keeps the sessions that run.
+public final class Server: Sendable {
+    private let listener: UnixSocket
+    private let broker: Broker
+    private let isStopping = Atomic(false)
+
+    /// Begins to listen at `path`, which must not exist.
+    public init(listeningAt path: String, broker: Broker) throws {
+        listener = try UnixSocket.listen(at: path)
+        self.broker = broker
+    }
+
+    /// Accepts until ``stop()``. Blocks.
+    public func run() {
+        while !isStopping.load(ordering: .acquiring) {
+            do {
+                start(try listener.accept())
+            } catch {
+                if isStopping.load(ordering: .acquiring) { return }
+                // Out of descriptors or memory for a moment: the caller sees a closed connection, the daemon goes on.
+                broker.log.warning("a connection was not accepted", metadata: ["cause": "\(error)"])
+                Thread.sleep(forTimeInterval: 0.05)
+            }
+        }
+    }
+
+    /// Accepts no more and ends all sessions; safe from any thread.
+    public func stop() {
+        isStopping.store(true, ordering: .releasing)
+        listener.shutdown()
+        broker.sessions.closeAll()
+    }
+
+    private func start(_ socket: UnixSocket) {
+        let session: Session
+        do { session = try Session(socket: socket, broker: broker) } catch {
+            broker.log.notice("a caller was refused", metadata: ["cause": "\(error)"])
+            return
+        }
+        guard broker.sessions.add(session) else {
+            broker.log.warning("too many connections", metadata: ["limit": "\(SessionLimits.connectionCount)"])
+            return
+        }
+        Threads.start("ostiary-session") { [broker] in
+            session.run()
+            broker.sessions.remove(session)
+        }
+    }
+}

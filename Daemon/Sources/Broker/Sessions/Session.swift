@@ -1,0 +1,168 @@
+import CLinuxShims
+import Foundation
+import Glibc
+import Logging
+import OstiaryWire
+import SecretMemory
+import SwiftProtobuf
+import Synchronization
+import UnixSocket
+
+/// One connection: greets, reads requests, answers the fast ones at once and hands the slow ones to threads of their own.
+///
+/// The connection's thread never waits for a person, so it notices when the caller goes away; what the caller was asked and
+/// granted goes with it.
+final class Session: Sendable {
+    let caller: CallerProcess
+    let contexts = ContextTable()
+    private let socket: UnixSocket
+    private let broker: Broker
+    private let nonce: Data
+    private let slow = SlowRequests()
+    private let sending = NSLock()
+    private let state = Mutex(SessionState.connected)
+
+    init(socket: UnixSocket, broker: Broker) throws {
+        self.socket = socket
+        self.broker = broker
+        try socket.attachSenderCredentials()
+        try socket.setSendTimeout(seconds: SessionLimits.sendSeconds)
+        caller = try CallerProcess(connectedTo: socket, expectedUser: geteuid())
+        nonce = Data(exposing: SecretBytes(random: WireLimits.nonceByteCount))
+    }
+
+    /// Serves the connection until it ends.
+    func run() {
+        defer { end() }
+        do {
+            try greet()
+            var reader = FrameReader(socket: socket, expecting: caller.credentials)
+            while true {
+                let frame = try reader.next(WireRequest.self)
+                guard let request = IncomingRequest(frame) else { throw FrameReadError.frame(.malformed) }
+                try handle(request)
+            }
+        } catch FrameReadError.closed {
+            // The ordinary end.
+        } catch FrameReadError.foreignSender {
+            broker.trail.refuseConnection(of: caller.program, because: "foreign-sender")
+        } catch {
+            broker.log.notice("a connection ended", metadata: ["cause": "\(error)", "pid": "\(caller.credentials.processID)"])
+        }
+    }
+
+    /// Ends the connection from another thread; ``run()`` returns.
+    func close() { socket.shutdown() }
+
+    private func end() {
+        socket.shutdown()
+        slow.cancelAll(.connectionEnded)
+        contexts.wipe()
+    }
+
+    // MARK: the handshake
+
+    private func greet() throws {
+        var greeting = WireGreeting()
+        greeting.protocolVersion = WireLimits.protocolVersion
+        greeting.nonce = nonce
+        try FrameWriter.send(greeting, on: socket)
+        try socket.setReceiveTimeout(seconds: SessionLimits.handshakeSeconds)
+    }
+
+    /// The echo proves that the process that the kernel named at connect is the one that speaks.
+    private func accept(_ hello: WireHello) throws(Refusal) {
+        guard hello.protocolVersion == WireLimits.protocolVersion else {
+            throw Refusal(
+                .versionMismatch,
+                "This daemon speaks protocol \(WireLimits.protocolVersion); upgrade the older of program and daemon.")
+        }
+        guard hello.nonce == nonce else { throw Refusal(.malformed, "The greeting's nonce was not echoed.") }
+        try verifyCaller()
+        do { try socket.setReceiveTimeout(seconds: 0) } catch { throw Refusal(.internal, "\(error)") }
+        state.withLock { $0 = .greeted }
+    }
+
+    /// The caller must still be who it was, at each release; otherwise the connection and its grants end.
+    func verifyCaller() throws(Refusal) {
+        do { try caller.verifyUnchanged() } catch {
+            broker.trail.refuseConnection(of: caller.program, because: "caller-\(error)")
+            close()
+            throw Refusal(
+                .callerChanged, "The calling process exited or executed another program; connect again.",
+                cause: "caller.\(error)")
+        }
+    }
+
+    // MARK: requests
+
+    private func handle(_ request: IncomingRequest) throws {
+        do {
+            let rule = try admit(request)
+            if case .hello(let hello) = request.body {
+                try accept(hello)
+                try send(.done, to: request.id)
+            } else if rule.runsInline {
+                try answer(request)
+            } else {
+                try startSlow(request)
+            }
+        } catch let refusal as Refusal {
+            try send(refusal, to: request.id)
+            if refusal.code == .callerChanged || refusal.code == .versionMismatch { throw refusal }
+        }
+    }
+
+    private func admit(_ request: IncomingRequest) throws -> RequestRule {
+        let rule = DispatchTable.rule(for: request.kind)
+        guard request.id != 0 else { throw Refusal(.malformed, "Request id 0 is not allowed.") }
+        guard rule.state == state.withLock({ $0 }) else {
+            throw Refusal(.outOfOrder, "The request is not allowed at this point of the connection.")
+        }
+        guard request.tail.count <= rule.tailByteCount else {
+            throw Refusal(.tooLarge, "The request may carry \(rule.tailByteCount) bytes.")
+        }
+        guard rule.acceptsTerminal || request.terminal == nil else {
+            throw Refusal(.malformed, "The request takes no descriptor.")
+        }
+        return rule
+    }
+
+    private func answer(_ request: IncomingRequest) throws {
+        if case .cancel(let cancel) = request.body {
+            slow.cancel(cancel.requestID, .caller)
+            try send(.done, to: request.id)
+        } else {
+            try send(broker.answer(request, in: self, cancellation: nil), to: request.id)
+        }
+    }
+
+    private func startSlow(_ request: IncomingRequest) throws {
+        let cancellation = try slow.begin(request.id)
+        Threads.start("ostiary-request") { [self] in
+            defer { slow.finish(request.id) }
+            do {
+                do { try send(broker.answer(request, in: self, cancellation: cancellation), to: request.id) } catch
+                    let refusal as Refusal
+                { try send(refusal, to: request.id) }
+            } catch {
+                close()  // The answer cannot be sent: the connection's thread ends the rest.
+            }
+        }
+    }
+
+    // MARK: answers
+
+    private func send(_ refusal: Refusal, to id: UInt64) throws {
+        try send(Reply(.failure(refusal.message)), to: id)
+    }
+
+    private func send(_ reply: consuming Reply, to id: UInt64) throws {
+        var message = WireReply()
+        message.id = id
+        message.body = reply.body
+        sending.lock()
+        defer { sending.unlock() }
+        try FrameWriter.send(message, tail: reply.tail, on: socket)
+    }
+}

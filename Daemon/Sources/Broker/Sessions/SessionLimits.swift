@@ -1,0 +1,19 @@
+/// Every limit on what a caller can make the daemon hold or do, with its reason. The limits of a frame are `WireLimits`.
+enum SessionLimits {
+    /// Connections at once. Each costs a thread and about 20 kB; a desktop session has some dozens of programs.
+    static let connectionCount = 256
+    /// Contexts of one connection: one for each `LAContext` and each authorized right that the program keeps.
+    static let contextCount = 1024
+    /// Requests of one connection that wait for a person or a slow part.
+    static let slowRequestCount = 16
+    /// Time to greet, in seconds.
+    static let handshakeSeconds = 5
+    /// Time for the caller to take an answer off the socket, in seconds.
+    static let sendSeconds = 10
+    /// Stack of a connection's thread: the deepest use is an HPKE open.
+    static let stackByteCount = 512 * 1024
+    /// Rights of one owner; bounds the authenticated list of them, which is written anew with each change.
+    static let rightCount = 20_000
+    /// Bytes of a right's secret.
+    static let secretByteCount = 64 * 1024
+}

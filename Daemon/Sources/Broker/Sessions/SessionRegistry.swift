@@ -1,0 +1,29 @@
+import Foundation
+import Synchronization
+import Vault
+
+/// The sessions that run, for what ends grants everywhere: a lock, a removed object, the daemon's end.
+final class SessionRegistry: Sendable {
+    private let sessions = Mutex<[ObjectIdentifier: Session]>([:])
+
+    /// False when there are as many as there may be.
+    func add(_ session: Session) -> Bool {
+        sessions.withLock { sessions in
+            guard sessions.count < SessionLimits.connectionCount else { return false }
+            sessions[ObjectIdentifier(session)] = session
+            return true
+        }
+    }
+
+    func remove(_ session: Session) { _ = sessions.withLock { $0.removeValue(forKey: ObjectIdentifier(session)) } }
+
+    func closeAll() { for session in all { session.close() } }
+
+    /// Ends all grants in all contexts.
+    func endAllGrants() { for session in all { session.contexts.endAllGrants() } }
+
+    /// Ends the grants on one object in all contexts.
+    func endGrants(on object: VaultID) { for session in all { session.contexts.endGrants(on: object) } }
+
+    private var all: [Session] { sessions.withLock { Array($0.values) } }
+}

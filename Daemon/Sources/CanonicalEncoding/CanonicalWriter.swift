@@ -1,0 +1,45 @@
+/// Writes the one byte string that stands for a list of fields: integers big-endian, everything of variable size behind its
+/// length. Two different lists never give the same bytes, so the result can be authenticated.
+public struct CanonicalWriter: Sendable {
+    /// What was written so far.
+    public private(set) var bytes: [UInt8] = []
+
+    /// An empty writer; `capacity` is a hint, in bytes.
+    public init(capacity: Int = 0) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    /// A fixed-width integer, big-endian.
+    @inlinable
+    public mutating func write(_ value: some FixedWidthInteger & UnsignedInteger) {
+        var shift = value.bitWidth
+        while shift > 0 {
+            shift -= 8
+            writeByte(UInt8(truncatingIfNeeded: value >> shift))
+        }
+    }
+
+    /// Bytes whose number the format fixes: no length is written.
+    public mutating func write(fixed field: some Collection<UInt8>) {
+        bytes.append(contentsOf: field)
+    }
+
+    /// Bytes of any number, behind their length as `Length`.
+    ///
+    /// - Precondition: the length fits; callers bound their fields.
+    @inlinable
+    public mutating func write<Length: FixedWidthInteger & UnsignedInteger>(
+        _ field: some Collection<UInt8>, length: Length.Type
+    ) {
+        guard let count = Length(exactly: field.count) else {
+            preconditionFailure("a field is longer than its length prefix can say")
+        }
+        write(count)
+        write(fixed: field)
+    }
+
+    @usableFromInline
+    mutating func writeByte(_ byte: UInt8) {
+        bytes.append(byte)
+    }
+}

@@ -1,0 +1,41 @@
+/// Why an enclave did not do what it was asked. Refused, unreadable and absent are different results, and none of them
+/// ever counts as permission.
+public enum EnclaveError: Error, Equatable, Sendable {
+    /// The authorization value is wrong; everything else about the blob is in order.
+    case refused
+    /// The blob is damaged, was made by another device or store, or is shown with another binding or context.
+    case unreadable
+    /// The blob belongs to another kind of enclave; it was not looked at further.
+    case wrongKind
+    /// The peer's public key is not an uncompressed point on P-256.
+    case invalidPeerKey
+    /// The digest to sign has another size than 32 bytes.
+    case invalidDigest
+    /// The authorization value for a new key is empty or ends in a zero byte (a TPM strips trailing zeros).
+    case invalidAuthorization
+    /// The software enclave has no device secret. Beside an existing store that means loss: making a new one would
+    /// orphan everything in it.
+    case deviceSecretMissing
+    /// There is a device secret, and it cannot be trusted or read.
+    case deviceSecretUnreadable(DeviceSecretDefect)
+    /// The outside information for a new key has more than ``KeyBinding/maximumByteCount`` bytes.
+    case invalidBinding
+    /// The enclave cannot be reached or failed: a raw `errno` or TPM response code, 0 where there is none.
+    case unavailable(code: UInt32)
+}
+
+/// What is wrong with a device secret that exists.
+public enum DeviceSecretDefect: Error, Equatable, Sendable {
+    /// A symbolic link, folder, pipe or device.
+    case notRegularFile
+    /// File or folder belongs to another user.
+    case foreignOwner
+    /// Group or others may do anything with the file, or write to its folder.
+    case permissive
+    /// Made by a newer version of the format.
+    case unknownVersion
+    /// Not the bytes that were written.
+    case damaged
+    /// A system call failed with this `errno`.
+    case systemCall(errno: Int32)
+}

@@ -1,0 +1,36 @@
+public import Foundation
+
+/// A key at rest: what a store keeps of it. Nothing in it is secret.
+public struct EnclaveKey: Equatable, Sendable {
+    /// The enclave that made the key and alone can open it.
+    public let kind: EnclaveKind
+    /// The public key: 65 bytes, uncompressed X9.63 (`04 || X || Y`).
+    public let publicKey: Data
+    /// The wrapped private key, in the enclave's own format.
+    public let blob: Data
+
+    public init(kind: EnclaveKind, publicKey: Data, blob: Data) {
+        self.kind = kind
+        self.publicKey = publicKey
+        self.blob = blob
+    }
+}
+
+/// What a key is tied to when it is made and must be shown again whenever it is opened.
+///
+/// A chip writes `outsideInfo` into the creation data and chooses the parent by `requiresPasscode`; software
+/// authenticates both with the wrapped key.
+public struct KeyBinding: Equatable, Sendable {
+    /// Most bytes of outside information: a TPM's creation data has no room for more (TPM 2.0 part 2, TPM2B_DATA).
+    public static let maximumByteCount = 64
+
+    /// Digest of rule, owner, store and public halves, as the caller computes it.
+    public let outsideInfo: Data
+    /// Whether every alternative of the key's rule contains the passcode.
+    public let requiresPasscode: Bool
+
+    public init(outsideInfo: Data, requiresPasscode: Bool) {
+        self.outsideInfo = outsideInfo
+        self.requiresPasscode = requiresPasscode
+    }
+}

@@ -1,0 +1,29 @@
+import Crypto
+public import SecretMemory
+
+/// The authorization value of an enclave key, derived from the access secret of the object that the key belongs to.
+///
+/// `HKDF-SHA256(access secret, info: "ostiary.access-secret.enclave-key.v1")`, 32 bytes: as long as the name algorithm
+/// of a TPM object allows. A TPM strips trailing zero bytes of an authorization value (TPM 2.0 part 1, "authValue"), so
+/// a value that would end in one ends in 0x01 instead. That is the same for every enclave and costs less than 0.01 bit.
+public enum KeyAuthorization {
+    public static let byteCount = 32
+    static let label = "ostiary.access-secret.enclave-key.v1"
+
+    /// The value for the key of the object with this access secret.
+    public static func derived(from accessSecret: borrowing SecretBytes) -> SecretBytes {
+        var value = SecretBytes(accessSecret.derivedKey(label: label, byteCount: byteCount))
+        unsafe value.withUnsafeMutableBytes { bytes in
+            if unsafe bytes[byteCount - 1] == 0 { unsafe bytes[byteCount - 1] = 1 }
+        }
+        return value
+    }
+
+    /// Whether an enclave may take `value` for a key.
+    static func isUsable(_ value: borrowing SecretBytes) -> Bool {
+        unsafe value.withUnsafeBytes { bytes in
+            guard let last = unsafe bytes.last else { return false }
+            return last != 0
+        }
+    }
+}

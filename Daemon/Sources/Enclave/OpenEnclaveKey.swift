@@ -1,0 +1,29 @@
+import Crypto
+public import Foundation
+public import SecretMemory
+
+/// A private key that is ready for use. Whoever holds it can use it, so drop it when the authorization ends: the
+/// enclave then forgets the key.
+public protocol OpenEnclaveKey: Sendable {
+    /// 65 bytes, uncompressed X9.63.
+    var publicKey: Data { get }
+
+    /// ECDSA over a digest that the caller computed.
+    ///
+    /// - Parameter digest: exactly 32 bytes, else ``EnclaveError/invalidDigest``.
+    /// - Returns: 64 bytes, `r || s`, each 32 bytes big-endian.
+    func signature(forDigest digest: Data) throws(EnclaveError) -> Data
+
+    /// The shared value of an ECDH agreement, unprocessed (the X coordinate, SEC 1 section 3.3.1): 32 bytes.
+    ///
+    /// - Parameter peerKey: 65 bytes, uncompressed X9.63. Anything else, and a point that is not on the curve, is
+    ///   ``EnclaveError/invalidPeerKey``.
+    func sharedSecret(withPublicKey peerKey: Data) throws(EnclaveError) -> SecretBytes
+}
+
+extension OpenEnclaveKey {
+    /// ECDSA over the SHA-256 digest of `message`: 64 bytes, `r || s`.
+    public func signature(forMessage message: Data) throws(EnclaveError) -> Data {
+        try signature(forDigest: Data(SHA256.hash(data: message)))
+    }
+}

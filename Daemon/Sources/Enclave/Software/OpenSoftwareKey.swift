@@ -1,0 +1,50 @@
+import Crypto
+import Foundation
+import SecretMemory
+
+/// A P-256 key in this process's memory. It holds the library's key objects, because making one from the scalar costs
+/// nearly half a signature; the library wipes them when they are freed.
+final class OpenSoftwareKey: OpenEnclaveKey {
+    let publicKey: Data
+    private let signingKey: P256.Signing.PrivateKey
+    private let agreementKey: P256.KeyAgreement.PrivateKey
+
+    /// Refuses a scalar that is not the private key of `publicKey`.
+    init(scalar: borrowing SecretBytes, publicKey: Data) throws(EnclaveError) {
+        do {
+            signingKey = try unsafe scalar.withUnsafeBytes { try unsafe P256.Signing.PrivateKey(rawRepresentation: $0) }
+            agreementKey = try unsafe scalar.withUnsafeBytes {
+                try unsafe P256.KeyAgreement.PrivateKey(rawRepresentation: $0)
+            }
+        } catch {
+            throw .unreadable
+        }
+        guard signingKey.publicKey.x963Representation == publicKey else { throw .unreadable }
+        self.publicKey = publicKey
+    }
+
+    func signature(forDigest digest: Data) throws(EnclaveError) -> Data {
+        guard let digest = PrecomputedDigest(digest) else { throw .invalidDigest }
+        do {
+            return try signingKey.signature(for: digest).rawRepresentation
+        } catch {
+            throw .unavailable(code: 0)
+        }
+    }
+
+    func sharedSecret(withPublicKey peerKey: Data) throws(EnclaveError) -> SecretBytes {
+        // The library would take other point formats too; one format keeps every enclave alike.
+        guard peerKey.count == 65, peerKey.first == 0x04 else { throw .invalidPeerKey }
+        do {
+            let peer = try P256.KeyAgreement.PublicKey(x963Representation: peerKey)
+            let agreed = try agreementKey.sharedSecretFromKeyAgreement(with: peer)
+            var secret = SecretBytes(zeroed: 32)
+            unsafe agreed.withUnsafeBytes { bytes in
+                unsafe secret.withUnsafeMutableBytes { unsafe $0.copyMemory(from: bytes) }
+            }
+            return secret
+        } catch {
+            throw .invalidPeerKey
+        }
+    }
+}

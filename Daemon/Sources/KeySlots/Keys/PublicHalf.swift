@@ -1,0 +1,54 @@
+import Crypto
+public import Foundation
+
+/// The public half of a factor's or class's key pair: enough to seal, so that making an object asks nobody.
+///
+/// It authenticates nothing by itself. Whoever replaced it in the store could open what is sealed to it from then on, so
+/// the store keeps it under an enclave's authentication code over ``encoded`` and checks that before each use.
+public struct PublicHalf: Hashable, Sendable {
+    private static let formatVersion: UInt8 = 1
+
+    public let role: KeyRole
+    /// Grows by one with every new pair of this role.
+    public let epoch: UInt32
+    /// The X-Wing public key: 1216 bytes.
+    public let bytes: Data
+
+    public init(role: KeyRole, epoch: UInt32, bytes: Data) {
+        self.role = role
+        self.epoch = epoch
+        self.bytes = bytes
+    }
+
+    /// `version (1) || suite (1) || role (1) || epoch (4) || length (4) || public key (1216)`.
+    public var encoded: Data {
+        var encoder = CanonicalEncoder()
+        encoder.append(Self.formatVersion)
+        encoder.append(KeySuite.code)
+        encoder.append(role.code)
+        encoder.append(epoch)
+        encoder.append(field: bytes)
+        return encoder.data
+    }
+
+    /// Reads exactly what ``encoded`` writes for a key of the right size, else ``SlotError/malformed``.
+    public init(encoded: Data) throws(SlotError) {
+        var decoder = CanonicalDecoder(encoded)
+        guard try decoder.byte() == Self.formatVersion, try decoder.byte() == KeySuite.code,
+            let role = KeyRole(code: try decoder.byte())
+        else { throw .malformed }
+        let epoch = try decoder.uint32()
+        guard try decoder.uint32() == KeySuite.publicKeyByteCount else { throw .malformed }
+        self.init(role: role, epoch: epoch, bytes: try decoder.bytes(KeySuite.publicKeyByteCount))
+        try decoder.finish(encoded, canonical: self.encoded)
+    }
+
+    /// The library's key, or ``SlotError/invalidPublicHalf(_:)``.
+    func key() throws(SlotError) -> XWingMLKEM768X25519.PublicKey {
+        do {
+            return try XWingMLKEM768X25519.PublicKey(rawRepresentation: bytes)
+        } catch {
+            throw .invalidPublicHalf(role)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import AccessControl
+import Foundation
+
+/// What the layers of one slot have in common, and the associated data made of it.
+struct SlotBinding {
+    /// Parameters and identifiers are short; the encoding gives their length one byte, 0 meaning none.
+    static let parameterByteCounts = 1...255
+
+    let number: UInt16
+    let factors: FactorSet
+    let passwordParameters: Data?
+    let enrolmentID: Data?
+
+    /// Whether a slot can have these values: the optional parts are there exactly when the factors ask for them.
+    var isConsistent: Bool {
+        SlotLayout.isPermitted(factors)
+            && (passwordParameters != nil) == factors.contains(.applicationPassword)
+            && (enrolmentID != nil) == factors.contains(.biometryCurrentSet)
+            && [passwordParameters, enrolmentID].allSatisfy { $0.map { Self.parameterByteCounts ~= $0.count } ?? true }
+    }
+
+    /// Associated data of the innermost layer, the application password's.
+    func associatedDataOfPassword(header: SlotHeader) -> Data { encoder(header: header).data }
+
+    /// Associated data of the outermost of `keys`: it names the keys of this layer and of those inside, and none further
+    /// out, so that the outer layers can be replaced without it.
+    func associatedData(header: SlotHeader, keys: [(role: KeyRole, epoch: UInt32)]) -> Data {
+        var encoder = encoder(header: header)
+        encoder.append(UInt8(keys.count))
+        for key in keys {
+            encoder.append(key.role.code)
+            encoder.append(key.epoch)
+        }
+        return encoder.data
+    }
+
+    private func encoder(header: SlotHeader) -> CanonicalEncoder {
+        var encoder = CanonicalEncoder()
+        encoder.append(fixed: header.digest)
+        encoder.append(number)
+        encoder.append(factors.rawValue)
+        encoder.append(field: passwordParameters ?? Data())
+        encoder.append(field: enrolmentID ?? Data())
+        return encoder
+    }
+}

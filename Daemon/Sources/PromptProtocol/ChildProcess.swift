@@ -1,0 +1,45 @@
+import CLinuxShims
+import Glibc
+public import UnixSocket
+
+/// A process that this one started and must reap. Until it is reaped its id cannot come to mean another process.
+public struct ChildProcess: ~Copyable, Sendable {
+    public let id: Int32
+
+    /// Starts the program at the absolute path `program`, without arguments, with exactly this environment and exactly these
+    /// descriptors: number i of the child is `descriptors[i]`, -1 is the null device. Working directory is `/`, signals are
+    /// at their defaults. With `leadsSession` it leads a session and a process group of its own.
+    public init(
+        program: String, environment: [String], descriptors: [CInt], leadsSession: Bool
+    ) throws(SystemCallError) {
+        var child: pid_t = 0
+        let code = unsafe Self.withCStrings([program]) { arguments in
+            unsafe Self.withCStrings(environment) { environment in
+                unsafe ostiary_spawn(
+                    program, arguments, environment, descriptors, CInt(descriptors.count), leadsSession ? 1 : 0, "/", &child)
+            }
+        }
+        guard code == 0 else { throw SystemCallError("posix_spawn", subject: program, code: code) }
+        id = child
+    }
+
+    /// Asks the process to end.
+    public borrowing func terminate() { _ = kill(id, SIGTERM) }
+
+    /// Kills the process, if it is still there, and waits until it is gone. A process that leads a session is killed with
+    /// everything that is still in its process group.
+    public consuming func killAndReap(withGroup: Bool = false) {
+        if withGroup { _ = kill(-id, SIGKILL) }
+        _ = kill(id, SIGKILL)
+        while waitpid(id, nil, 0) < 0, errno == EINTR {}
+    }
+
+    /// Lends `strings` as the null-terminated array of C strings that `execve` takes.
+    private static func withCStrings<Result>(
+        _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) -> Result {
+        let pointers = unsafe strings.map { unsafe strdup($0) } + [nil]
+        defer { unsafe pointers.forEach { unsafe free($0) } }
+        return unsafe pointers.withUnsafeBufferPointer { unsafe body($0.baseAddress!) }
+    }
+}

@@ -1,0 +1,71 @@
+/// Text that somebody else wrote (a program's path, a reason, an item's name), made harmless to show: on a terminal, in a
+/// dialog, on one line. It is harmless by construction, also when it comes out of a decoder.
+public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible {
+    /// The harmless text.
+    public let string: String
+
+    /// Longest text in Unicode scalars, unless less is asked for; what is cut off ends in "…".
+    public static let maximumScalarCount = 300
+
+    /// Makes `untrusted` harmless. See ``harmless(_:maximumScalarCount:)``.
+    public init(_ untrusted: String, maximumScalarCount: Int = Self.maximumScalarCount) {
+        string = Self.harmless(untrusted, maximumScalarCount: maximumScalarCount)
+    }
+
+    public init(from decoder: any Decoder) throws {
+        self.init(try decoder.singleValueContainer().decode(String.self))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(string)
+    }
+
+    public var description: String { string }
+    public var isEmpty: Bool { string.isEmpty }
+
+    /// The one place where foreign text is made harmless.
+    ///
+    /// Removes what steers instead of showing: control characters (escape sequences begin with one), everything that
+    /// Unicode lets a renderer leave out (direction marks and overrides, zero-width characters, variation selectors,
+    /// fillers), unassigned and private code points. Any run of spaces, tabs and line breaks becomes one space, so that
+    /// no text can push a forged line to where a field is expected. The length is bounded.
+    static func harmless(_ text: String, maximumScalarCount: Int) -> String {
+        var result = String.UnicodeScalarView()
+        var (count, isSpaceDue) = (0, false)
+        for scalar in text.unicodeScalars {
+            if scalar.isBlank {
+                isSpaceDue = !result.isEmpty
+                continue
+            }
+            guard scalar.isVisible else { continue }
+            let needed = isSpaceDue ? 2 : 1
+            guard count + needed <= maximumScalarCount else {
+                while count >= maximumScalarCount, count > 0 {
+                    result.removeLast()
+                    count -= 1
+                }
+                if maximumScalarCount > 0 { result.append("…") }
+                return String(result)
+            }
+            if isSpaceDue { result.append(" ") }
+            result.append(scalar)
+            count += needed
+            isSpaceDue = false
+        }
+        return String(result)
+    }
+}
+
+extension Unicode.Scalar {
+    /// Spaces of any width, tabs, line and paragraph ends, and the Braille pattern without dots.
+    fileprivate var isBlank: Bool { properties.isWhitespace || value == 0x2800 }
+
+    fileprivate var isVisible: Bool {
+        if properties.isDefaultIgnorableCodePoint { return false }
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: return false
+        default: return true
+        }
+    }
+}

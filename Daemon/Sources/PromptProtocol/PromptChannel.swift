@@ -1,0 +1,37 @@
+/// The descriptors that `ostiary-prompt` is started with; 0, 1 and 2 are the null device.
+public enum PromptDescriptor {
+    /// The request is read from here.
+    public static let request: Int32 = 3
+    /// What was typed is written here: raw bytes, nothing else, and only with the outcome ``PromptReply/entered``.
+    public static let secret: Int32 = 4
+    /// One byte: a ``PromptReply``. It is written last, after the terminal is as it was before.
+    public static let reply: Int32 = 5
+    /// Nothing is ever written here. When the other end closes, because the daemon gave up or died, the prompt ends.
+    public static let control: Int32 = 6
+    /// The caller's terminal, or the null device.
+    public static let terminal: Int32 = 7
+    /// How many descriptors the prompt is given.
+    public static let count = 8
+}
+
+/// How a prompt ended, as it says so itself. A prompt that ends without a word was killed.
+public enum PromptReply: UInt8, Equatable, Sendable, CaseIterable {
+    case entered = 1
+    case confirmed = 2
+    case cancelled = 3
+    case fallback = 4
+    case timedOut = 5
+    case terminalGone = 6
+    /// Told to end: the control pipe closed, or a signal.
+    case ended = 7
+    /// The dialog program could not be started or did not speak its protocol.
+    case dialogFailed = 8
+    /// The request could not be read.
+    case badRequest = 9
+}
+
+/// Limits that both sides of a prompt keep.
+public enum PromptLimits {
+    /// Most bytes that a field takes.
+    public static let secretByteCount = 1024
+}

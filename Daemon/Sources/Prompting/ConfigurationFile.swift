@@ -1,0 +1,128 @@
+import Foundation
+import Glibc
+public import UnixSocket
+
+/// Reads `ostiaryd.conf`: lines of `key = value`, empty lines, and comments that begin with `#`. Strict: what is not
+/// understood is an error with its line, not a default.
+public enum ConfigurationFile {
+    /// Far more than all keys need.
+    static let maximumByteCount = 64 * 1024
+
+    /// The configuration in the file at `path`; nil when there is no such file. The file must belong to `userID` or to
+    /// root and be writable by nobody else, because it names the program that passcodes are typed into.
+    public static func load(
+        _ path: String, userID: UInt32
+    ) throws(ConfigurationError) -> PromptConfiguration? {
+        let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard number >= 0 else {
+            if errno == ENOENT { return nil }
+            throw .unreadable(SystemCallError("open", subject: path))
+        }
+        let file = Descriptor(owning: number)
+        var status = stat()
+        guard fstat(file.number, &status) == 0 else { throw .unreadable(SystemCallError("fstat", subject: path)) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
+        guard status.st_uid == userID || status.st_uid == 0 else { throw .otherOwner }
+        guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else { throw .writableByOthers }
+        return try parse(try contents(of: file, path))
+    }
+
+    private static func contents(of file: borrowing Descriptor, _ path: String) throws(ConfigurationError) -> String {
+        var bytes = [UInt8](repeating: 0, count: maximumByteCount + 1)
+        var filled = 0
+        while filled < bytes.count {
+            let count = bytes.withUnsafeMutableBytes { read(file.number, $0.baseAddress! + filled, $0.count - filled) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .unreadable(SystemCallError("read", subject: path)) }
+            if count == 0 { break }
+            filled += count
+        }
+        guard filled <= maximumByteCount else { throw .tooLarge }
+        guard let text = String(validating: bytes[..<filled], as: UTF8.self) else { throw .notUTF8 }
+        return text
+    }
+
+    /// Reads the file's text.
+    public static func parse(_ text: String) throws(ConfigurationError) -> PromptConfiguration {
+        var configuration = PromptConfiguration()
+        var seen: Set<String> = []
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let line = line.trimmingCharacters(in: .whitespaces)
+            if line.isEmpty || line.hasPrefix("#") { continue }
+            do throws(ConfigurationLineError) {
+                let (key, value) = try split(line)
+                guard seen.insert(key).inserted else { throw .repeatedKey }
+                try set(key, to: value, in: &configuration)
+            } catch {
+                throw .line(index + 1, error)
+            }
+        }
+        return configuration
+    }
+
+    private static func split(_ line: String) throws(ConfigurationLineError) -> (key: String, value: String) {
+        let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { throw .noKeyAndValue }
+        let (key, value) = (parts[0].trimmingCharacters(in: .whitespaces), parts[1].trimmingCharacters(in: .whitespaces))
+        guard !key.isEmpty, !value.isEmpty else { throw .noKeyAndValue }
+        guard value.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else { throw .badValue }
+        return (key, value)
+    }
+
+    private static func set(
+        _ key: String, to value: String, in configuration: inout PromptConfiguration
+    ) throws(ConfigurationLineError) {
+        switch key {
+        case "prompt.front-ends": configuration.frontEnds = try frontEnds(value)
+        case "prompt.terminal":
+            guard let policy = TerminalPolicy(rawValue: value) else { throw .badValue }
+            configuration.terminalPolicy = policy
+        case "prompt.pinentry": configuration.pinentryPath = try absolutePath(value)
+        case "prompt.display": configuration.display = value
+        case "prompt.wayland-display": configuration.waylandDisplay = value
+        case "prompt.xauthority": configuration.xAuthority = try absolutePath(value)
+        case "prompt.time-limit-seconds":
+            guard let seconds = Int(value), PromptConfiguration.timeLimitBounds.contains(seconds) else { throw .badValue }
+            configuration.timeLimitSeconds = seconds
+        default: throw .unknownKey
+        }
+    }
+
+    private static func frontEnds(_ value: String) throws(ConfigurationLineError) -> [PromptConfiguration.FrontEnd] {
+        var frontEnds: [PromptConfiguration.FrontEnd] = []
+        for name in value.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let frontEnd = PromptConfiguration.FrontEnd(rawValue: name.trimmingCharacters(in: .whitespaces)),
+                !frontEnds.contains(frontEnd)
+            else { throw .badValue }
+            frontEnds.append(frontEnd)
+        }
+        return frontEnds
+    }
+
+    private static func absolutePath(_ value: String) throws(ConfigurationLineError) -> String {
+        guard value.hasPrefix("/") else { throw .badValue }
+        return value
+    }
+}
+
+/// Why a configuration is not used. The daemon does not start with one of these: half a configuration is none.
+public enum ConfigurationError: Error, Equatable, Sendable {
+    case unreadable(SystemCallError)
+    case notAFile
+    /// It belongs neither to the user nor to root.
+    case otherOwner
+    /// Its group or everybody can write it.
+    case writableByOthers
+    case tooLarge
+    case notUTF8
+    /// The line with this number, counted from 1.
+    case line(Int, ConfigurationLineError)
+}
+
+/// What is wrong with a line.
+public enum ConfigurationLineError: Error, Equatable, Sendable {
+    case noKeyAndValue
+    case unknownKey
+    case badValue
+    case repeatedKey
+}

@@ -1,0 +1,35 @@
+import Glibc
+import Synchronization
+
+/// Who is logged in on which terminal.
+public protocol LoginRecords: Sendable {
+    /// Whether the user is logged in on `line`, a terminal's name below `/dev`, such as `pts/3`.
+    func hasLogin(of userID: UInt32, on line: String) -> Bool
+}
+
+/// The system's records (utmp(5)). A system that keeps none has no logins.
+public struct SystemLoginRecords: LoginRecords {
+    /// getutxent(3) and getpwuid(3) use memory of their own.
+    private static let lock = Mutex(())
+
+    public init() {}
+
+    public func hasLogin(of userID: UInt32, on line: String) -> Bool {
+        Self.lock.withLock { _ in
+            guard let user = getpwuid(userID) else { return false }
+            let name = String(cString: user.pointee.pw_name)
+            setutxent()
+            defer { endutxent() }
+            while let entry = getutxent() {
+                guard entry.pointee.ut_type == Int16(USER_PROCESS) else { continue }
+                if Self.text(of: entry.pointee.ut_line) == line, Self.text(of: entry.pointee.ut_user) == name { return true }
+            }
+            return false
+        }
+    }
+
+    /// A field of fixed size, which need not end in NUL.
+    private static func text<Field>(of field: Field) -> String {
+        withUnsafeBytes(of: field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    }
+}

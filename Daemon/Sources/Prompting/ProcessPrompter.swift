@@ -1,0 +1,136 @@
+import Glibc
+public import PromptProtocol
+import SecretMemory
+import UnixSocket
+
+/// Asks through `ostiary-prompt`, a process of its own for each question.
+///
+/// The daemon keeps its own copy of the terminal's settings and puts them back however the prompt ended, kill -9 included.
+/// While a question is on a terminal it looks five times a second whether the caller is still there and in the foreground.
+public struct ProcessPrompter: Prompter {
+    private let program: String
+    private let configuration: PromptConfiguration
+    private let check: TerminalCheck
+
+    private static let watchMilliseconds: CInt = 200
+    /// The prompt keeps the time limit itself; past this it is taken to be stuck.
+    private static let stuckPatience: Duration = .seconds(2)
+
+    /// `program` is the absolute path of `ostiary-prompt`, fixed when the daemon starts.
+    public init(
+        program: String, configuration: PromptConfiguration, logins: any LoginRecords = SystemLoginRecords()
+    ) {
+        self.program = program
+        self.configuration = configuration
+        check = TerminalCheck(policy: configuration.terminalPolicy, logins: logins)
+    }
+
+    public func ask(
+        _ question: PromptQuestion, on caller: PromptCaller, cancellation: PromptCancellation
+    ) -> PromptOutcome {
+        if let interruption = cancellation.interruption { return .interrupted(by: interruption) }
+        let terminal = caller.terminal.map { terminal in verified(terminal, of: caller) }
+        let choice = FrontEndChoice(
+            configuration: configuration, terminal: terminal, terminalType: caller.terminalType,
+            isPinentryThere: configuration.pinentryPath.map { access($0, X_OK) == 0 } ?? false)
+        switch choice.choose() {
+        case .failure(let unavailability): return .unavailable(unavailability)
+        case .success(let frontEnd):
+            let request = PromptRequest(
+                question: question, program: DisplayText(caller.program), processID: caller.processID,
+                frontEnd: frontEnd, timeLimitSeconds: configuration.timeLimitSeconds)
+            let usedTerminal = frontEnd.usesTerminal ? try? terminal?.get() : nil
+            return ask(request, on: usedTerminal?.descriptor, caller, cancellation)
+        }
+    }
+
+    private func verified(_ terminal: SharedDescriptor, of caller: PromptCaller) -> Result<VerifiedTerminal, TerminalRefusal> {
+        do { return .success(try check.verify(terminal, of: caller)) } catch { return .failure(error) }
+    }
+
+    private func ask(
+        _ request: PromptRequest, on terminal: SharedDescriptor?, _ caller: PromptCaller, _ cancellation: PromptCancellation
+    ) -> PromptOutcome {
+        let before: TerminalState?
+        do { before = try terminal.map { try TerminalState(of: $0.number) } } catch {
+            return .interrupted(by: .terminalGone)
+        }
+        guard let process = try? PromptProcess(program: program, request: request, terminal: terminal?.number) else {
+            return .unavailable(.promptFailed)
+        }
+        let interruption = watch(process, hasTerminal: terminal != nil, caller, cancellation)
+        let end = process.finish()
+        if let terminal { before?.restoreIfChanged(on: terminal.number) }
+        // An answer that came together with a reason to take the question away is no answer.
+        switch interruption ?? cancellation.interruption.map(Interruption.because) {
+        case .because(let interruption): return .interrupted(by: interruption)
+        case .stuck: return .timedOut
+        case nil: return outcome(of: end, to: request.question.kind)
+        }
+    }
+
+    private enum Interruption { case because(PromptInterruption), stuck }
+
+    /// Waits until the prompt said its last word: then nil. Otherwise why it has to be ended.
+    private func watch(
+        _ process: borrowing PromptProcess, hasTerminal: Bool, _ caller: PromptCaller, _ cancellation: PromptCancellation
+    ) -> Interruption? {
+        let limit = Duration.seconds(configuration.timeLimitSeconds) + Self.stuckPatience
+        let deadline = ContinuousClock.now.advanced(by: limit)
+        while ContinuousClock.now < deadline {
+            if let interruption = interruption(of: caller, hasTerminal: hasTerminal) { return .because(interruption) }
+            var polled = [
+                pollfd(fd: cancellation.descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: process.replyDescriptor, events: Int16(POLLIN), revents: 0),
+            ]
+            guard poll(&polled, nfds_t(polled.count), Self.watchMilliseconds) > 0 else { continue }
+            if let interruption = cancellation.interruption { return .because(interruption) }
+            if polled[1].revents != 0 { return nil }
+        }
+        return .stuck
+    }
+
+    private func interruption(of caller: PromptCaller, hasTerminal: Bool) -> PromptInterruption? {
+        guard hasTerminal else {
+            return (try? TerminalCheck.status(of: caller)) == nil ? .clientGone : nil
+        }
+        switch TerminalCheck.refusal(for: caller) {
+        case nil: return nil
+        case .callerGone: return .clientGone
+        case .notControllingTerminal: return .terminalGone
+        default: return .background
+        }
+    }
+
+    private func outcome(of end: consuming PromptEnd, to kind: PromptKind) -> PromptOutcome {
+        switch consume end {
+        case .entered(let secret):
+            guard let factor = kind.factor else { return .interrupted(by: .promptEnded) }
+            return .entered(EnteredSecret(secret, for: factor))
+        case .reply(let reply): return outcome(of: reply, to: kind)
+        case .silent: return .interrupted(by: .promptEnded)
+        }
+    }
+
+    private func outcome(of reply: PromptReply, to kind: PromptKind) -> PromptOutcome {
+        switch reply {
+        case .confirmed where kind.factor == nil: .confirmed
+        case .cancelled: .cancelled
+        case .fallback: .fallback
+        case .timedOut: .timedOut
+        case .terminalGone: .interrupted(by: .terminalGone)
+        case .dialogFailed: .unavailable(.dialogFailed)
+        case .badRequest: .unavailable(.promptFailed)
+        case .ended, .entered, .confirmed: .interrupted(by: .promptEnded)
+        }
+    }
+}
+
+extension PromptFrontEnd {
+    fileprivate var usesTerminal: Bool {
+        switch self {
+        case .terminal: true
+        case .pinentry(let options): options.terminalPath != nil
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import Glibc
+import PromptProtocol
+import Synchronization
+public import UnixSocket
+
+/// Takes a question away from another thread, while it waits for its turn or is on screen.
+public final class PromptCancellation: Sendable {
+    private let state = Mutex<PromptInterruption?>(nil)
+    private let signal: Wakeup
+
+    /// Throws when there are no descriptors left.
+    public init() throws(SystemCallError) { signal = try Wakeup() }
+
+    /// Takes the question away. The first reason stays; later calls do nothing. An answer that is already on its way is
+    /// dropped.
+    public func cancel(because interruption: PromptInterruption) {
+        let isFirst = state.withLock { state in
+            guard state == nil else { return false }
+            state = interruption
+            return true
+        }
+        if isFirst { signal.wake() }
+    }
+
+    /// Why the question was taken away; nil while it was not.
+    public var interruption: PromptInterruption? { state.withLock { $0 } }
+
+    /// Readable once the question was taken away.
+    var descriptor: CInt { signal.descriptor }
+}
+
+/// Wakes a thread that waits in `poll`, once and for good.
+final class Wakeup: Sendable {
+    private let ends: PipeEnds
+
+    init() throws(SystemCallError) { ends = try PipeEnds() }
+
+    /// Readable after ``wake()``.
+    var descriptor: CInt { ends.reader.number }
+
+    func wake() {
+        var byte: UInt8 = 1
+        while write(ends.writer.number, &byte, 1) < 0, errno == EINTR {}
+    }
+}

@@ -1,0 +1,79 @@
+@_exported public import PromptProtocol
+public import SecretMemory
+
+/// Puts questions to people. The daemon's parts know this; which front end draws, they do not.
+public protocol Prompter: Sendable {
+    /// Puts `question` to whoever sits before `caller`'s terminal or display, and blocks until there is an outcome.
+    ///
+    /// Anything but an answer means no: nobody asked, nobody there, no time left.
+    func ask(
+        _ question: PromptQuestion, on caller: PromptCaller, cancellation: PromptCancellation
+    ) -> PromptOutcome
+}
+
+/// How a question ended.
+public enum PromptOutcome: ~Copyable, Sendable {
+    /// Something was typed, for one factor.
+    case entered(EnteredSecret)
+    /// A warning was confirmed.
+    case confirmed
+    case cancelled
+    /// The other way that the question offered was chosen.
+    case fallback
+    case timedOut
+    /// The question was taken away.
+    case interrupted(by: PromptInterruption)
+    /// The question was never shown, or could not be put properly.
+    case unavailable(PromptUnavailability)
+}
+
+/// What a person typed, together with what it was asked for: it is handed over for that factor only.
+public struct EnteredSecret: ~Copyable, Sendable {
+    /// The factor that the field fed.
+    public let factor: PromptFactor
+    private let bytes: SecretBytes
+
+    public init(_ bytes: consuming SecretBytes, for factor: PromptFactor) {
+        self.bytes = bytes
+        self.factor = factor
+    }
+
+    /// The bytes as they were typed, neither checked for UTF-8 nor empty; nil, and wiped, when `factor` is not the one that
+    /// was asked for.
+    public consuming func take(for factor: PromptFactor) -> SecretBytes? {
+        guard factor == self.factor else { return nil }
+        return bytes
+    }
+}
+
+/// Who or what took a question away.
+public enum PromptInterruption: Equatable, Sendable {
+    /// The calling process ended or closed its connection.
+    case clientGone
+    /// The caller was stopped or is no longer in its terminal's foreground.
+    case background
+    /// The terminal hung up.
+    case terminalGone
+    /// Everything was locked.
+    case lock
+    /// The evaluation was satisfied or ended without this question.
+    case superseded
+    /// The prompt's process was killed, or broke off without an outcome.
+    case promptEnded
+}
+
+/// Why a question could not be put.
+public enum PromptUnavailability: Error, Equatable, Sendable {
+    /// The caller has neither a terminal nor is there a dialog program.
+    case notInteractive
+    /// The caller passed a terminal that must not be used, and there is no other way to ask.
+    case terminalRefused(TerminalRefusal)
+    /// The configured dialog program is missing, or did not speak its protocol.
+    case dialogFailed
+    /// `ostiary-prompt` could not be started.
+    case promptFailed
+    /// This program's questions were cancelled several times in a row.
+    case coolingDown(remaining: Duration)
+    /// Too many questions are waiting.
+    case tooManyWaiting
+}

@@ -1,0 +1,124 @@
+import CLinuxShims
+import Glibc
+public import UnixSocket
+
+/// Which terminals may be used for questions.
+public enum TerminalPolicy: String, Equatable, Sendable, CaseIterable {
+    /// None: only dialogs.
+    case never
+    /// Those with a login entry (utmp) of the caller's user: consoles and remote logins, rarely terminal windows.
+    case login
+    /// Any that passes the other checks.
+    case any
+}
+
+/// Why a passed terminal is not used.
+public enum TerminalRefusal: Error, Equatable, Sendable {
+    case forbiddenByPolicy
+    /// Not a terminal, its master side, or not open for reading and writing.
+    case notATerminal
+    /// A terminal, but not the caller's controlling one.
+    case notControllingTerminal
+    /// It has no name under `/dev` here, as for a terminal of another container.
+    case unnamed
+    /// It belongs to another user than the caller.
+    case otherOwner
+    case noLogin
+    /// The caller is gone, or its id belongs to another process now.
+    case callerGone
+    case callerStopped
+    case callerInBackground
+}
+
+/// A terminal that passed every check of ``TerminalCheck``; only that makes one.
+public struct VerifiedTerminal: Sendable {
+    public let descriptor: SharedDescriptor
+    /// Its own name, such as `/dev/pts/3`, never `/dev/tty`.
+    public let path: String
+}
+
+/// Decides whether a descriptor that a caller passed is that caller's own terminal, now.
+///
+/// A terminal trusts whatever controls it: the caller can read it at the same time, or draw a fake. The check keeps a caller
+/// from putting questions on a terminal that is *not* its own, and from the background.
+public struct TerminalCheck: Sendable {
+    private let policy: TerminalPolicy
+    private let logins: any LoginRecords
+
+    public init(policy: TerminalPolicy, logins: any LoginRecords = SystemLoginRecords()) {
+        self.policy = policy
+        self.logins = logins
+    }
+
+    /// The terminal, or why it is refused.
+    public func verify(_ descriptor: SharedDescriptor, of caller: PromptCaller) throws(TerminalRefusal) -> VerifiedTerminal {
+        guard policy != .never else { throw .forbiddenByPolicy }
+        let device = try Self.device(of: descriptor.number)
+        let status = try Self.status(of: caller)
+        guard status.terminalDevice == device else { throw .notControllingTerminal }
+        if let refusal = Self.refusal(for: status) { throw refusal }
+        let path = try Self.path(of: device, owner: caller.userID)
+        if policy == .login, !logins.hasLogin(of: caller.userID, on: String(path.dropFirst("/dev/".count))) {
+            throw .noLogin
+        }
+        return VerifiedTerminal(descriptor: descriptor, path: path)
+    }
+
+    /// Whether a caller that was asked for is still there, running and in the foreground; otherwise what changed.
+    static func refusal(for caller: PromptCaller) -> TerminalRefusal? {
+        do { return refusal(for: try status(of: caller)) } catch { return error }
+    }
+
+    private static func refusal(for status: ProcessStatus) -> TerminalRefusal? {
+        if status.terminalDevice == 0 { return .notControllingTerminal }
+        if status.isStopped { return .callerStopped }
+        // From another session tcgetpgrp(3) fails; the kernel's text about the caller says the same.
+        return status.isInForeground ? nil : .callerInBackground
+    }
+
+    static func status(of caller: PromptCaller) throws(TerminalRefusal) -> ProcessStatus {
+        guard let status = ProcessStatus(of: caller.processID), status.startTime == caller.startTime, !status.isDead else {
+            throw .callerGone
+        }
+        return status
+    }
+
+    /// The device of the terminal behind `descriptor`. `/dev/tty` has a number of its own (5, 0), so the driver is asked; a
+    /// master side answers with its slave's number, so the file's own number is looked at too.
+    private static func device(of descriptor: CInt) throws(TerminalRefusal) -> UInt32 {
+        var device: UInt32 = 0
+        var file = stat()
+        guard isatty(descriptor) == 1, ostiary_terminal_device(descriptor, &device) == 0, fstat(descriptor, &file) == 0,
+            file.st_rdev == makeDevice(device) || file.st_rdev == makeDevice(controllingTerminalDevice),
+            fcntl(descriptor, F_GETFL) & O_ACCMODE == O_RDWR
+        else { throw .notATerminal }
+        return device
+    }
+
+    /// `/dev/tty`: major 5, minor 0.
+    private static let controllingTerminalDevice: UInt32 = 5 << 8
+
+    /// The kernel's number of a device as glibc writes it: the same bits, wider.
+    private static func makeDevice(_ device: UInt32) -> dev_t { dev_t(device) }
+
+    private static func path(of device: UInt32, owner: UInt32) throws(TerminalRefusal) -> String {
+        let major = (device >> 8) & 0xFFF
+        let minor = (device & 0xFF) | ((device >> 12) & 0xFFF00)
+        // Unix98 pseudo-terminals have eight majors from 136; Linux never gives more than 2^20 minors to the first.
+        guard let path = major == 136 ? "/dev/pts/\(minor)" : systemName(major, minor) else { throw .unnamed }
+        var file = stat()
+        guard stat(path, &file) == 0, file.st_mode & S_IFMT == S_IFCHR, file.st_rdev == makeDevice(device) else {
+            throw .unnamed
+        }
+        guard file.st_uid == owner else { throw .otherOwner }
+        return path
+    }
+
+    /// A console's or serial line's name, as the kernel links it.
+    private static func systemName(_ major: UInt32, _ minor: UInt32) -> String? {
+        var target = [UInt8](repeating: 0, count: 1024)
+        let count = readlink("/sys/dev/char/\(major):\(minor)", &target, target.count)
+        guard count > 0, let name = target[..<count].split(separator: UInt8(ascii: "/")).last else { return nil }
+        return "/dev/" + String(decoding: name, as: UTF8.self)
+    }
+}

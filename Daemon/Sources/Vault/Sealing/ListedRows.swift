@@ -1,0 +1,95 @@
+import Foundation
+
+/// Rows checked against the manifest of their owner and table, so that an answer is complete, current and authentic.
+struct ListedRows {
+    let rows: RowStore
+
+    /// The manifest; its absence is a fault, since it is made together with the owner.
+    func manifest(of table: VaultTable, owner: VaultID) throws -> Manifest {
+        let key = Manifest.key(of: table)
+        let reference = RowReference(table: .manifests, key: key)
+        guard let row = try rows.fetch(.manifests, owner: owner, key: key) else {
+            throw VaultError.corrupt(reference, .removed)
+        }
+        do {
+            return try Manifest(row, table: table)
+        } catch {
+            throw VaultError.corrupt(reference, .malformed)
+        }
+    }
+
+    func fetch(_ table: VaultTable, owner: VaultID, key: Data) throws -> SealedRow? {
+        let manifest = try manifest(of: table, owner: owner)
+        let reference = RowReference(table: table, key: key)
+        guard let row = try rows.fetch(table, owner: owner, key: key) else {
+            guard manifest.entries[key] == nil else { throw VaultError.corrupt(reference, .removed) }
+            return nil
+        }
+        if let fault = manifest.fault(of: row) { throw VaultError.corrupt(reference, fault) }
+        return row
+    }
+
+    /// Every row that is there or ought to be, by key.
+    func fetchAll(_ table: VaultTable, owner: VaultID) throws -> [Stored<SealedRow>] {
+        let manifest = try manifest(of: table, owner: owner)
+        var missing = Set(manifest.entries.keys)
+        var all = try rows.fetchAll(table, owner: owner).map { stored in
+            missing.remove(stored.reference.key)
+            guard case .readable(let row) = stored, let fault = manifest.fault(of: row) else { return stored }
+            return .unreadable(row.reference, fault)
+        }
+        for key in missing { all.append(.unreadable(RowReference(table: table, key: key), .removed)) }
+        return all.sorted { $0.reference.key.lexicographicallyPrecedes($1.reference.key) }
+    }
+
+    /// Writes the row and lists it; without a `generation`, it gets the manifest's next.
+    func put(
+        _ record: some SealedRecord, owner: VaultID, generation: UInt64? = nil, tag: Data = Data()
+    ) throws {
+        let table = type(of: record).table
+        var manifest = try requireManifest(of: table, owner: owner)
+        let generation = generation ?? manifest.nextGeneration
+        try rows.put(record.row(owner: owner, generation: generation))
+        manifest.list(record.rowKey, generation: generation, tag: tag)
+        try rows.put(manifest.row)
+    }
+
+    /// Removes the row and its entry, also if the row does not verify. Throws ``VaultError/notFound`` if there is neither.
+    func delete(_ table: VaultTable, owner: VaultID, key: Data) throws {
+        var manifest = try requireManifest(of: table, owner: owner)
+        let wasListed = manifest.entries[key] != nil
+        let wasThere = try rows.delete(table, owner: owner, key: key)
+        guard wasListed || wasThere else { throw VaultError.notFound }
+        manifest.unlist(key)
+        try rows.put(manifest.row)
+    }
+
+    /// Begins the empty lists of a new owner.
+    func addManifests(for tables: [VaultTable], owner: VaultID) throws {
+        for table in tables { try rows.put(Manifest(table: table, owner: owner).row) }
+    }
+
+    /// For a user who is not there at all, ``VaultError/notFound`` instead of a fault.
+    func requireManifest(of table: VaultTable, owner: VaultID) throws -> Manifest {
+        if owner != rows.storeID, try fetch(.users, owner: rows.storeID, key: owner.bytes) == nil {
+            throw VaultError.notFound
+        }
+        return try manifest(of: table, owner: owner)
+    }
+}
+
+extension Manifest {
+    fileprivate func fault(of row: SealedRow) -> RowFault? {
+        guard let entry = entries[row.key] else { return .planted }
+        return entry.generation == row.generation ? nil : .replayed
+    }
+}
+
+extension Stored<SealedRow> {
+    fileprivate var reference: RowReference {
+        switch self {
+        case .readable(let row): row.reference
+        case .unreadable(let reference, _): reference
+        }
+    }
+}

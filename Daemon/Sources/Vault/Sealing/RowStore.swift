@@ -1,0 +1,104 @@
+import Foundation
+import GRDB
+
+/// Reads and writes rows with their authentication codes. The only place that makes SQL for records.
+struct RowStore {
+    let database: Database
+    let protector: any RecordProtector
+    let storeID: VaultID
+
+    /// The row, verified; nil if there is none. Whether it is current is the manifest's to say.
+    func fetch(_ table: VaultTable, owner: VaultID, key: Data) throws -> SealedRow? {
+        let sql = "\(Self.selection(from: table)) WHERE owner = ? AND row_key = ?"
+        let statement = try database.cachedStatement(sql: sql)
+        guard let row = try Row.fetchOne(statement, arguments: [owner.bytes, key]) else { return nil }
+        switch try verify(row, of: table) {
+        case .readable(let row): return row
+        case .unreadable(let reference, let fault): throw VaultError.corrupt(reference, fault)
+        }
+    }
+
+    /// All rows that claim to be the owner's, by key, each verified.
+    func fetchAll(_ table: VaultTable, owner: VaultID) throws -> [Stored<SealedRow>] {
+        let sql = "\(Self.selection(from: table)) WHERE owner = ? ORDER BY row_key"
+        let statement = try database.cachedStatement(sql: sql)
+        return try Row.fetchAll(statement, arguments: [owner.bytes]).map { try verify($0, of: table) }
+    }
+
+    /// Inserts the row or replaces the one with the same key, whatever that one holds.
+    func put(_ row: SealedRow) throws {
+        guard let generation = Int64(exactly: row.generation) else { throw VaultError.conflict }
+        let code = try protector.authenticationCode(
+            for: row.authenticatedBytes(store: storeID), label: ProtectionLabel.row)
+        let names = ["owner", "row_key", "generation", "mac"] + row.table.columns
+        let changes = names.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+        let places = names.map { _ in "?" }.joined(separator: ", ")
+        let statement = try database.cachedStatement(
+            sql: """
+                INSERT INTO \(row.table.name) (\(names.joined(separator: ", "))) VALUES (\(places))
+                ON CONFLICT (owner, row_key) DO UPDATE SET \(changes)
+                """)
+        let fixed: [DatabaseValue] = [
+            row.owner.bytes.databaseValue, row.key.databaseValue, generation.databaseValue, code.databaseValue,
+        ]
+        try statement.execute(arguments: StatementArguments(fixed + row.columns.map(\.databaseValue)))
+    }
+
+    /// Removes the row; false if there was none.
+    func delete(_ table: VaultTable, owner: VaultID, key: Data) throws -> Bool {
+        let statement = try database.cachedStatement(
+            sql: "DELETE FROM \(table.name) WHERE owner = ? AND row_key = ?")
+        try statement.execute(arguments: [owner.bytes, key])
+        return database.changesCount > 0
+    }
+
+    /// Removes all rows that claim to be the owner's.
+    func deleteAll(_ table: VaultTable, owner: VaultID) throws {
+        try database.cachedStatement(sql: "DELETE FROM \(table.name) WHERE owner = ?")
+            .execute(arguments: [owner.bytes])
+    }
+
+    private static func selection(from table: VaultTable) -> String {
+        let names = ["owner", "row_key", "generation", "mac"] + table.columns
+        return "SELECT \(names.joined(separator: ", ")) FROM \(table.name)"
+    }
+
+    private func verify(_ row: Row, of table: VaultTable) throws -> Stored<SealedRow> {
+        let values = Array(row.databaseValues)
+        let key = Data.fromDatabaseValue(values[1]) ?? Data()
+        let fault = Stored<SealedRow>.unreadable(RowReference(table: table, key: key), .altered)
+        guard let ownerBytes = Data.fromDatabaseValue(values[0]), let owner = VaultID(bytes: ownerBytes),
+            let generation = UInt64.fromDatabaseValue(values[2]), let code = Data.fromDatabaseValue(values[3])
+        else { return fault }
+        var columns: [ColumnValue] = []
+        for value in values.dropFirst(4) {
+            guard let column = ColumnValue(value) else { return fault }
+            columns.append(column)
+        }
+        let sealed = SealedRow(table: table, owner: owner, key: key, generation: generation, columns: columns)
+        let bytes = sealed.authenticatedBytes(store: storeID)
+        return try protector.isValid(code, for: bytes, label: ProtectionLabel.row) ? .readable(sealed) : fault
+    }
+}
+
+extension ColumnValue {
+    /// Nil for floating-point numbers, which no column holds.
+    fileprivate init?(_ value: DatabaseValue) {
+        switch value.storage {
+        case .null: self = .null
+        case .int64(let number): self = .integer(number)
+        case .blob(let bytes): self = .blob(bytes)
+        case .string(let text): self = .text(text)
+        case .double: return nil
+        }
+    }
+
+    fileprivate var databaseValue: DatabaseValue {
+        switch self {
+        case .null: .null
+        case .integer(let number): number.databaseValue
+        case .blob(let bytes): bytes.databaseValue
+        case .text(let text): text.databaseValue
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import CanonicalEncoding
+import Foundation
+
+/// A column's value as SQLite keeps it. No table has floating-point columns.
+enum ColumnValue: Equatable, Sendable {
+    case null
+    case integer(Int64)
+    case blob(Data)
+    case text(String)
+}
+
+/// A row as it lies in the database: whose it is, its key, which generation, and what it holds.
+struct SealedRow: Equatable, Sendable {
+    let table: VaultTable
+    let owner: VaultID
+    let key: Data
+    var generation: UInt64
+    var columns: [ColumnValue]
+
+    var reference: RowReference { RowReference(table: table, key: key) }
+
+    /// The bytes that the row's authentication code covers: everything in the row, and which store and table it lies in.
+    /// Layout: `Documentation/formats/vault.md`.
+    func authenticatedBytes(store: VaultID) -> Data {
+        var writer = CanonicalWriter(capacity: 256)
+        writer.write(VaultFormat.rowEncodingVersion)
+        writer.write(Array(table.name.utf8), length: UInt8.self)
+        writer.write(fixed: store.bytes)
+        writer.write(fixed: owner.bytes)
+        writer.write(key, length: UInt32.self)
+        writer.write(generation)
+        writer.write(UInt16(columns.count))
+        for column in columns { column.write(to: &writer) }
+        return Data(writer.bytes)
+    }
+}
+
+extension ColumnValue {
+    fileprivate func write(to writer: inout CanonicalWriter) {
+        switch self {
+        case .null:
+            writer.write(UInt8(0))
+        case .integer(let value):
+            writer.write(UInt8(1))
+            writer.write(UInt64(bitPattern: value))
+        case .blob(let bytes):
+            writer.write(UInt8(2))
+            writer.write(bytes, length: UInt32.self)
+        case .text(let text):
+            writer.write(UInt8(3))
+            writer.write(Array(text.utf8), length: UInt32.self)
+        }
+    }
+}
+
+/// The versions and marks of the format.
+enum VaultFormat {
+    /// SQLite's `application_id`: "OVLT".
+    static let applicationID: Int32 = 0x4F56_4C54
+    /// SQLite's `user_version`: the newest schema this program knows.
+    static let schemaVersion: UInt32 = 1
+    /// First byte of what each row's authentication code covers.
+    static let rowEncodingVersion: UInt8 = 1
+    /// First byte of a manifest's entries.
+    static let manifestVersion: UInt8 = 1
+    /// First byte of an attribute record.
+    static let attributesVersion: UInt8 = 1
+}

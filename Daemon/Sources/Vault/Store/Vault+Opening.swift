@@ -1,0 +1,62 @@
+import Foundation
+import GRDB
+
+extension Vault {
+    /// Opens the database at `path`, refusing before anything is changed what is not a store of this version.
+    static func connect(_ path: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(1)
+        // `Configuration.journalMode` is left alone: it would lower `synchronous` again after this closure.
+        configuration.prepareDatabase { database in
+            try refuseForeign(database)
+            try database.execute(sql: settings)
+        }
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        try queue.writeWithoutTransaction { database in
+            guard try settingsHold(in: database) else { throw VaultError.unreadable(.setting) }
+        }
+        return queue
+    }
+
+    /// Makes a whole store beside its place and moves it there.
+    static func create(_ file: VaultFile, protector: any RecordProtector) throws {
+        try file.makeUnfinished()
+        let queue = try connect(file.unfinishedPath)
+        try VaultSchema.migrator.migrate(queue)
+        try queue.write { database in
+            try StoreRecord.create(
+                in: database, protector: protector, created: UInt64(max(0, Date().timeIntervalSince1970)))
+        }
+        try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        try queue.close()
+        try file.finish()
+    }
+
+    private static let settings = """
+        PRAGMA journal_mode = WAL;
+        PRAGMA synchronous = FULL;
+        PRAGMA secure_delete = ON;
+        PRAGMA foreign_keys = ON;
+        PRAGMA trusted_schema = OFF;
+        PRAGMA temp_store = MEMORY;
+        """
+
+    private static func settingsHold(in database: Database) throws -> Bool {
+        try String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal"
+            && Int.fetchOne(database, sql: "PRAGMA synchronous") == 2
+            && Int.fetchOne(database, sql: "PRAGMA secure_delete") == 1
+            && Int.fetchOne(database, sql: "PRAGMA foreign_keys") == 1
+            && Int.fetchOne(database, sql: "PRAGMA trusted_schema") == 0
+    }
+
+    /// A database without any table is one that ``create(_:protector:)`` is about to fill.
+    private static func refuseForeign(_ database: Database) throws {
+        let isEmpty = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_schema") == 0
+        let application = try Int32.fetchOne(database, sql: "PRAGMA application_id")
+        guard isEmpty || application == VaultFormat.applicationID else { throw VaultError.unreadable(.anotherProgram) }
+        let version = UInt32(bitPattern: try Int32.fetchOne(database, sql: "PRAGMA user_version") ?? 0)
+        guard version <= VaultFormat.schemaVersion else {
+            throw VaultError.tooNew(found: version, supported: VaultFormat.schemaVersion)
+        }
+    }
+}

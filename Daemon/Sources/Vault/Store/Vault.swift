@@ -1,0 +1,101 @@
+import Foundation
+import GRDB
+
+/// The daemon's store: users, key pairs, passcode records, attempt counters, objects, and the anchors of the audit log.
+///
+/// Every row is authenticated and listed in an authenticated manifest, so a changed, moved, replayed, planted or removed
+/// row is noticed before its content is used. A committed transaction is on disk; an interrupted one never happened.
+/// Putting back an old copy of the *whole* store cannot be noticed here: see ``VaultReader/manifestCounter(owner:)``.
+///
+/// All calls block, for a commit about as long as a disk flush. They must not be nested in one another. The process's
+/// umask must be 077 before a vault is opened, for SQLite's side files.
+///
+/// Format: `Documentation/formats/vault.md`.
+public final class Vault: Sendable {
+    private let queue: DatabaseQueue
+    private let protector: any RecordProtector
+    private let observer: (any WriteObserver)?
+
+    /// The identity of this store.
+    public let storeID: VaultID
+
+    /// Opens the store in `folder`.
+    ///
+    /// - Parameters:
+    ///   - create: Whether to make the folder and the store if there is nothing. What is there but unusable is never
+    ///     replaced.
+    ///   - protector: The enclave's cryptography. Another enclave's store is ``UnreadableReason/storeRecord``.
+    ///   - observer: Told about each commit.
+    /// - Throws: ``VaultError``, or what `protector` throws.
+    public init(
+        folder: String, create: Bool, protector: any RecordProtector, observer: (any WriteObserver)? = nil
+    ) throws {
+        let file = VaultFile(folder: folder)
+        if try !file.exists() {
+            guard create else { throw VaultError.missing }
+            try VaultError.mapping { try Self.create(file, protector: protector) }
+        }
+        (queue, storeID) = try VaultError.mapping {
+            let queue = try Self.connect(file.path)
+            try VaultSchema.migrator.migrate(queue)
+            let identity = try queue.read { database in
+                guard try VaultSchema.isUnaltered(in: database) else { throw VaultError.unreadable(.alteredSchema) }
+                return try StoreRecord.identity(in: database, protector: protector)
+            }
+            return (queue, identity)
+        }
+        self.protector = protector
+        self.observer = observer
+    }
+
+    /// Runs `body` on one consistent view of the store.
+    ///
+    /// - Throws: ``VaultError``, and whatever `body` or the protector throws.
+    public func read<Result>(_ body: (VaultReader) throws -> Result) throws -> Result {
+        try VaultError.mapping {
+            try queue.read { try body(VaultReader(database: $0, protector: protector, storeID: storeID)) }
+        }
+    }
+
+    /// Runs `body` in one transaction that keeps other writers out from its start, and commits it with a disk flush. If
+    /// anything throws, nothing has changed.
+    ///
+    /// - Parameter label: What the transaction is for, as the ``WriteObserver`` is told.
+    /// - Throws: ``VaultError``, and whatever `body` or the protector throws.
+    public func write<Result>(_ label: String, _ body: (VaultWriter) throws -> Result) throws -> Result {
+        let result = try VaultError.mapping {
+            try queue.writeWithoutTransaction { database in
+                var result: Result?
+                try database.inTransaction(.immediate) {
+                    result = try body(VaultWriter(database: database, protector: protector, storeID: storeID))
+                    observer?.willCommit(label)
+                    return .commit
+                }
+                guard let result else { preconditionFailure("a committed transaction has a result") }
+                return result
+            }
+        }
+        observer?.didCommit(label)
+        return result
+    }
+
+    /// Leaves no trace of removed or replaced wraps in the database file or its journal. Call it after the transaction that
+    /// replaced or removed secrets; until then, old bytes may lie in the journal.
+    ///
+    /// What the disk itself keeps (flash translation, snapshots, backups) is beyond its reach.
+    ///
+    /// - Throws: ``VaultError/busy`` if another process reads the database: call it again later.
+    public func compactAfterSecretsChanged() throws {
+        try VaultError.mapping {
+            try queue.writeWithoutTransaction { database in
+                let row = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+                guard let blocked = row?[0] as Int?, blocked == 0 else { throw VaultError.busy }
+            }
+        }
+    }
+
+    /// Closes the database. The vault cannot be used afterwards.
+    public func close() throws {
+        try VaultError.mapping { try queue.close() }
+    }
+}

@@ -1,0 +1,35 @@
+import Glibc
+import GRDB
+
+extension VaultError {
+    /// What a database error means to a caller. Its text, which names tables, is dropped.
+    init(_ error: DatabaseError) {
+        switch error.resultCode {
+        case .SQLITE_FULL: self = .diskFull
+        case .SQLITE_BUSY, .SQLITE_LOCKED: self = .busy
+        case .SQLITE_NOTADB, .SQLITE_CORRUPT: self = .unreadable(.notADatabase)
+        default: self.init(extended: error)
+        }
+    }
+
+    private init(extended error: DatabaseError) {
+        switch error.extendedResultCode {
+        case .SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_PRIMARYKEY: self = .duplicate
+        case .SQLITE_CONSTRAINT_FOREIGNKEY: self = .notFound
+        default: self = .io(code: error.extendedResultCode.rawValue)
+        }
+    }
+
+    init(errno code: CInt) {
+        self = code == ENOSPC || code == EDQUOT ? .diskFull : .io(code: code)
+    }
+
+    /// Runs `body`, turning the database's errors into the vault's and letting others through.
+    static func mapping<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as DatabaseError {
+            throw VaultError(error)
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import Glibc
+import UnixSocket
+
+/// The folder and the database file: who owns them, their modes, and the moment a new store appears in its place.
+struct VaultFile {
+    let folder: String
+    var path: String { folder + "/vault.sqlite" }
+    /// Where a new store is made; it takes its place whole or not at all.
+    var unfinishedPath: String { path + ".new" }
+
+    /// Checks what is in the store's place and closes it to others; false if there is nothing.
+    ///
+    /// Must run before SQLite opens the file: closing any descriptor of it would drop SQLite's locks.
+    func exists() throws -> Bool {
+        guard try prepareExistingFolder() else { return false }
+        let number = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        if number < 0 && errno == ENOENT { return false }
+        if number < 0 && errno == ELOOP { throw VaultError.unreadable(.notOurFile) }
+        guard number >= 0 else { throw VaultError.io(code: errno) }
+        let file = Descriptor(owning: number)
+        var status = stat()
+        guard unsafe fstat(file.number, &status) == 0 else { throw VaultError.io(code: errno) }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(), status.st_nlink == 1 else {
+            throw VaultError.unreadable(.notOurFile)
+        }
+        guard fchmod(file.number, 0o600) == 0 else { throw VaultError.io(code: errno) }
+        return true
+    }
+
+    /// Makes the folder (0700) if needed and an empty file (0600) for a new store; leftovers of an interrupted attempt go.
+    func makeUnfinished() throws {
+        if try !prepareExistingFolder() {
+            guard unsafe mkdir(folder, 0o700) == 0 else { throw VaultError(errno: errno) }
+        }
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            guard unsafe unlink(unfinishedPath + suffix) == 0 || errno == ENOENT else { throw VaultError.io(code: errno) }
+        }
+        let number = unsafe open(unfinishedPath, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard number >= 0 else { throw VaultError(errno: errno) }
+        _ = Descriptor(owning: number)
+    }
+
+    /// Puts the finished store into its place, durably.
+    func finish() throws {
+        guard unsafe rename(unfinishedPath, path) == 0 else { throw VaultError(errno: errno) }
+        let number = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard number >= 0 else { throw VaultError(errno: errno) }
+        let directory = Descriptor(owning: number)
+        guard fsync(directory.number) == 0 else { throw VaultError(errno: errno) }
+    }
+
+    /// False if there is no folder. Only its owner may enter it afterwards.
+    private func prepareExistingFolder() throws -> Bool {
+        let number = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        if number < 0 && errno == ENOENT { return false }
+        if number < 0 && (errno == ELOOP || errno == ENOTDIR) { throw VaultError.unreadable(.notOurFile) }
+        guard number >= 0 else { throw VaultError.io(code: errno) }
+        let directory = Descriptor(owning: number)
+        var status = stat()
+        guard unsafe fstat(directory.number, &status) == 0 else { throw VaultError.io(code: errno) }
+        guard status.st_uid == geteuid() else { throw VaultError.unreadable(.notOurFile) }
+        guard fchmod(directory.number, 0o700) == 0 else { throw VaultError.io(code: errno) }
+        return true
+    }
+}

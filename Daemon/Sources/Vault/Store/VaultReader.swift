@@ -1,0 +1,143 @@
+public import Foundation
+import GRDB
+
+/// What can be asked inside ``Vault/read(_:)`` and ``Vault/write(_:_:)``. It must not leave the closure.
+///
+/// A single look-up gives the record, nil if there is authentically none, or throws ``VaultError/corrupt(_:_:)``. A listing
+/// answers for every row that is there or ought to be. Both also throw what the ``RecordProtector`` throws.
+public class VaultReader {
+    let listed: ListedRows
+    var protector: any RecordProtector { listed.rows.protector }
+
+    /// The identity of this store.
+    public var storeID: VaultID { listed.rows.storeID }
+
+    init(database: Database, protector: any RecordProtector, storeID: VaultID) {
+        listed = ListedRows(rows: RowStore(database: database, protector: protector, storeID: storeID))
+    }
+
+    // MARK: Users
+
+    /// All users that ever had something here.
+    public func users() throws -> [Stored<UserRecord>] { try all(owner: storeID) }
+
+    /// The user with this owner id.
+    public func user(_ id: VaultID) throws -> UserRecord? { try one(owner: storeID, key: id.bytes) }
+
+    // MARK: Keys and passcodes
+
+    /// The owner's current key pair in a role.
+    public func keyPair(owner: VaultID, role: UInt8) throws -> KeyPairRecord? {
+        try one(owner: owner, key: KeyPairRecord.rowKey(role: role))
+    }
+
+    /// All current key pairs of the owner.
+    public func keyPairs(owner: VaultID) throws -> [Stored<KeyPairRecord>] { try all(owner: owner) }
+
+    /// None, one, or during a change two. An empty answer is authentic: the owner has no passcode.
+    public func passcodeRecords(owner: VaultID) throws -> [Stored<PasscodeRecord>] { try all(owner: owner) }
+
+    /// The counter of wrong guesses at `subject`; nil if none was ever counted.
+    public func attempts(owner: VaultID, subject: Data) throws -> AttemptRecord? {
+        try one(owner: owner, key: subject)
+    }
+
+    // MARK: Objects
+
+    /// The object with this id.
+    public func object(_ id: VaultID, owner: VaultID) throws -> ObjectRecord? {
+        guard let row = try listed.fetch(.objects, owner: owner, key: id.bytes) else { return nil }
+        switch try object(from: row) {
+        case .readable(let record): return record
+        case .unreadable(let reference, let fault): throw VaultError.corrupt(reference, fault)
+        }
+    }
+
+    /// The object of this name. That there is none is authentic too: names are looked up in the manifest.
+    public func object(
+        identifier: String, group: String, kind: ObjectKind, owner: VaultID
+    ) throws -> ObjectRecord? {
+        let name = ObjectName(owner: owner, kind: kind, group: group, identifier: identifier)
+        let manifest = try listed.manifest(of: .objects, owner: owner)
+        guard let key = manifest.key(tagged: try name.digest(by: protector)) else { return nil }
+        guard let id = VaultID(bytes: key), let record = try object(id, owner: owner) else {
+            throw VaultError.corrupt(RowReference(table: .objects, key: key), .removed)
+        }
+        guard record.kind == kind, record.attributes.group == group, record.attributes.identifier == identifier else {
+            throw VaultError.corrupt(RowReference(table: .objects, key: key), .malformed)
+        }
+        return record
+    }
+
+    /// All objects of the owner; unreadable ones are among them, whatever their kind may have been.
+    public func objects(owner: VaultID, kind: ObjectKind) throws -> [Stored<ObjectRecord>] {
+        try listed.fetchAll(.objects, owner: owner).compactMap { stored in
+            switch stored {
+            case .unreadable(let reference, let fault):
+                return .unreadable(reference, fault)
+            case .readable(let row):
+                let object = try object(from: row)
+                if let record = object.record, record.kind != kind { return nil }
+                return object
+            }
+        }
+    }
+
+    /// The objects that the manifest lists and of which no row is left.
+    public func missingObjects(owner: VaultID) throws -> [VaultID] {
+        try listed.fetchAll(.objects, owner: owner).compactMap { stored in
+            guard case .unreadable(let reference, .removed) = stored else { return nil }
+            return reference.id
+        }
+    }
+
+    /// Grows with each change of any of the owner's objects. An enclave that can count may keep it, to notice when the
+    /// whole store is put back to an old copy, which no store can notice by itself.
+    public func manifestCounter(owner: VaultID) throws -> UInt64 {
+        try listed.manifest(of: .objects, owner: owner).counter
+    }
+
+    // MARK: Audit log
+
+    /// The last anchor of the audit log.
+    public func logAnchor() throws -> LogAnchorRecord? { try one(owner: storeID, key: LogAnchorRecord.rowKey) }
+
+    /// All epochs of the audit log.
+    public func logEpochs() throws -> [Stored<LogEpochRecord>] { try all(owner: storeID) }
+
+    /// One epoch of the audit log.
+    public func logEpoch(_ number: UInt32) throws -> LogEpochRecord? {
+        try one(owner: storeID, key: LogEpochRecord.rowKey(number: number))
+    }
+
+    // MARK: Decoding
+
+    private func one<Record: SealedRecord>(owner: VaultID, key: Data) throws -> Record? {
+        guard let row = try listed.fetch(Record.table, owner: owner, key: key) else { return nil }
+        do {
+            return try Record(row)
+        } catch {
+            throw VaultError.corrupt(row.reference, .malformed)
+        }
+    }
+
+    private func all<Record: SealedRecord>(owner: VaultID) throws -> [Stored<Record>] {
+        try listed.fetchAll(Record.table, owner: owner).map { stored in
+            switch stored {
+            case .unreadable(let reference, let fault):
+                return .unreadable(reference, fault)
+            case .readable(let row):
+                do { return .readable(try Record(row)) } catch { return .unreadable(row.reference, .malformed) }
+            }
+        }
+    }
+
+    private func object(from row: SealedRow) throws -> Stored<ObjectRecord> {
+        do {
+            let stored = try ObjectRow(row)
+            return .readable(try stored.record(owner: row.owner, generation: row.generation, protector: protector))
+        } catch is MalformedRow {
+            return .unreadable(row.reference, .malformed)
+        }
+    }
+}

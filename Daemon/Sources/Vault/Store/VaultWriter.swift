@@ -1,0 +1,90 @@
+public import Foundation
+
+/// What can be changed inside ``Vault/write(_:_:)``: all of it is committed, or nothing. It must not leave the closure.
+///
+/// Setting and removing work on a row that no longer verifies; nothing else does. Changes of rows of a user who does not
+/// exist throw ``VaultError/notFound``.
+public final class VaultWriter: VaultReader {
+    // MARK: Users
+
+    /// Adds a user, with empty lists of everything.
+    public func addUser(_ user: UserRecord) throws {
+        guard try self.user(user.id) == nil else { throw VaultError.duplicate }
+        try listed.put(user, owner: storeID)
+        try listed.addManifests(for: VaultTable.ofUsers, owner: user.id)
+    }
+
+    /// Removes a user with everything that was theirs, readable or not: the way out when a user's manifest is corrupt.
+    public func removeUser(_ id: VaultID) throws {
+        for table in VaultTable.ofUsers + [.manifests] { try listed.rows.deleteAll(table, owner: id) }
+        try listed.delete(.users, owner: storeID, key: id.bytes)
+    }
+
+    // MARK: Keys and passcodes
+
+    /// Stores the key pair as the only one of its owner and role.
+    public func setKeyPair(_ record: KeyPairRecord) throws { try listed.put(record, owner: record.owner) }
+
+    /// Removes the key pair. Call ``Vault/compactAfterSecretsChanged()`` after the transaction.
+    public func removeKeyPair(owner: VaultID, role: UInt8) throws {
+        try listed.delete(.keyPairs, owner: owner, key: KeyPairRecord.rowKey(role: role))
+    }
+
+    /// Stores the passcode record, in place of the one with the same id.
+    public func setPasscodeRecord(_ record: PasscodeRecord) throws { try listed.put(record, owner: record.owner) }
+
+    /// Removes the passcode record. Call ``Vault/compactAfterSecretsChanged()`` after the transaction.
+    public func removePasscodeRecord(_ id: VaultID, owner: VaultID) throws {
+        try listed.delete(.passcodeRecords, owner: owner, key: id.bytes)
+    }
+
+    /// Stores the counter; a guess may be checked once the transaction has been committed.
+    public func setAttempts(_ record: AttemptRecord) throws {
+        guard record.subject.count <= Int(UInt16.max) else { throw VaultError.conflict }
+        try listed.put(record, owner: record.owner)
+    }
+
+    /// Forgets the counter.
+    public func removeAttempts(owner: VaultID, subject: Data) throws {
+        try listed.delete(.attemptCounters, owner: owner, key: subject)
+    }
+
+    // MARK: Objects
+
+    /// Adds an object. Its generation must be 1; throws ``VaultError/duplicate`` if its id or its name is in use.
+    public func insertObject(_ record: ObjectRecord) throws {
+        guard record.generation == 1 else { throw VaultError.conflict }
+        let row = try ObjectRow(record, protector: protector)
+        let manifest = try listed.requireManifest(of: .objects, owner: record.owner)
+        guard manifest.entries[record.id.bytes] == nil, manifest.key(tagged: row.nameDigest) == nil else {
+            throw VaultError.duplicate
+        }
+        try listed.put(row, owner: record.owner, generation: 1, tag: row.nameDigest)
+    }
+
+    /// Replaces an object, which must be readable. Its generation must be one above the stored one, else
+    /// ``VaultError/conflict``; a new name that is in use is a ``VaultError/duplicate``.
+    public func updateObject(_ record: ObjectRecord) throws {
+        guard let stored = try object(record.id, owner: record.owner) else { throw VaultError.notFound }
+        guard stored.generation < UInt64(Int64.max), record.generation == stored.generation + 1 else {
+            throw VaultError.conflict
+        }
+        let row = try ObjectRow(record, protector: protector)
+        let namesake = try listed.manifest(of: .objects, owner: record.owner).key(tagged: row.nameDigest)
+        guard namesake == nil || namesake == record.id.bytes else { throw VaultError.duplicate }
+        try listed.put(row, owner: record.owner, generation: record.generation, tag: row.nameDigest)
+    }
+
+    /// Removes an object, readable or not. Call ``Vault/compactAfterSecretsChanged()`` after the transaction.
+    public func removeObject(_ id: VaultID, owner: VaultID) throws {
+        try listed.delete(.objects, owner: owner, key: id.bytes)
+    }
+
+    // MARK: Audit log
+
+    /// Stores the anchor in place of the former one.
+    public func setLogAnchor(_ record: LogAnchorRecord) throws { try listed.put(record, owner: storeID) }
+
+    /// Stores an epoch of the audit log.
+    public func setLogEpoch(_ record: LogEpochRecord) throws { try listed.put(record, owner: storeID) }
+}

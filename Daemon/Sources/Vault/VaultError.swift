@@ -1,0 +1,87 @@
+public import Foundation
+
+/// Why the vault could not do what it was asked. No case carries a value that was stored or looked for.
+public enum VaultError: Error, Equatable, Sendable {
+    /// There is no store in this folder, and none was to be created.
+    case missing
+    /// There is something in the store's place that cannot be used as one; nothing was changed.
+    case unreadable(UnreadableReason)
+    /// A newer version of the program wrote the store; nothing was changed.
+    case tooNew(found: UInt32, supported: UInt32)
+    /// No space is left; the transaction left no trace.
+    case diskFull
+    /// Another process holds the database.
+    case busy
+    /// A row with this identity exists.
+    case duplicate
+    /// The row to change, or the owner it would belong to, does not exist.
+    case notFound
+    /// The change is based on another generation of the object than the stored one.
+    case conflict
+    /// One row is there, was there, or should not be there: it is neither usable nor absent. Other rows go on working.
+    case corrupt(RowReference, RowFault)
+    /// Input or output failed otherwise: an SQLite extended result code, or an `errno` below 256 from a file call.
+    case io(code: Int32)
+}
+
+/// Why a whole store cannot be used.
+public enum UnreadableReason: Equatable, Sendable {
+    /// A symbolic link, device, folder or hard link, or a file of another user.
+    case notOurFile
+    /// Not an SQLite database, or its pages are damaged.
+    case notADatabase
+    /// An SQLite database of another program.
+    case anotherProgram
+    /// Tables, indexes, triggers or views are not the ones this version makes.
+    case alteredSchema
+    /// The record of the store itself is missing or not authenticated, for example because another enclave wrote it.
+    case storeRecord
+    /// SQLite did not accept a setting that durability or erasure depends on.
+    case setting
+}
+
+/// Which row is meant. The key is a random identifier, a role or a counter's subject: never a name.
+public struct RowReference: Hashable, Sendable {
+    /// The kind of row.
+    public let table: VaultTable
+    /// The row's key, as `Documentation/formats/vault.md` defines it for the table.
+    public let key: Data
+
+    /// A reference to the row of `table` with `key`.
+    public init(table: VaultTable, key: Data) {
+        self.table = table
+        self.key = key
+    }
+
+    /// The key as an identifier, for the tables whose key is one.
+    public var id: VaultID? { VaultID(bytes: key) }
+}
+
+/// What is wrong with one row.
+public enum RowFault: Equatable, Sendable {
+    /// The row's authentication code does not fit its columns.
+    case altered
+    /// Authentic, but older than what the manifest lists.
+    case replayed
+    /// Authentic, but not listed in the manifest: removed before, or moved.
+    case planted
+    /// Listed in the manifest, but not there.
+    case removed
+    /// Authentic, but its columns do not decode.
+    case malformed
+}
+
+/// One element of a listing: every row is answered for, the unusable ones too.
+public enum Stored<Record: Sendable>: Sendable {
+    /// Authentic and current.
+    case readable(Record)
+    /// Neither usable nor absent.
+    case unreadable(RowReference, RowFault)
+
+    /// The record, if it is readable.
+    public var record: Record? {
+        if case .readable(let record) = self { record } else { nil }
+    }
+}
+
+extension Stored: Equatable where Record: Equatable {}

@@ -1,0 +1,66 @@
+import PromptProtocol
+
+/// The words of a question, the same for every front end.
+struct PromptText {
+    let request: PromptRequest
+    private var question: PromptQuestion { request.question }
+
+    /// Who asks, and for what: Ostiary, not the program.
+    var heading: String {
+        switch question.kind {
+        case .enterPasscode: "Ostiary asks for your passcode."
+        case .newPasscode: "Ostiary asks for a new passcode."
+        case .repeatPasscode: "Ostiary asks for the new passcode once more."
+        case .applicationPassword: "Ostiary asks for the password of this item, not for your passcode."
+        case .newApplicationPassword: "Ostiary asks for a new password for this item, not for your passcode."
+        case .repeatApplicationPassword: "Ostiary asks for the item's new password once more, not for your passcode."
+        case .confirmation: "Ostiary asks you to confirm."
+        }
+    }
+
+    /// The name of the field.
+    var field: String {
+        switch question.kind {
+        case .enterPasscode: "Passcode"
+        case .newPasscode: "New passcode"
+        case .repeatPasscode: "Repeat new passcode"
+        case .applicationPassword: "Item password"
+        case .newApplicationPassword: "New item password"
+        case .repeatApplicationPassword: "Repeat new item password"
+        case .confirmation: "Type yes to go on"
+        }
+    }
+
+    /// What the daemon vouches for.
+    var facts: [(label: String, text: String)] {
+        var facts = [("Program", "\(request.program) (process \(request.processID))")]
+        if let object = question.object { facts.append(("For", object.string)) }
+        facts.append(("To", question.operation.string))
+        return facts
+    }
+
+    /// What the program says, marked as its words.
+    var reason: (label: String, text: String)? {
+        guard let reason = question.reason, !reason.isEmpty else { return nil }
+        return ("It says", "“\(reason)”")
+    }
+
+    var warning: String? {
+        if case .confirmation(let warning) = question.kind { warning.string } else { nil }
+    }
+
+    /// What went wrong before, and how many tries are left.
+    var notice: String? {
+        let tries: String? =
+            switch question.triesLeft {
+            case nil: nil
+            case 1: "One try left."
+            case let count?: "\(count) tries left."
+            }
+        let parts = [question.notice?.string, tries].compactMap(\.self)
+        return parts.isEmpty ? nil : parts.joined(separator: " ")
+    }
+
+    var cancelTitle: String { question.cancelTitle?.string ?? "Cancel" }
+    var fallbackTitle: String? { question.fallbackTitle?.string }
+}

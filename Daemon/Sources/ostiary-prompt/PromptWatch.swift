@@ -1,0 +1,59 @@
+import Glibc
+import UnixSocket
+
+/// What can end a prompt while it waits for a key or for a dialog: the daemon, a signal, the clock.
+struct PromptWatch: ~Copyable {
+    private let control: CInt
+    private let signals: Descriptor
+    private let deadline: ContinuousClock.Instant
+
+    init(control: CInt, signals: consuming Descriptor, timeLimit: Duration) {
+        self.control = control
+        self.signals = signals
+        deadline = .now.advanced(by: timeLimit)
+    }
+
+    enum Event: Equatable {
+        /// Something can be read.
+        case readable
+        /// Nothing more will come: the terminal hung up, the dialog ended.
+        case closed
+        /// Nothing came within the time that was asked for.
+        case quiet
+        case timedOut
+        /// The daemon closed the control pipe, or a signal asks to end.
+        case ended
+    }
+
+    /// Waits until `descriptor` is readable or one of the other things happens; no longer than `patience`, if given.
+    borrowing func wait(for descriptor: CInt, patience: Duration? = nil) -> Event {
+        let patienceEnd = patience.map { ContinuousClock.Instant.now.advanced(by: $0) }
+        while true {
+            let end = min(deadline, patienceEnd ?? deadline)
+            var polled = [
+                pollfd(fd: control, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: signals.number, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+            ]
+            let result = poll(&polled, nfds_t(polled.count), Self.milliseconds(until: end))
+            if result < 0 {
+                guard errno == EINTR else { return .ended }
+                continue
+            }
+            if polled[0].revents != 0 || polled[1].revents != 0 { return .ended }
+            if polled[2].revents & Int16(POLLIN) != 0 { return .readable }
+            if polled[2].revents != 0 { return .closed }
+            if ContinuousClock.Instant.now >= deadline { return .timedOut }
+            if let patienceEnd, ContinuousClock.Instant.now >= patienceEnd { return .quiet }
+        }
+    }
+
+    /// Rounded up, so that a wait does not end just before its time; in steps of at most a minute.
+    private static func milliseconds(until end: ContinuousClock.Instant) -> CInt {
+        let left = ContinuousClock.Instant.now.duration(to: end)
+        guard left > .zero else { return 0 }
+        let (seconds, attoseconds) = left.components
+        guard seconds < 60 else { return 60_000 }
+        return CInt(seconds) * 1000 + CInt(attoseconds / 1_000_000_000_000_000) + 1
+    }
+}

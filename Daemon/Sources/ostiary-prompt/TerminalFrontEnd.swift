@@ -1,0 +1,100 @@
+import CLinuxShims
+import Glibc
+import PromptProtocol
+import SecretMemory
+import UnixSocket
+
+/// Asks on the passed terminal itself. Whether the caller is in its foreground is watched by the daemon, which ends the
+/// prompt when that changes: from another session the terminal does not tell.
+struct TerminalFrontEnd {
+    let terminal: CInt
+    let request: PromptRequest
+
+    /// Time within which the rest of an escape sequence follows its first byte, also over slow lines.
+    private static let escapePatience: Duration = .milliseconds(200)
+    /// Enough for "yes" and some mistyping.
+    private static let confirmationByteCount = 16
+
+    private var isConfirmation: Bool { request.question.kind.factor == nil }
+
+    /// Draws the question, waits for an answer, restores the terminal.
+    func ask(_ watch: borrowing PromptWatch) -> Answer {
+        guard let before = try? TerminalState(of: terminal), (try? before.beginSecretEntry(on: terminal)) != nil else {
+            return .reply(.terminalGone)
+        }
+        defer { before.restore(on: terminal) }
+        let layout = TerminalLayout(text: PromptText(request: request), width: TerminalSize.columns(of: terminal))
+        guard draw(layout.lines.joined(separator: "\r\n") + "\r\n" + layout.field) else { return .reply(.terminalGone) }
+        let answer = readLine(layout, watch)
+        _ = draw("\r\n")
+        return answer
+    }
+
+    private func readLine(_ layout: TerminalLayout, _ watch: borrowing PromptWatch) -> Answer {
+        var editor = LineEditor(
+            capacity: isConfirmation ? Self.confirmationByteCount : PromptLimits.secretByteCount,
+            offersFallback: request.question.fallbackTitle != nil)
+        while true {
+            let step: LineEditor.Step
+            switch watch.wait(for: terminal, patience: editor.isEscapePending ? Self.escapePatience : nil) {
+            case .ended: return .reply(.ended)
+            case .timedOut: return .reply(.timedOut)
+            case .closed: return .reply(.terminalGone)
+            case .quiet: step = editor.escapeStoodAlone()
+            case .readable:
+                switch readByte() {
+                case .byte(let byte): step = editor.accept(byte)
+                case .nothing: continue
+                case .gone: return .reply(.terminalGone)
+                }
+            }
+            switch step {
+            case .cancelled: return .reply(.cancelled)
+            case .fallback: return .reply(.fallback)
+            case .submitted: return isConfirmation ? confirmation(of: editor.line) : .entered(editor.take())
+            case .tooLong: _ = draw("\r\nToo long: at most \(editor.line.capacity) bytes.\r\n\(layout.field)")
+            case .ignored: break
+            case .edited: if isConfirmation { redraw(editor.line, layout) }
+            }
+        }
+    }
+
+    private func confirmation(of line: borrowing SecretLine) -> Answer {
+        .reply(line.withUnsafeBytes { $0.elementsEqual("yes".utf8) } ? .confirmed : .cancelled)
+    }
+
+    /// Shows what is typed for a confirmation, letters only.
+    private func redraw(_ line: borrowing SecretLine, _ layout: TerminalLayout) {
+        let typed = line.withUnsafeBytes { bytes in
+            String(decoding: bytes.map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+        }
+        _ = draw("\r\u{1B}[K\(layout.field)\(typed)")
+    }
+
+    private enum ReadResult { case byte(UInt8), nothing, gone }
+
+    /// One byte. Should another reader of the terminal take it first, this waits for the next one, and the daemon's time
+    /// limit still holds.
+    private func readByte() -> ReadResult {
+        var byte: UInt8 = 0
+        let count = read(terminal, &byte, 1)
+        defer { ostiary_wipe(&byte, 1) }
+        if count == 1 { return .byte(byte) }
+        return count < 0 && (errno == EINTR || errno == EAGAIN) ? .nothing : .gone
+    }
+
+    private func draw(_ text: String) -> Bool {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(terminal, $0.baseAddress!, $0.count) }
+            if count < 0 {
+                guard errno == EINTR || errno == EAGAIN else { return false }
+                var polled = pollfd(fd: terminal, events: Int16(POLLOUT), revents: 0)
+                _ = poll(&polled, 1, 100)
+                continue
+            }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+}

@@ -1,0 +1,116 @@
+import CLinuxShims
+import Foundation
+import Glibc
+import UnixSocket
+
+/// Starts the daemon in the background and returns when it accepts connections.
+struct Detachment {
+    private let options: Ostiaryd
+    /// Where the background daemon's log goes; begun anew when it has grown.
+    private var logPath: String { options.stateDirectory + "/ostiaryd.log" }
+    private static let logByteCount = 1024 * 1024
+
+    init(of options: Ostiaryd) { self.options = options }
+
+    func start() throws {
+        try PrivateFolder.make(options.runtimeDirectory)
+        try PrivateFolder.make(options.stateDirectory)
+        let report = try ReadinessReport.Pipe()
+        try spawn(report)
+        switch report.read() {
+        case ReadinessReport.readyText: return
+        case let complaint where complaint.contains(ReadinessReport.alreadyRunningMark): try waitForOther()
+        case let complaint: throw StartError(complaint.isEmpty ? "The daemon ended without a word." : complaint)
+        }
+    }
+
+    private func spawn(_ report: ReadinessReport.Pipe) throws {
+        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        var arguments = [
+            "ostiaryd", "--reports-readiness", "--runtime-directory", options.runtimeDirectory, "--state-directory",
+            options.stateDirectory,
+        ]
+        if let configuration = options.configuration { arguments += ["--configuration", configuration] }
+        if options.beginLogAnew { arguments.append("--begin-log-anew") }
+        let log = try openLog()
+        let environment = ["PATH=/usr/bin:/bin", "LANG=C.UTF-8", "SWIFT_BACKTRACE=enable=no"]
+        var child = pid_t()
+        let result = unsafe CStrings.withPointers(arguments) { arguments in
+            unsafe CStrings.withPointers(environment) { environment in
+                unsafe ostiary_spawn(
+                    own, arguments, environment, [-1, -1, log.number, report.writing], 4, 1, "/", &child)
+            }
+        }
+        guard result == 0 else { throw StartError("\(SystemCallError("posix_spawn", subject: own, code: result))") }
+    }
+
+    private func openLog() throws -> SharedDescriptor {
+        var status = stat()
+        let isLarge = unsafe stat(logPath, &status) == 0 && status.st_size > Self.logByteCount
+        let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | (isLarge ? O_TRUNC : 0)
+        let number = unsafe open(logPath, flags, 0o600)
+        guard number >= 0 else { throw StartError("\(SystemCallError("open", subject: logPath))") }
+        return SharedDescriptor(Descriptor(owning: number))
+    }
+
+    /// Two programs may start the daemon at once; the one that came second waits until the first's accepts.
+    private func waitForOther() throws {
+        let path = options.runtimeDirectory + "/ostiaryd.socket"
+        for _ in 0..<250 {
+            do throws(SystemCallError) {
+                _ = try UnixSocket.connect(to: path)
+                return
+            } catch { usleep(20_000) }
+        }
+        throw StartError("Another ostiaryd holds the lock in \(options.runtimeDirectory) but does not accept connections.")
+    }
+}
+
+/// How a starting daemon tells the program that started it how it went: on descriptor 3, one line or a complaint.
+enum ReadinessReport {
+    static let readyText = "ready"
+    /// Says that the complaint is about another daemon.
+    static let alreadyRunningMark = "[already running]"
+    private static let descriptor: CInt = 3
+
+    static func ready() { write(readyText) }
+
+    static func failed(_ complaint: String) { write(complaint) }
+
+    private static func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        // The reader may be gone; the daemon serves all the same.
+        _ = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress!, $0.count) }
+        close(descriptor)
+    }
+
+    /// The reading side.
+    final class Pipe {
+        private let reading: SharedDescriptor
+        private var writingEnd: SharedDescriptor?
+        var writing: CInt { writingEnd?.number ?? -1 }
+
+        init() throws {
+            var ends: [CInt] = [-1, -1]
+            guard unsafe pipe(&ends) == 0 else { throw StartError("\(SystemCallError("pipe"))") }
+            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            reading = SharedDescriptor(Descriptor(owning: ends[0]))
+            writingEnd = SharedDescriptor(Descriptor(owning: ends[1]))
+        }
+
+        /// Waits until the daemon has reported or ended.
+        func read() -> String {
+            writingEnd = nil
+            var bytes = [UInt8](repeating: 0, count: 4096)
+            var count = 0
+            while count < bytes.count {
+                let got = unsafe bytes.withUnsafeMutableBytes {
+                    unsafe Glibc.read(reading.number, $0.baseAddress! + count, $0.count - count)
+                }
+                guard got > 0 else { break }
+                count += got
+            }
+            return String(decoding: bytes[..<count], as: UTF8.self)
+        }
+    }
+}
