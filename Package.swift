@@ -104,7 +104,7 @@ let package = Package(
         .testTarget(name: "SecurityTests", dependencies: ["Security", "KeyAlgorithms"], swiftSettings: adapter),
         .testTarget(name: "SecretMemoryTests", dependencies: ["SecretMemory", crypto], swiftSettings: adapter),
         .testTarget(
-            name: "OstiaryWireTests", dependencies: ["OstiaryWire", "UnixSocket"], swiftSettings: adapter),
+            name: "OstiaryWireTests", dependencies: ["OstiaryWire", "SecretMemory", "UnixSocket"], swiftSettings: adapter),
         .testTarget(
             name: "LocalAuthenticationTests",
             dependencies: ["LocalAuthentication", "Security", "OstiaryTesting", crypto], swiftSettings: adapter),

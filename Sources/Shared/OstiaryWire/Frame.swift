@@ -14,31 +14,40 @@ public enum WireLimits {
     public static let tailByteCount = 1024 * 1024
     /// One answer of the log.
     public static let logPageCount: UInt32 = 200
+    /// The name of a right, in UTF-8.
     public static let identifierByteCount = 512
+    /// Why the program asks, in UTF-8.
     public static let reasonByteCount = 2048
+    /// The nonce of the greeting: 128 bits are never guessed or met twice.
     public static let nonceByteCount = 16
 }
 
 /// The eight bytes before each message: two big-endian 32-bit counts, of the message and of the raw tail behind it.
 public struct FrameHeader: Equatable, Sendable {
+    /// Size of the header itself.
     public static let byteCount = 8
     public let messageByteCount: Int
     public let tailByteCount: Int
+    /// What follows the header.
     public var bodyByteCount: Int { messageByteCount + tailByteCount }
 
-    public init(messageByteCount: Int, tailByteCount: Int) {
+    /// A header of counts within ``WireLimits``; throws ``FrameError/empty`` or ``FrameError/tooLarge`` for others.
+    public init(messageByteCount: Int, tailByteCount: Int) throws(FrameError) {
+        precondition(messageByteCount >= 0 && tailByteCount >= 0, "a part of a frame cannot have a negative size")
+        guard messageByteCount > 0 else { throw .empty }
+        guard messageByteCount <= WireLimits.messageByteCount, tailByteCount <= WireLimits.tailByteCount else {
+            throw .tooLarge
+        }
         self.messageByteCount = messageByteCount
         self.tailByteCount = tailByteCount
     }
 
-    /// Reads a header; refuses counts above ``WireLimits`` before anything is allocated for them.
+    /// Reads a header from the first eight of `bytes`; refuses counts beyond ``WireLimits`` before anything is allocated
+    /// for them.
     public init(parsing bytes: RawSpan) throws(FrameError) {
         guard bytes.byteCount >= Self.byteCount else { throw .truncated }
-        let message = Int(Self.bigEndian(bytes, at: 0))
-        let tail = Int(Self.bigEndian(bytes, at: 4))
-        guard message > 0 else { throw .empty }
-        guard message <= WireLimits.messageByteCount, tail <= WireLimits.tailByteCount else { throw .tooLarge }
-        self.init(messageByteCount: message, tailByteCount: tail)
+        try self.init(
+            messageByteCount: Int(Self.bigEndian(bytes, at: 0)), tailByteCount: Int(Self.bigEndian(bytes, at: 4)))
     }
 
     private static func bigEndian(_ bytes: RawSpan, at offset: Int) -> UInt32 {
@@ -62,9 +71,13 @@ extension RawSpan {
 
 /// Why bytes are not a frame. The connection cannot go on after any of these.
 public enum FrameError: Error, Equatable, Sendable {
+    /// Fewer bytes than a header has.
     case truncated
+    /// A frame without a message. Every message of the protocol has at least one field.
     case empty
+    /// A message or tail beyond ``WireLimits``.
     case tooLarge
+    /// The message cannot be written or read as what it should be.
     case malformed
 }
 
@@ -77,7 +90,8 @@ public enum FrameWriter {
         _ message: some SwiftProtobuf.Message, tail: borrowing SecretBytes = SecretBytes(zeroed: 0), descriptor: CInt = -1,
         on socket: UnixSocket
     ) throws(FrameWriteError) {
-        var frame = try frame(message, tail: tail)
+        var frame: [UInt8]
+        do { frame = try Self.frame(message, tail: tail) } catch { throw .frame(error) }
         defer { if !tail.isEmpty { unsafe frame.withUnsafeMutableBytes { unsafe wipe($0) } } }
         let sent = unsafe frame.withUnsafeBytes { bytes in
             Result { () throws(SystemCallError) in try unsafe socket.send(bytes, descriptor: descriptor) }
@@ -86,17 +100,18 @@ public enum FrameWriter {
     }
 
     /// Header, message and tail in one buffer of exactly that size, so that no growth leaves a copy behind.
-    private static func frame(
-        _ message: some SwiftProtobuf.Message, tail: borrowing SecretBytes
-    ) throws(FrameWriteError) -> [UInt8] {
+    ///
+    /// - Throws: ``FrameError/empty`` for a message with no field set, ``FrameError/tooLarge`` beyond ``WireLimits``: what
+    ///   the other side would refuse is not sent.
+    package static func frame(
+        _ message: some SwiftProtobuf.Message, tail: borrowing SecretBytes = SecretBytes(zeroed: 0)
+    ) throws(FrameError) -> [UInt8] {
         let encoded: [UInt8]
-        do { encoded = try message.serializedBytes() } catch { throw .frame(.malformed) }
-        guard encoded.count <= WireLimits.messageByteCount, tail.count <= WireLimits.tailByteCount else {
-            throw .frame(.tooLarge)
-        }
+        do { encoded = try message.serializedBytes() } catch { throw .malformed }
+        let header = try FrameHeader(messageByteCount: encoded.count, tailByteCount: tail.count)
         var frame: [UInt8] = []
         frame.reserveCapacity(FrameHeader.byteCount + encoded.count + tail.count)
-        FrameHeader(messageByteCount: encoded.count, tailByteCount: tail.count).append(to: &frame)
+        header.append(to: &frame)
         frame.append(contentsOf: encoded)
         unsafe tail.withUnsafeBytes { unsafe frame.append(contentsOf: $0) }
         return frame

@@ -6,6 +6,12 @@ public struct PeerCredentials: Equatable, Sendable {
     public let processID: Int32
     public let userID: UInt32
     public let groupID: UInt32
+
+    public init(processID: Int32, userID: UInt32, groupID: UInt32) {
+        self.processID = processID
+        self.userID = userID
+        self.groupID = groupID
+    }
 }
 
 /// What one receive brought.
@@ -16,7 +22,8 @@ public struct Received: ~Copyable {
     public let sender: PeerCredentials?
     /// A descriptor that came along; -1 when there is none. The receiver owns it.
     public var descriptor: CInt
-    /// Whether more than one descriptor was sent; the surplus is closed already.
+    /// Whether descriptors were sent that did not arrive as ``descriptor``: more than one, or more than this process has
+    /// numbers for. They are closed already.
     public let hasSurplusDescriptors: Bool
 }
 
@@ -86,8 +93,9 @@ public final class UnixSocket: Sendable {
         }
     }
 
-    /// Waits for bytes and puts them into `buffer`.
+    /// Waits for bytes and puts them into `buffer`, which must have room: 0 bytes mean that the peer closed.
     public func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemCallError) -> Received {
+        precondition(!buffer.isEmpty, "nothing can be received into an empty buffer")
         var sender = ostiary_sender()
         let count = ostiary_receive(number, buffer.baseAddress!, buffer.count, &sender)
         guard count >= 0 else { throw SystemCallError("recvmsg") }
@@ -97,8 +105,9 @@ public final class UnixSocket: Sendable {
             hasSurplusDescriptors: sender.refused_descriptors > 0)
     }
 
-    /// Sends all of `bytes`, with a descriptor attached to the first of them when one is given.
+    /// Sends all of `bytes`, with a descriptor attached to the first of them when one is given; it cannot travel alone.
     public func send(_ bytes: UnsafeRawBufferPointer, descriptor: CInt = -1) throws(SystemCallError) {
+        precondition(descriptor == -1 || !bytes.isEmpty, "a descriptor travels with at least one byte")
         var offset = 0
         while offset < bytes.count {
             let sent = ostiary_send(

@@ -1,0 +1,128 @@
+import Foundation
+import Glibc
+import OstiaryWire
+import UnixSocket
+
+/// A folder of its own for socket files, removed with the value.
+final class TemporaryFolder {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/ostiary-sockets-XXXXXX".utf8CString)
+        guard let made = mkdtemp(&template) else { throw SystemCallError("mkdtemp") }
+        path = String(cString: made)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    subscript(name: String) -> String { "\(path)/\(name)" }
+}
+
+/// Two connected sockets.
+func socketPair() throws -> (UnixSocket, UnixSocket) {
+    let (left, right) = try socketPairNumbers()
+    return (UnixSocket(owning: Descriptor(owning: left)), UnixSocket(owning: Descriptor(owning: right)))
+}
+
+private func socketPairNumbers() throws -> (CInt, CInt) {
+    var numbers: [CInt] = [-1, -1]
+    let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    guard socketpair(AF_UNIX, type, 0, &numbers) == 0 else { throw SystemCallError("socketpair") }
+    return (numbers[0], numbers[1])
+}
+
+/// A one-way connection whose reading end tells whether anybody still holds the writing end.
+final class Tether {
+    let reading: Descriptor
+    private var writing: Descriptor?
+    /// The writing end; only for as long as it is not closed.
+    let writingNumber: CInt
+
+    init() throws {
+        let (left, right) = try socketPairNumbers()
+        reading = Descriptor(owning: left)
+        writing = Descriptor(owning: right)
+        writingNumber = right
+    }
+
+    func closeWriting() { writing = nil }
+
+    /// Whether the writing end is held at this moment.
+    var isHeld: Bool { endOfFile(within: 0) == false }
+
+    /// Whether nobody holds the writing end. Waits a moment: a process that another test is just starting holds
+    /// everything until it executes its program.
+    var isAbandoned: Bool { endOfFile(within: 5_000) }
+
+    private func endOfFile(within milliseconds: CInt) -> Bool {
+        var waiting = pollfd(fd: reading.number, events: Int16(POLLIN), revents: 0)
+        guard poll(&waiting, 1, milliseconds) == 1 else { return false }
+        var byte: UInt8 = 0
+        return read(reading.number, &byte, 1) == 0
+    }
+}
+
+extension UnixSocket {
+    func send(_ bytes: [UInt8], descriptor: CInt = -1) throws {
+        try bytes.withUnsafeBytes { try send($0, descriptor: descriptor) }
+    }
+
+    /// One receive: its bytes, sender, descriptor and whether there was a surplus.
+    func receiveOnce(upTo capacity: Int = 64) throws -> (
+        bytes: [UInt8], sender: PeerCredentials?, descriptor: CInt, hasSurplus: Bool
+    ) {
+        var buffer = [UInt8](repeating: 0, count: capacity)
+        let (count, sender, descriptor, hasSurplus) = try buffer.withUnsafeMutableBytes { buffer in
+            let received = try receive(into: buffer)
+            return (received.count, received.sender, received.descriptor, received.hasSurplusDescriptors)
+        }
+        return (Array(buffer[..<count]), sender, descriptor, hasSurplus)
+    }
+
+    /// Receives until `count` bytes are there or the peer closes.
+    func receiveAll(_ count: Int) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            let part = try receiveOnce(upTo: min(count - bytes.count, 65_536)).bytes
+            guard !part.isEmpty else { break }
+            bytes += part
+        }
+        return bytes
+    }
+
+    /// Not inline in asynchronous tests: Swift 6.3.1 generates broken code for a span of an array there.
+    func receiveHeader() throws -> FrameHeader {
+        let bytes = try receiveAll(FrameHeader.byteCount)
+        return try FrameHeader(parsing: bytes.span.bytes)
+    }
+
+    /// Sends one byte with several descriptors, as only a peer that does not use this module would.
+    func sendRaw(descriptors: [CInt]) throws {
+        let dataCount = descriptors.count * MemoryLayout<CInt>.size
+        let headerCount = MemoryLayout<cmsghdr>.size
+        var control = [UInt8](repeating: 0, count: (headerCount + dataCount + 7) / 8 * 8)
+        var header = cmsghdr()
+        header.cmsg_len = headerCount + dataCount
+        header.cmsg_level = SOL_SOCKET
+        header.cmsg_type = CInt(SCM_RIGHTS)
+        control.withUnsafeMutableBytes { buffer in
+            buffer.storeBytes(of: header, as: cmsghdr.self)
+            descriptors.withUnsafeBytes { buffer[headerCount...].copyBytes(from: $0) }
+        }
+        var byte: UInt8 = 1
+        let sent = withUnsafeMutableBytes(of: &byte) { byte in
+            var vector = iovec(iov_base: byte.baseAddress, iov_len: 1)
+            return withUnsafeMutablePointer(to: &vector) { vector in
+                control.withUnsafeMutableBytes { control in
+                    var message = msghdr()
+                    message.msg_iov = vector
+                    message.msg_iovlen = 1
+                    message.msg_control = control.baseAddress
+                    message.msg_controllen = control.count
+                    return sendmsg(number, &message, 0)
+                }
+            }
+        }
+        guard sent == 1 else { throw SystemCallError("sendmsg") }
+    }
+}
