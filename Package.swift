@@ -101,10 +101,10 @@ let package = Package(
         .testTarget(
             name: "KeyAlgorithmsTests", dependencies: ["KeyAlgorithms", "SecretMemory", crypto],
             swiftSettings: adapter),
-        .testTarget(name: "SecurityTests", dependencies: ["Security", "KeyAlgorithms"], swiftSettings: adapter),
         .testTarget(name: "SecretMemoryTests", dependencies: ["SecretMemory", crypto], swiftSettings: adapter),
         .testTarget(
-            name: "OstiaryWireTests", dependencies: ["OstiaryWire", "SecretMemory", "UnixSocket"], swiftSettings: adapter),
+            name: "OstiaryWireTests", dependencies: ["OstiaryWire", "UnixSocket"], swiftSettings: adapter),
+        .testTarget(name: "SecurityTests", dependencies: ["Security", "KeyAlgorithms"], swiftSettings: adapter),
         .testTarget(
             name: "LocalAuthenticationTests",
             dependencies: ["LocalAuthentication", "Security", "OstiaryTesting", crypto], swiftSettings: adapter),
