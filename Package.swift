@@ -91,7 +91,7 @@ let package = Package(
         .executableTarget(
             name: "ostiary",
             dependencies: [
-                "OstiaryClient", "AccessControl", "KeyAlgorithms", "SecretMemory",
+                "OstiaryClient", "AccessControl", "CLinuxShims", "KeyAlgorithms", "OstiaryWire", "SecretMemory", "UnixSocket",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Programs/ostiary", swiftSettings: strict),

@@ -1,0 +1,13 @@
+import ArgumentParser
+
+/// `--json`.
+struct JSONFlag: ParsableArguments {
+    @Flag(name: .customLong("json"), help: "Print JSON for programs; errors as well, on standard error.")
+    var isGiven = false
+
+    /// Whether errors are wanted as JSON, told from the bare arguments: a command line that does not parse has no flags.
+    /// `--json` cannot be the value of an option, and stands for a file only behind `--`.
+    static func isGiven(in arguments: [String]) -> Bool {
+        arguments.prefix { $0 != "--" }.contains("--json")
+    }
+}

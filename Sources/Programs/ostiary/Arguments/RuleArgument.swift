@@ -1,0 +1,32 @@
+import AccessControl
+import ArgumentParser
+
+/// `--require RULE`: a rule as text, and the requirement made from it.
+struct RuleArgument {
+    static let standard = "biometry or passcode"
+
+    let requirement: Requirement
+
+    /// Throws `ValidationError` with the position of what is wrong.
+    init(_ text: String) throws {
+        do {
+            requirement = try Requirement(try Rule(parsing: text))
+        } catch let error as RuleSyntaxError {
+            throw ValidationError("\(error)")
+        } catch let error as RuleError {
+            throw ValidationError("\(error)")
+        }
+    }
+}
+
+/// `--available CLASS`.
+enum AvailabilityArgument {
+    static let names = AvailabilityClass.allCases.map(\.name)
+
+    static func availability(named name: String) throws -> AvailabilityClass {
+        guard let found = AvailabilityClass(name: name) else {
+            throw ValidationError("Possible are: \(names.joined(separator: ", "))")
+        }
+        return found
+    }
+}

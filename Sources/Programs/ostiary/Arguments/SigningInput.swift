@@ -1,0 +1,35 @@
+import Foundation
+import KeyAlgorithms
+import OstiaryWire
+
+/// What a signature is made over: the digest, and the algorithm that takes it.
+struct SigningInput {
+    let digest: Data
+    /// The digest form of the algorithm that was chosen.
+    let algorithm: KeyAlgorithm
+
+    /// Reads `file`: a message is hashed piece by piece, a digest is taken as it is.
+    init(_ file: InputFile, for chosen: KeyAlgorithm) throws {
+        guard case .signature(_, let input) = chosen.kind, let digestForm = chosen.digestForm else {
+            throw CommandError.keyAlgorithm(.unsupportedAlgorithm)
+        }
+        _ = digestForm; algorithm = chosen
+        switch input {
+        case .message(let hash): digest = try Self.hash(file, hash)
+        case .digest(let hash): digest = try Self.digest(file, hash)
+        }
+    }
+
+    private static func hash(_ file: InputFile, _ algorithm: HashAlgorithm) throws -> Data {
+        var hash = StreamingHash(algorithm)
+        try unsafe file.forEachChunk { unsafe hash.update($0) }
+        return hash.finalize()
+    }
+
+    /// Checks the length here, so that nobody is asked for a factor in vain.
+    private static func digest(_ file: InputFile, _ hash: HashAlgorithm?) throws -> Data {
+        let bytes = try file.data(limit: WireLimits.tailByteCount)
+        do { _ = try GroupDigest(digest: bytes, hash: hash) } catch { throw CommandError.keyAlgorithm(error) }
+        return bytes
+    }
+}

@@ -1,0 +1,17 @@
+import ArgumentParser
+import OstiaryClient
+
+struct LockCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lock",
+        abstract: "End every authorization and wipe the keys that need an unlocked store.",
+        discussion: """
+            Example:
+              ostiary lock
+            """)
+
+    func run() throws {
+        try OstiaryClient.shared.lock()
+        StandardError.line("Locked.")
+    }
+}

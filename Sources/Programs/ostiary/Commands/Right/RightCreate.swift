@@ -1,0 +1,77 @@
+import AccessControl
+import ArgumentParser
+import OstiaryClient
+import OstiaryWire
+import SecretMemory
+
+struct RightCreate: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Make a right: a new key, and if you like a secret.",
+        discussion: """
+            A rule joins factors with “and”, “or”, parentheses and “2 of (…, …)”. Factors are \
+            \(Factor.allCases.map(\.name).joined(separator: ", ")).
+
+            A secret is all bytes of its file, a final newline too, up to \(Self.secretByteLimit) bytes. It is read from a \
+            file or pipe only: arguments and the environment are visible to others.
+
+            Examples:
+              ostiary right create 2fa --require passcode
+              ostiary right create vault --require "2 of (passcode, biometry, security-key)"
+              pass show token | ostiary right create token --secret -
+            """)
+
+    /// What one message of the wire carries.
+    static let secretByteLimit = WireLimits.tailByteCount
+
+    @OptionGroup var right: RightArgument
+
+    @Option(
+        help: ArgumentHelp("What has to be proved (default: \(RuleArgument.standard)).", valueName: "rule"),
+        transform: RuleArgument.init)
+    var require: RuleArgument?
+
+    @Option(
+        help: ArgumentHelp(
+            "When the right can be used at all: \(AvailabilityArgument.names.joined(separator: ", ")) (default: "
+                + "\(AvailabilityClass.whenUnlocked)).", valueName: "class"),
+        completion: .list(AvailabilityArgument.names), transform: AvailabilityArgument.availability)
+    var available = AvailabilityClass.whenUnlocked
+
+    @Option(help: ArgumentHelp("Keep the content of this file as the secret, - for standard input.", valueName: "file"))
+    var secret: InputFile?
+
+    @Flag(help: "Destroy a right that has the name already, with its key and secret; otherwise it is kept.")
+    var replace = false
+
+    func run() throws {
+        let requirement = try require ?? RuleArgument(RuleArgument.standard)
+        let created = try create(AccessControl(availability: available, using: requirement.requirement))
+        StandardError.line("Created \(created.identifier), which requires \(requirement.requirement).".visibleLine)
+    }
+
+    private func create(_ access: AccessControl) throws -> StoredRight {
+        let interaction = interaction(for: access)
+        guard let secret else {
+            return try OstiaryClient.shared.createRight(
+                right.name, accessControl: access, replacing: replace, interaction: interaction)
+        }
+        return try OstiaryClient.shared.createRight(
+            right.name, accessControl: access, secret: Self.read(secret), replacing: replace, interaction: interaction)
+    }
+
+    /// Creating asks for nothing but a new application password.
+    private func interaction(for access: AccessControl) -> Interaction? {
+        guard access.keyRequirement.factors.contains(.applicationPassword) else { return nil }
+        return Interaction(reason: "choose the application password of the new right")
+    }
+
+    static func read(_ secret: InputFile) throws -> SecretBytes {
+        if secret.isStandardInput, StreamDescriptor.standardInput.isTerminal {
+            StandardError.line("Reading the secret from the terminal, which shows it; Ctrl-D ends it.")
+        }
+        let bytes = try secret.secretBytes(limit: secretByteLimit)
+        guard !bytes.isEmpty else { throw CommandError.emptySecret(name: secret.name) }
+        return bytes
+    }
+}

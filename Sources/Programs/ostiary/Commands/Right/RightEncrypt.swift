@@ -1,0 +1,49 @@
+import ArgumentParser
+import Foundation
+import KeyAlgorithms
+import OstiaryClient
+import SecretMemory
+
+struct RightEncrypt: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "encrypt",
+        abstract: "Encrypt a file so that only the key of a right opens it; asks for nothing.",
+        discussion: """
+            Takes up to \(KeyAlgorithmLimits.plaintext) bytes. For more, encrypt the file with a random key, and that key \
+            with the right.
+
+            Algorithms (Apple's names are understood as well):
+            \(AlgorithmName.helpLines(for: .encrypt))
+
+            Example:
+              ostiary right encrypt 2fa notes.txt --output notes.enc
+            """)
+
+    @OptionGroup var right: RightArgument
+    @Argument(help: "What is encrypted, - for standard input.") var file: InputFile
+    @OptionGroup var output: OutputOption
+
+    @Option(
+        help: ArgumentHelp("The algorithm (default: \(AlgorithmName.encryptionDefault)).", valueName: "name"),
+        completion: .list(AlgorithmName.shortNames(for: .encrypt)),
+        transform: { try AlgorithmName.algorithm(named: $0, for: .encrypt) })
+    var algorithm: KeyAlgorithm?
+
+    func run() throws {
+        try output.file.requireUsable(for: .binary)
+        let chosen = try algorithm ?? AlgorithmName.algorithm(named: AlgorithmName.encryptionDefault, for: .encrypt)
+        let plaintext = try file.secretBytes(limit: KeyAlgorithmLimits.plaintext)
+        let key = try right.find().verifiedPublicKey()
+        try output.file.write(Self.encrypt(plaintext, to: key, chosen), as: .binary)
+    }
+
+    static func encrypt(
+        _ plaintext: borrowing SecretBytes, to key: P256PublicKey, _ algorithm: KeyAlgorithm
+    ) throws -> Data {
+        do {
+            return try unsafe plaintext.withUnsafeBytes { (bytes) throws(KeyAlgorithmError) in
+                try unsafe ECIES.encrypt(bytes, to: key, algorithm: algorithm)
+            }
+        } catch { throw CommandError.keyAlgorithm(error) }
+    }
+}

@@ -1,0 +1,25 @@
+import ArgumentParser
+import OstiaryClient
+
+struct RightSecret: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "secret",
+        abstract: "Write the secret of a right, byte for byte as it was stored.",
+        discussion: """
+            A file that --output names is readable by you alone (mode 0600).
+
+            Example:
+              ostiary right secret token | wl-copy
+            """)
+
+    @OptionGroup var right: RightArgument
+    @OptionGroup var output: OutputOption
+    @OptionGroup var reason: ReasonOption
+
+    func run() throws {
+        try output.file.requireUsable(for: .secret)
+        let authorized = try AuthorizedRight(
+            right.find(), interaction: reason.interaction(otherwise: "read the secret"))
+        try output.file.write(try authorized.context.secret(ofRight: authorized.right.id))
+    }
+}

@@ -1,0 +1,21 @@
+import ArgumentParser
+import OstiaryClient
+
+struct RightShow: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show a right: what it requires for which operation, and what backs it.",
+        discussion: """
+            Example:
+              ostiary right show 2fa
+            """)
+
+    @OptionGroup var right: RightArgument
+    @OptionGroup var json: JSONFlag
+
+    func run() throws {
+        let document = RightDocument(try right.find())
+        if json.isGiven { return try JSONOutput.print(document) }
+        try StandardOutput.line(document.text())
+    }
+}

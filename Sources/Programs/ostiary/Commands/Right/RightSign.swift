@@ -1,0 +1,44 @@
+import ArgumentParser
+import KeyAlgorithms
+import OstiaryClient
+
+struct RightSign: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sign",
+        abstract: "Sign a file with the key of a right.",
+        discussion: """
+            The default, \(AlgorithmName.signingDefault), hashes the file and writes a DER signature, which \
+            `openssl dgst -sha256 -verify` reads. With “digest” in an algorithm's name the file holds the digest itself; \
+            with “raw” the signature is r and s, 64 bytes (RFC 4754).
+
+            Algorithms (Apple's names are understood as well):
+            \(AlgorithmName.helpLines(for: .sign))
+
+            Examples:
+              ostiary right sign 2fa challenge.bin --output challenge.sig
+              ostiary right sign 2fa - --algorithm ecdsa-raw-sha256 < in > in.sig
+            """)
+
+    @OptionGroup var right: RightArgument
+    @Argument(help: "What is signed, - for standard input.") var file: InputFile
+    @OptionGroup var output: OutputOption
+
+    @Option(
+        help: ArgumentHelp("The algorithm (default: \(AlgorithmName.signingDefault)).", valueName: "name"),
+        completion: .list(AlgorithmName.shortNames(for: .sign)),
+        transform: { try AlgorithmName.algorithm(named: $0, for: .sign) })
+    var algorithm: KeyAlgorithm?
+
+    @OptionGroup var reason: ReasonOption
+
+    func run() throws {
+        try output.file.requireUsable(for: .binary)
+        let chosen = try algorithm ?? AlgorithmName.algorithm(named: AlgorithmName.signingDefault, for: .sign)
+        let input = try SigningInput(file, for: chosen)
+        let authorized = try AuthorizedRight(
+            right.find(), interaction: reason.interaction(otherwise: "sign \(file.shortName)"))
+        let signature = try authorized.context.sign(
+            digest: input.digest, right: authorized.right.id, algorithm: input.algorithm.rawValue)
+        try output.file.write(signature, as: .binary)
+    }
+}

@@ -1,0 +1,74 @@
+import KeyAlgorithms
+import UnixSocket
+
+/// What the command itself finds wrong, before or after it asked the daemon.
+enum CommandError: Error, Equatable {
+    /// The arguments do not go together, in a way that only running finds.
+    case usage(String)
+    case unreadableInput(SystemCallError)
+    case unwritableOutput(SystemCallError)
+    case inputTooLarge(name: String, limit: Int)
+    case emptySecret(name: String)
+    /// The output is binary and standard output is a terminal that nobody chose.
+    case binaryToTerminal
+    case keyAlgorithm(KeyAlgorithmError)
+
+    /// The stable number in JSON; those of the daemon are positive and those of the connection above -100.
+    var code: Int {
+        switch self {
+        case .usage: -100
+        case .unreadableInput: -101
+        case .unwritableOutput: -102
+        case .inputTooLarge: -103
+        case .emptySecret: -104
+        case .binaryToTerminal: -105
+        case .keyAlgorithm: -106
+        }
+    }
+
+    var failureClass: FailureClass {
+        switch self {
+        case .usage: FailureClass("usage", .usage)
+        case .unreadableInput: FailureClass("unreadableInput", .failed)
+        case .unwritableOutput: FailureClass("unwritableOutput", .failed)
+        case .inputTooLarge: FailureClass("inputTooLarge", .failed)
+        case .emptySecret: FailureClass("emptySecret", .failed)
+        case .binaryToTerminal: FailureClass("binaryToTerminal", .usage)
+        case .keyAlgorithm: FailureClass("keyAlgorithm", .failed)
+        }
+    }
+}
+
+extension CommandError: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .usage(let explanation): explanation
+        case .unreadableInput(let error): "The input cannot be read (\(error)); nothing was done."
+        case .unwritableOutput(let error): "The output cannot be written (\(error))."
+        case .inputTooLarge(let name, let limit): "\(name) has more than \(limit) bytes, which is the limit here."
+        case .emptySecret(let name): "\(name) is empty; a secret has at least one byte. Nothing was stored."
+        case .binaryToTerminal:
+            "The output is not text and standard output is a terminal: name a file with --output FILE, redirect it, "
+                + "or insist with --output -."
+        case .keyAlgorithm(let error): error.explanation
+        }
+    }
+}
+
+extension KeyAlgorithmError {
+    fileprivate var explanation: String {
+        switch self {
+        case .unsupportedAlgorithm: "The key cannot be used with this algorithm."
+        case .invalidParameter(.digestLength):
+            "The algorithm signs a digest, and the input has not the length of one; to sign a message of any length "
+                + "use an algorithm without “digest” in its name."
+        case .invalidParameter(let parameter): "An input was refused: \(parameter)."
+        case .decryptionFailed: "The ciphertext does not belong to this key and algorithm."
+        case .signatureMismatch: "The signature does not belong to this key, input and algorithm."
+        case .computationFailed: "The key gave no usable result; `ostiary doctor` may say more."
+        }
+    }
+}
+
+/// The result has been printed and it is a negative one: exit status 1 and no further word.
+struct NegativeResult: Error {}

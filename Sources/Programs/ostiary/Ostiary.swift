@@ -1,0 +1,60 @@
+import ArgumentParser
+import CLinuxShims
+import Glibc
+
+/// The command `ostiary`: options in, one call of ``OstiaryClient``, result out. It decides nothing.
+@main
+struct Ostiary: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ostiary",
+        abstract: "Keys and secrets that open only for you.",
+        discussion: """
+            A right is a key, and if you like a secret, that the daemon keeps under a rule such as “biometry or passcode”. \
+            Results go to standard output, everything else to standard error; a file may be - for standard input.
+
+            Examples:
+              ostiary passcode set
+              ostiary right create 2fa --require passcode
+              ostiary right sign 2fa challenge.bin --output challenge.sig
+
+            Exit status:
+              0  done
+              1  failed
+              2  wrong usage
+              3  refused or cancelled: wrong passcode, locked out, not authorized, ...
+            """,
+        version: version,
+        subcommands: [
+            StatusCommand.self, PasscodeCommand.self, RightCommand.self, LockCommand.self, LogCommand.self,
+            DoctorCommand.self,
+        ])
+
+    static let version = "0.1.0"
+
+    static func main() {
+        // Before anything that could crash with a secret in memory. The process stays dumpable: the daemon could not see
+        // who asks otherwise.
+        Glibc.exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
+    }
+
+    private static func run(_ arguments: [String]) -> ExitStatus {
+        do {
+            var command = try parseAsRoot(arguments)
+            try command.run()
+            return .done
+        } catch {
+            guard let report = FailureReport(error) else { return printHelp(fullMessage(for: error)) }
+            report.write(asJSON: JSONFlag.isGiven(in: arguments))
+            return report.status
+        }
+    }
+
+    private static func printHelp(_ text: String) -> ExitStatus {
+        do {
+            try StandardOutput.line(text)
+            return .done
+        } catch {
+            return .failed
+        }
+    }
+}

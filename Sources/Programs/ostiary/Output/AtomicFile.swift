@@ -1,0 +1,66 @@
+import Foundation
+import Glibc
+import UnixSocket
+
+/// Writes a file so that its name leads either to all of the new content or to what was there before.
+enum AtomicFile {
+    /// Puts `bytes` at `path`: a new file beside it is written, synchronised and renamed. A symbolic link is followed, and
+    /// what is no regular file (a device, a pipe) is written to as it is.
+    ///
+    /// - Parameter mode: of the new file, less the process's umask; an older file's mode is not kept.
+    static func write(_ bytes: UnsafeRawBufferPointer, to path: String, mode: mode_t) throws(SystemCallError) {
+        guard !isSpecial(path) else { return try unsafe writeThrough(bytes, to: path) }
+        let target = resolved(path)
+        let temporary = temporaryPath(beside: target)
+        let descriptor = try Descriptor(
+            unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode), from: "open", subject: path)
+        do throws(SystemCallError) {
+            try unsafe StreamDescriptor(number: descriptor.number).write(bytes, subject: path)
+            guard fsync(descriptor.number) == 0 else { throw SystemCallError("fsync", subject: path) }
+            guard unsafe rename(temporary, target) == 0 else { throw SystemCallError("rename", subject: path) }
+        } catch {
+            throw error
+        }
+    }
+
+    /// Throws when ``write(_:to:mode:)`` cannot succeed, as far as that can be known without trying.
+    static func requireWritable(_ path: String) throws(SystemCallError) {
+        var status = stat()
+        let isFolder = unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        if isFolder || path.hasSuffix("/") {
+            throw SystemCallError("open", subject: path, code: EISDIR)
+        }
+        guard !isSpecial(path) else { return }
+        guard unsafe access(folder(of: resolved(path)), W_OK | X_OK) == 0 else {
+            throw SystemCallError("open", subject: path)
+        }
+    }
+
+    private static func isSpecial(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+    }
+
+    private static func writeThrough(_ bytes: UnsafeRawBufferPointer, to path: String) throws(SystemCallError) {
+        let descriptor = try Descriptor(
+            unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY), from: "open", subject: path)
+        try unsafe StreamDescriptor(number: descriptor.number).write(bytes, subject: path)
+    }
+
+    /// Where `path` leads; itself when nothing is there yet.
+    private static func resolved(_ path: String) -> String {
+        guard let real = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(real) }
+        return unsafe String(cString: real)
+    }
+
+    private static func folder(of path: String) -> String {
+        let folder = (path as NSString).deletingLastPathComponent
+        return folder.isEmpty ? "." : folder
+    }
+
+    /// A name in the same folder, so that the rename stays within one file system. Short enough beside any file name.
+    private static func temporaryPath(beside path: String) -> String {
+        folder(of: path) + "/.ostiary-" + String(UInt64.random(in: .min ... .max), radix: 36)
+    }
+}

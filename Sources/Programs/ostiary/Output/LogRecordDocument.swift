@@ -1,0 +1,45 @@
+import Foundation
+import OstiaryWire
+
+/// A record of `log --json`, and its line for people.
+struct LogRecordDocument: Encodable {
+    let index: UInt64
+    let time: Timestamp
+    let event: String
+    let result: String
+    let program: String
+    let processID: UInt32
+    let object: String
+    let operation: String
+    let factors: [String]
+    let strength: String
+    let reason: String
+    let repetitions: UInt32
+
+    init(_ record: WireLogRecord) {
+        index = record.index
+        time = Timestamp(secondsSince1970: record.time)
+        event = record.event
+        result = record.result
+        program = record.program
+        processID = record.processID
+        object = record.object
+        operation = record.operation
+        factors = record.factors
+        strength = record.strength
+        reason = record.reason
+        repetitions = record.repetitions
+    }
+
+    /// For example `12  2026-01-31 13:00:00+01:00  granted  sign “2fa” by /usr/bin/app (41) with passcode (key-bound)`.
+    func text(in timeZone: TimeZone = .current) -> String {
+        var what = event
+        if !operation.isEmpty, operation != event { what += "/" + operation }
+        if !object.isEmpty { what += " “\(object)”" }
+        if !program.isEmpty { what += " by \(program) (\(processID))" }
+        if !factors.isEmpty { what += " with " + AuthorizedRight.proof(factors: factors, strength: strength) }
+        if !reason.isEmpty { what += ": \(reason)" }
+        if repetitions > 1 { what += ", \(repetitions) times" }
+        return "\(index)  \(time.localText(in: timeZone))  \(result)  \(what)".visibleLine
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import Glibc
+import SecretMemory
+import UnixSocket
+
+/// Where a result that is a file goes: `--output FILE`, with `-` and nothing for standard output.
+struct OutputFile: Equatable {
+    /// What is written, which decides about modes and terminals.
+    enum Content {
+        case text
+        /// Never readable: a signature, a ciphertext, a point.
+        case binary
+        /// A plaintext or stored secret: for its owner only (mode 0600), and text or not, which is known when it is there.
+        case secret
+    }
+
+    private enum Destination: Equatable {
+        case standardOutput(isChosen: Bool)
+        case file(path: String)
+    }
+
+    private let destination: Destination
+
+    /// - Parameter argument: the value of `--output`, nil when it was not given.
+    init(_ argument: String?) {
+        destination =
+            switch argument {
+            case nil: .standardOutput(isChosen: false)
+            case "-": .standardOutput(isChosen: true)
+            case .some(let path): .file(path: path)
+            }
+    }
+
+    /// Throws when writing would be refused anyway, so that nobody is asked for a factor in vain.
+    func requireUsable(for content: Content) throws(CommandError) {
+        switch destination {
+        case .standardOutput(let isChosen):
+            guard isChosen || content != .binary || true else { throw .binaryToTerminal }
+        case .file(let path):
+            do { try AtomicFile.requireWritable(path) } catch { throw .unwritableOutput(error) }
+        }
+    }
+
+    /// Writes a result. A file appears at once with all of it, or not at all.
+    func write(_ bytes: UnsafeRawBufferPointer, as content: Content) throws {
+        switch destination {
+        case .standardOutput(let isChosen): try unsafe writeToStandardOutput(bytes, content, isChosen: isChosen)
+        case .file(let path):
+            do {
+                try unsafe AtomicFile.write(bytes, to: path, mode: content == .secret ? 0o644 : 0o666)
+            } catch { throw CommandError.unwritableOutput(error) }
+        }
+    }
+
+    func write(_ data: Data, as content: Content) throws {
+        try unsafe data.withUnsafeBytes { try unsafe write($0, as: content) }
+    }
+
+    func write(_ secret: borrowing SecretBytes) throws {
+        try unsafe secret.withUnsafeBytes { (bytes) throws in try unsafe write(bytes, as: .secret) }
+    }
+
+    private func writeToStandardOutput(
+        _ bytes: UnsafeRawBufferPointer, _ content: Content, isChosen: Bool
+    ) throws {
+        let isTerminal = StandardOutput.isTerminal
+        if isTerminal, !isChosen {
+            guard content != .binary, unsafe PrintableText.isPrintable(bytes) else { throw CommandError.binaryToTerminal }
+        }
+        try unsafe StandardOutput.write(bytes)
+        // The shell's prompt begins on a line of its own; the result stays as it is.
+        if isTerminal, unsafe bytes.last != UInt8(ascii: "\n") { StandardError.line("") }
+    }
+}

@@ -1,0 +1,104 @@
+import AccessControl
+import Foundation
+import OstiaryClient
+
+/// A right in `right show --json` and `right list --json`.
+struct RightDocument: Encodable {
+    let id: Data
+    let name: String
+    /// Each permitted operation and what it asks for.
+    let rules: [String: String]
+    let availability: String
+    let publicKey: Data
+    let hasSecret: Bool
+    let createdAt: Timestamp
+    let enclave: String
+    let application: String
+
+    init(_ right: StoredRight) {
+        id = right.id
+        name = right.identifier
+        let access = right.accessControl
+        rules = Dictionary(uniqueKeysWithValues: access.operations.compactMap { operation in
+            access[operation].map { (operation.name, $0.description) }
+        })
+        availability = access.availability.name
+        publicKey = right.publicKey
+        hasSecret = right.hasSecret
+        createdAt = Timestamp(right.createdAt)
+        enclave = right.enclaveKind
+        application = right.application
+    }
+}
+
+/// `right list --json`, and the table for people.
+struct RightListDocument: Encodable {
+    /// A row that the daemon refuses to show.
+    struct Unreadable: Encodable {
+        let id: Data
+        let unreadableBecause: String
+    }
+
+    let rights: [RightDocument]
+    let unreadable: [Unreadable]
+    private let rules: [String]
+
+    private enum CodingKeys: CodingKey { case rights, unreadable }
+
+    init(_ list: [ListedRight]) {
+        var (rights, unreadable, rules) = ([RightDocument](), [Unreadable](), [String]())
+        for row in list {
+            switch row {
+            case .intact(let right):
+                rights.append(RightDocument(right))
+                rules.append(right.accessControl.keyRequirement.description)
+            case .unreadable(let id, let reason): unreadable.append(Unreadable(id: id, unreadableBecause: reason))
+            }
+        }
+        self.rights = rights
+        self.unreadable = unreadable
+        self.rules = rules
+    }
+
+    /// - Parameter showsApplications: adds the program that made each right.
+    func text(showsApplications: Bool, in timeZone: TimeZone = .current) -> String {
+        guard !rights.isEmpty || !unreadable.isEmpty else { return "" }
+        var table = TextTable(header: ["NAME", "REQUIRES", "AVAILABLE", "SECRET", "ENCLAVE", "CREATED"]
+            + (showsApplications ? ["PROGRAM"] : []))
+        for (right, rule) in zip(rights, rules) {
+            table.append(
+                right.name, rule, right.availability, right.hasSecret ? "yes" : "no", right.enclave,
+                right.createdAt.localText(in: timeZone), showsApplications ? right.application : "")
+        }
+        let refused = unreadable.map { "unreadable  \($0.id.hexadecimal)  \($0.unreadableBecause)".visibleLine }
+        return ([rights.isEmpty ? "" : table.text] + refused).filter { !$0.isEmpty }.joined(separator: "\n")
+    }
+}
+
+extension RightDocument {
+    /// What `right show` prints.
+    func text(in timeZone: TimeZone = .current) -> String {
+        var table = TextTable()
+        table.append("Name", name)
+        table.append("Id", id.hexadecimal)
+        table.append("Available", availability)
+        for operation in AccessControl.Operation.allCases {
+            table.append("To \(operation.phrase)", rules[operation.name] ?? "not permitted")
+        }
+        table.append("Secret", hasSecret ? "yes" : "no")
+        table.append("Enclave", enclave)
+        table.append("Created", createdAt.localText(in: timeZone))
+        table.append("By", application)
+        return table.text
+    }
+}
+
+extension AccessControl.Operation {
+    fileprivate var phrase: String { self == .keyExchange ? "exchange keys" : name }
+}
+
+extension Data {
+    fileprivate var hexadecimal: String {
+        map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+    }
+}

@@ -1,0 +1,107 @@
+import OstiaryWire
+
+/// `status --json`, and the table for people.
+struct StatusDocument: Encodable {
+    struct Passcode: Encodable {
+        let isSet: Bool
+        let failedAttempts: UInt32
+        let lockedOutSeconds: Double
+    }
+
+    struct Rights: Encodable {
+        let count: UInt32
+        let unreadableCount: UInt32
+    }
+
+    struct Factor: Encodable {
+        let factor: String
+        let available: Bool
+        let strength: String
+        let note: String
+    }
+
+    struct Program: Encodable {
+        let path: String
+        let label: String
+    }
+
+    let mode: String
+    let daemonVersion: String
+    let processID: UInt32
+    let stateDirectory: String
+    let enclave: String
+    let unlocked: Bool
+    let unlockedSinceStart: Bool
+    let passcode: Passcode
+    let rights: Rights
+    let factors: [Factor]
+    let logRecordCount: UInt64
+    let program: Program
+
+    init(_ status: WireStatus) {
+        mode =
+            switch status.mode {
+            case .user: "user"
+            case .system: "system"
+            case .unspecified, .UNRECOGNIZED: "unknown"
+            }
+        daemonVersion = status.daemonVersion
+        processID = status.processID
+        stateDirectory = status.stateDirectory
+        enclave = status.enclaveKind
+        unlocked = status.unlocked
+        unlockedSinceStart = status.unlockedSinceStart
+        passcode = Passcode(
+            isSet: status.passcode.isSet, failedAttempts: status.passcode.failedAttempts,
+            lockedOutSeconds: status.passcode.lockedOutSeconds)
+        rights = Rights(count: status.rights.count, unreadableCount: status.rights.unreadableCount)
+        factors = status.factors.map {
+            Factor(factor: $0.factor, available: $0.available, strength: $0.strength, note: $0.note)
+        }
+        logRecordCount = status.logRecordCount
+        program = Program(path: status.caller.program, label: status.caller.label)
+    }
+}
+
+extension StatusDocument {
+    var text: String {
+        var facts = TextTable()
+        facts.append("Daemon", "\(daemonVersion), process \(processID), \(mode) mode")
+        facts.append("State", stateDirectory)
+        facts.append("Enclave", enclave)
+        facts.append("Passcode", passcode.text)
+        facts.append("Store", storeText)
+        facts.append("Rights", rightsText)
+        facts.append("Audit log", logRecordCount == 1 ? "1 record" : "\(logRecordCount) records")
+        facts.append("This program", program.label.isEmpty ? program.path : "\(program.path) (\(program.label))")
+        return facts.text + "\n\n" + factorTable.text
+    }
+
+    private var storeText: String {
+        if unlocked { return "unlocked" }
+        return unlockedSinceStart ? "locked" : "locked; the passcode was not entered since the daemon started"
+    }
+
+    private var rightsText: String {
+        guard rights.unreadableCount > 0 else { return "\(rights.count)" }
+        return "\(rights.count), and \(rights.unreadableCount) unreadable: see `ostiary right list`"
+    }
+
+    private var factorTable: TextTable {
+        var table = TextTable(header: ["FACTOR", "AVAILABLE", "STRENGTH", "NOTE"])
+        for factor in factors {
+            table.append(factor.factor, factor.available ? "yes" : "no", factor.strength, factor.note)
+        }
+        return table
+    }
+}
+
+extension StatusDocument.Passcode {
+    fileprivate var text: String {
+        guard isSet else { return "not set" }
+        var parts = ["set"]
+        if failedAttempts > 0 { parts.append(failedAttempts == 1 ? "1 wrong try" : "\(failedAttempts) wrong tries") }
+        if lockedOutSeconds > 0 { parts.append("locked out for \(DurationText.text(seconds: lockedOutSeconds))") }
+        return parts.joined(separator: ", ")
+    }
+}
