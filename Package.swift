@@ -110,6 +110,10 @@ let package = Package(
             dependencies: ["LocalAuthentication", "Security", "OstiaryTesting", crypto], swiftSettings: adapter),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["ostiary", "OstiaryTesting", "OstiaryClient", "CLinuxShims"], swiftSettings: adapter),
+            dependencies: [
+                "ostiary", "OstiaryTesting", "OstiaryClient", "AccessControl", "CLinuxShims", "KeyAlgorithms", "OstiaryWire",
+                "SecretMemory", "UnixSocket", protobuf, .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: adapter),
     ]
 )

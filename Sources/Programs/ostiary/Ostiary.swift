@@ -34,27 +34,28 @@ struct Ostiary: ParsableCommand {
     static func main() {
         // Before anything that could crash with a secret in memory. The process stays dumpable: the daemon could not see
         // who asks otherwise.
+        ostiary_silence_crashes()
         Glibc.exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
     }
 
     private static func run(_ arguments: [String]) -> ExitStatus {
         do {
-            var command = try parseAsRoot(arguments)
-            try command.run()
+            try carryOut(arguments)
             return .done
         } catch {
-            guard let report = FailureReport(error) else { return printHelp(fullMessage(for: error)) }
+            let report = FailureReport(error)
             report.write(asJSON: JSONFlag.isGiven(in: arguments))
             return report.status
         }
     }
 
-    private static func printHelp(_ text: String) -> ExitStatus {
+    /// Parses and runs. Help, version and completion script come as errors of the parser and are results.
+    private static func carryOut(_ arguments: [String]) throws {
         do {
-            try StandardOutput.line(text)
-            return .done
-        } catch {
-            return .failed
+            var command = try parseAsRoot(arguments)
+            try command.run()
+        } catch where exitCode(for: error).isSuccess {
+            try StandardOutput.line(fullMessage(for: error))
         }
     }
 }

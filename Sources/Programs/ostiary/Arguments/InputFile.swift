@@ -58,7 +58,7 @@ struct InputFile: ExpressibleByArgument, Equatable {
             }
             return filled
         }
-        guard count <= limit + 1 else { throw CommandError.inputTooLarge(name: name, limit: limit) }
+        guard count <= limit else { throw CommandError.inputTooLarge(name: name, limit: limit) }
         return secret.prefix(count)
     }
 

@@ -13,7 +13,7 @@ struct SigningInput {
         guard case .signature(_, let input) = chosen.kind, let digestForm = chosen.digestForm else {
             throw CommandError.keyAlgorithm(.unsupportedAlgorithm)
         }
-        _ = digestForm; algorithm = chosen
+        algorithm = digestForm
         switch input {
         case .message(let hash): digest = try Self.hash(file, hash)
         case .digest(let hash): digest = try Self.digest(file, hash)

@@ -8,8 +8,7 @@ struct FailureReport {
     /// For people; empty when everything has been said.
     private let text: String
 
-    /// Nil for what only looks like an error: help, version, completion script.
-    init?(_ error: any Error) {
+    init(_ error: any Error) {
         switch error {
         case let error as OstiaryError: self.init(error)
         case let error as CommandError: self.init(code: error.code, error.failureClass, "\(error)")
@@ -29,10 +28,8 @@ struct FailureReport {
     }
 
     /// Errors of the argument parser, and whatever has no type of its own here.
-    private init?(foreign error: any Error) {
-        let exitCode = Ostiary.exitCode(for: error)
-        if exitCode.isSuccess { return nil }
-        guard exitCode == .validationFailure else {
+    private init(foreign error: any Error) {
+        guard Ostiary.exitCode(for: error) == .validationFailure else {
             self.init(code: FailureDocument.unclassified, FailureClass("failed", .failed), "\(error)")
             return
         }

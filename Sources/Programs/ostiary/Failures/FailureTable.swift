@@ -53,7 +53,7 @@ extension WireFailureCode {
         case .lockedOut: FailureClass("lockedOut", .refused)
         case .operationNotPermitted: FailureClass("operationNotPermitted", .refused)
         case .callerChanged: FailureClass("callerChanged", .refused)
-        case .cooldown: FailureClass("cooldown", .failed)
+        case .cooldown: FailureClass("cooldown", .refused)
         case .timedOut: FailureClass("timedOut", .refused)
 
         case .passcodeNotSet: FailureClass("passcodeNotSet", .failed)

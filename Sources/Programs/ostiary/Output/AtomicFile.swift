@@ -19,6 +19,7 @@ enum AtomicFile {
             guard fsync(descriptor.number) == 0 else { throw SystemCallError("fsync", subject: path) }
             guard unsafe rename(temporary, target) == 0 else { throw SystemCallError("rename", subject: path) }
         } catch {
+            unsafe unlink(temporary)
             throw error
         }
     }

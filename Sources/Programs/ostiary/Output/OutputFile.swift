@@ -35,7 +35,7 @@ struct OutputFile: Equatable {
     func requireUsable(for content: Content) throws(CommandError) {
         switch destination {
         case .standardOutput(let isChosen):
-            guard isChosen || content != .binary || true else { throw .binaryToTerminal }
+            guard isChosen || content != .binary || !StandardOutput.isTerminal else { throw .binaryToTerminal }
         case .file(let path):
             do { try AtomicFile.requireWritable(path) } catch { throw .unwritableOutput(error) }
         }
@@ -47,7 +47,7 @@ struct OutputFile: Equatable {
         case .standardOutput(let isChosen): try unsafe writeToStandardOutput(bytes, content, isChosen: isChosen)
         case .file(let path):
             do {
-                try unsafe AtomicFile.write(bytes, to: path, mode: content == .secret ? 0o644 : 0o666)
+                try unsafe AtomicFile.write(bytes, to: path, mode: content == .secret ? 0o600 : 0o666)
             } catch { throw CommandError.unwritableOutput(error) }
         }
     }

@@ -21,7 +21,7 @@ extension String {
 extension Unicode.Scalar {
     fileprivate var isInvisible: Bool {
         switch properties.generalCategory {
-        case .control: self != "\n" && self != "\u{9b}"
+        case .control: self != "\n"
         case .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: true
         default: false
         }

@@ -28,9 +28,9 @@ struct RightPublicKey: ParsableCommand {
         try output.file.write(encoded(try right.find().verifiedPublicKey()), as: content)
     }
 
-    private func encoded(_ key: P256PublicKey) throws -> Data {
+    private func encoded(_ key: P256PublicKey) -> Data {
         switch format {
-        case .pem: Data(try key.pem.utf8)
+        case .pem: Data(key.pem.utf8)
         case .x963: key.x963
         }
     }

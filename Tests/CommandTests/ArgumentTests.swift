@@ -1,0 +1,80 @@
+import AccessControl
+import ArgumentParser
+import Testing
+
+@testable import ostiary
+
+@Suite("Arguments")
+struct ArgumentTests {
+    private func exitCode(_ arguments: [String]) -> ExitCode? {
+        do {
+            _ = try Ostiary.parseAsRoot(arguments)
+            return nil
+        } catch { return Ostiary.exitCode(for: error) }
+    }
+
+    @Test(arguments: [
+        ["status"], ["status", "--json"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"], ["lock"],
+        ["right", "create", "a"], ["right", "create", "a", "--require", "2 of (passcode, biometry, security-key)"],
+        ["right", "create", "a", "--available", "always", "--secret", "-", "--replace"], ["right", "list", "--all", "--json"],
+        ["right", "show", "a", "--json"], ["right", "authorize", "a", "--reason", "why"], ["right", "remove", "a"],
+        ["right", "public-key", "a", "--format", "x963", "--output", "f"], ["right", "sign", "a", "-"],
+        ["right", "sign", "a", "f", "--output", "-", "--algorithm", "ecdsa-sha384", "--reason", "why"],
+        ["right", "verify", "a", "-", "--signature", "s"], ["right", "encrypt", "a", "-", "--output", "-"],
+        ["right", "decrypt", "a", "f", "--algorithm", "ecies-fixed-iv-sha1"], ["right", "secret", "a", "--output", "f"],
+        ["log"], ["log", "--json", "--last", "3"], ["log", "--verify", "--json"], ["doctor", "--json"],
+    ])
+    func `a documented command line is understood`(arguments: [String]) {
+        #expect(exitCode(arguments) == nil)
+    }
+
+    @Test(arguments: [
+        ["nonsense"], ["status", "extra"], ["status", "--yaml"], ["passcode", "reset"], ["right", "create"],
+        ["right", "create", ""], ["right", "create", String(repeating: "n", count: 513)], ["right", "create", "a", "--secret"],
+        ["right", "create", "a", "--secret", ""], ["right", "create", "a", "--available", "sometimes"],
+        ["right", "create", "a", "--require", ""], ["right", "authorize", "a", "--reason", " \n"],
+        ["right", "authorize", "a", "--reason", String(repeating: "r", count: 2049)],
+        ["right", "public-key", "a", "--format", "der"], ["right", "sign", "a"], ["right", "sign", "a", ""],
+        ["right", "sign", "a", "f", "--algorithm", "ecies-sha256"], ["right", "verify", "a", "f"],
+        ["right", "verify", "a", "-", "--signature", "-"], ["right", "encrypt", "a", "f", "--reason", "why"],
+        ["right", "secret", "a", "--output", ""], ["log", "--last", "0"], ["log", "--last", "-1"], ["log", "--last", "many"], ["log", "--verify", "--last", "3"],
+    ])
+    func `a command line that makes no sense is wrong usage`(arguments: [String]) {
+        #expect(exitCode(arguments) == .validationFailure)
+    }
+
+    @Test func `names and reasons may be as long as the wire takes`() {
+        #expect(exitCode(["right", "show", String(repeating: "n", count: 512)]) == nil)
+        #expect(exitCode(["right", "authorize", "a", "--reason", String(repeating: "r", count: 2048)]) == nil)
+    }
+
+    @Test func `a right requires biometry or passcode while unlocked unless told otherwise`() throws {
+        let create = try #require(try Ostiary.parseAsRoot(["right", "create", "a"]) as? RightCreate)
+        #expect(create.require == nil)
+        #expect(create.available == .whenUnlocked)
+        #expect(!create.replace)
+        #expect(try RuleArgument(RuleArgument.standard).requirement == Requirement(anyOf: [.biometry, .passcode]))
+    }
+
+    @Test(arguments: [
+        ("biometry orr passcode", 10), ("passcode and", 13), ("(passcode", 10), ("3 of (passcode, biometry)", 1),
+        ("passcode and biometry or security-key", 23), ("pass√code", 5),
+    ])
+    func `a rule that cannot be read names the character`(rule: String, character: Int) throws {
+        let error = #expect(throws: ValidationError.self) { try RuleArgument(rule) }
+        let message = try #require(error).message
+        #expect(message.hasSuffix("(at character \(character))"), "\(message)")
+    }
+
+    @Test func `a way around an application password is refused`() {
+        #expect(throws: ValidationError.self) { try RuleArgument("passcode or application-password") }
+    }
+
+    @Test(arguments: [
+        (["status", "--json"], true), (["--json", "nonsense"], true), (["status"], false), ([], false),
+        (["right", "show", "--", "--json"], false), (["right", "authorize", "a", "--reason=--json"], false),
+    ])
+    func `errors are JSON when the flag is among the arguments`(arguments: [String], isJSON: Bool) {
+        #expect(JSONFlag.isGiven(in: arguments) == isJSON)
+    }
+}

@@ -1,0 +1,211 @@
+import AccessControl
+import Foundation
+import OstiaryClient
+import OstiaryWire
+import SwiftProtobuf
+import Testing
+
+@testable import ostiary
+
+@Suite("JSON and text of results")
+struct DocumentTests {
+    static let status = WireStatus.with {
+        $0.mode = .user
+        $0.daemonVersion = "0.1.0"
+        $0.processID = 41
+        $0.stateDirectory = "/home/me/.local/state/ostiary"
+        $0.enclaveKind = "software"
+        $0.unlockedSinceStart = true
+        $0.passcode = .with {
+            $0.isSet = true
+            $0.failedAttempts = 6
+            $0.lockedOutSeconds = 61.5
+        }
+        $0.rights = .with {
+            $0.count = 3
+            $0.unreadableCount = 1
+        }
+        $0.factors = [
+            .with {
+                $0.factor = "passcode"
+                $0.available = true
+                $0.strength = "key-bound"
+            },
+            .with {
+                $0.factor = "biometry"
+                $0.strength = "broker-bound"
+                $0.note = "no sensor"
+            },
+        ]
+        $0.logRecordCount = 120
+        $0.caller = .with {
+            $0.program = "/usr/bin/ostiary"
+            $0.label = "advisory"
+        }
+    }
+
+    @Test func `status has the documented keys`() throws {
+        #expect(
+            try JSONOutput.text(StatusDocument(Self.status), on: .oneLine) == """
+                {"daemonVersion":"0.1.0","enclave":"software","factors":[{"available":true,"factor":"passcode","note":"",\
+                "strength":"key-bound"},{"available":false,"factor":"biometry","note":"no sensor","strength":"broker-bound"}],\
+                "logRecordCount":120,"mode":"user","passcode":{"failedAttempts":6,"isSet":true,"lockedOutSeconds":61.5},\
+                "processID":41,"program":{"label":"advisory","path":"/usr/bin/ostiary"},\
+                "rights":{"count":3,"unreadableCount":1},"stateDirectory":"/home/me/.local/state/ostiary","unlocked":false,\
+                "unlockedSinceStart":true}
+                """)
+    }
+
+    @Test func `status for people is a table`() {
+        #expect(
+            StatusDocument(Self.status).text == """
+                Daemon        0.1.0, process 41, user mode
+                State         /home/me/.local/state/ostiary
+                Enclave       software
+                Passcode      set, 6 wrong tries, locked out for 1 min 2 s
+                Store         locked
+                Rights        3, and 1 unreadable: see `ostiary right list`
+                Audit log     120 records
+                This program  /usr/bin/ostiary (advisory)
+
+                FACTOR    AVAILABLE  STRENGTH      NOTE
+                passcode  yes        key-bound
+                biometry  no         broker-bound  no sensor
+                """)
+    }
+
+    @Test func `nonsense in a status does no harm`() throws {
+        let document = StatusDocument(
+            .with {
+                $0.mode = .UNRECOGNIZED(9)
+                $0.passcode = .with {
+                    $0.isSet = true
+                    $0.lockedOutSeconds = .infinity
+                }
+            })
+        #expect(document.mode == "unknown")
+        #expect(document.text.contains("locked out for more than a century"))
+        #expect(try JSONOutput.text(document).contains(#""lockedOutSeconds" : "inf""#))
+    }
+
+    // MARK: log
+
+    static let record = WireLogRecord.with {
+        $0.index = 12
+        $0.time = 1_769_860_800.25
+        $0.event = "authorize"
+        $0.result = "refused"
+        $0.program = "/usr/bin/app"
+        $0.processID = 41
+        $0.object = "2fa"
+        $0.operation = "sign"
+        $0.factors = ["passcode"]
+        $0.strength = "key-bound"
+        $0.reason = "wrong passcode"
+        $0.repetitions = 3
+    }
+
+    @Test func `a record has the documented keys`() throws {
+        #expect(
+            try JSONOutput.text(LogRecordDocument(Self.record), on: .oneLine) == """
+                {"event":"authorize","factors":["passcode"],"index":12,"object":"2fa","operation":"sign","processID":41,\
+                "program":"/usr/bin/app","reason":"wrong passcode","repetitions":3,"result":"refused","strength":"key-bound",\
+                "time":"2026-01-31T12:00:00.250Z"}
+                """)
+    }
+
+    @Test func `a record for people is one harmless line`() throws {
+        let zone = try #require(TimeZone(secondsFromGMT: 0))
+        #expect(
+            LogRecordDocument(Self.record).text(in: zone) == """
+                12  2026-01-31 12:00:00Z  refused  authorize/sign “2fa” by /usr/bin/app (41) with passcode (key-bound): \
+                wrong passcode, 3 times
+                """)
+        var hostile = Self.record
+        hostile.object = "a\n\u{1b}[2J\u{202e}"
+        hostile.time = .nan
+        let line = LogRecordDocument(hostile).text(in: zone)
+        #expect(line.hasPrefix("12  unknown time  refused  authorize/sign “a \\u{1b}[2J\\u{202e}” by"))
+        #expect(!line.contains("\n"))
+        #expect(try JSONOutput.text(LogRecordDocument(hostile), on: .oneLine).contains(#""time":null"#))
+    }
+
+    @Test func `a verdict names the first record that does not fit`() throws {
+        let broken = LogVerdictDocument(
+            .with {
+                $0.recordCount = 20
+                $0.firstMisfit = 0
+                $0.explanation = "its chain value differs"
+                $0.sealsChecked = true
+            })
+        #expect(broken.text.hasPrefix("The log is NOT intact: record 0 is the first that does not fit (20 records)."))
+        #expect(
+            try JSONOutput.text(broken, on: .oneLine) == """
+                {"explanation":"its chain value differs","firstMisfit":0,"intact":false,"recordCount":20,"sealsChecked":true}
+                """)
+    }
+
+    @Test func `a verdict says when the seals were not checked`() throws {
+        let intact = LogVerdictDocument(
+            .with {
+                $0.intact = true
+                $0.recordCount = 1
+            })
+        #expect(intact.text.hasPrefix("The log is intact: 1 record.\nThe seals were not checked"))
+        #expect(
+            try JSONOutput.text(intact, on: .oneLine)
+                == #"{"explanation":"","intact":true,"recordCount":1,"sealsChecked":false}"#)
+    }
+
+    // MARK: doctor
+
+    @Test func `a diagnosis marks problems and gives advice`() throws {
+        let diagnosis = DiagnosisDocument(findings: [
+            .reachable,
+            FindingDocument(
+                .with {
+                    $0.check = "memory"
+                    $0.verdict = .notice
+                    $0.message = "not locked"
+                    $0.advice = "raise the limit"
+                }),
+        ])
+        #expect(!diagnosis.hasProblem)
+        #expect(
+            diagnosis.text == """
+                ok       connection: The daemon answers.
+                notice   memory: not locked
+                         raise the limit
+                """)
+        #expect(
+            try JSONOutput.text(diagnosis, on: .oneLine) == """
+                {"findings":[{"advice":"","check":"connection","message":"The daemon answers.","verdict":"ok"},\
+                {"advice":"raise the limit","check":"memory","message":"not locked","verdict":"notice"}]}
+                """)
+    }
+
+    @Test(arguments: [WireFinding.Verdict.problem, .unspecified, .UNRECOGNIZED(9)])
+    func `a verdict that is not known to be good is a problem`(verdict: WireFinding.Verdict) {
+        let diagnosis = DiagnosisDocument(findings: [FindingDocument(.with { $0.verdict = verdict })])
+        #expect(diagnosis.hasProblem)
+        #expect(diagnosis.text.hasPrefix("PROBLEM"))
+    }
+
+    // MARK: errors
+
+    @Test func `an error has the documented keys`() throws {
+        let document = FailureDocument(code: 27, name: "lockedOut", message: "Wait.", retryAfterSeconds: 240)
+        #expect(
+            try JSONOutput.text(FailureDocument.Envelope(error: document), on: .oneLine)
+                == #"{"error":{"code":27,"message":"Wait.","name":"lockedOut","retryAfterSeconds":240}}"#)
+        #expect(
+            try JSONOutput.text(FailureDocument(code: -1, name: "a", message: "b"), on: .oneLine)
+                == #"{"code":-1,"message":"b","name":"a"}"#)
+    }
+
+    @Test func `a proof names factors and strength`() {
+        #expect(AuthorizedRight.proof(factors: ["biometry", "passcode"], strength: "key-bound")
+            == "biometry, passcode (key-bound)")
+        #expect(AuthorizedRight.proof(factors: [], strength: "") == "nothing had to be proved")
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import Glibc
+import SecretMemory
+import Testing
+import UnixSocket
+
+@testable import ostiary
+
+@Suite("Output files")
+struct OutputFileTests {
+    private let folder = try! TemporaryFolder()
+
+    private func content(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: folder.path(name))) }
+
+    @Test func `a plaintext is for its owner only`() throws {
+        try OutputFile(folder.path("out")).write(SecretBytes(Data("plain".utf8)))
+        #expect(try content("out") == Data("plain".utf8))
+        #expect(try folder.mode("out") == 0o600)
+        #expect(try folder.names == ["out"])
+    }
+
+    @Test(arguments: [OutputFile.Content.text, .binary])
+    func `anything else has the mode that the umask leaves`(kind: OutputFile.Content) throws {
+        let mask = umask(0)
+        umask(mask)
+        try OutputFile(folder.path("out")).write(Data("x".utf8), as: kind)
+        #expect(try folder.mode("out") == 0o666 & ~Int(mask))
+    }
+
+    @Test func `an older file that others could read is replaced, not filled`() throws {
+        _ = try folder.file("out", Data("older and longer".utf8))
+        chmod(folder.path("out"), 0o644)
+        let older = open(folder.path("out"), O_RDONLY)
+        defer { close(older) }
+        try OutputFile(folder.path("out")).write(SecretBytes(Data("new".utf8)))
+        #expect(try content("out") == Data("new".utf8))
+        #expect(try folder.mode("out") == 0o600)
+        var buffer = [UInt8](repeating: 0, count: 100)
+        #expect(read(older, &buffer, 100) == 16)  // Who had it open sees what was there.
+    }
+
+    @Test func `a failed write leaves the older file and nothing beside it`() throws {
+        _ = try folder.file("out", Data("older".utf8))
+        // Longer than a file name can be: the rename, the last step, fails.
+        let target = folder.path(String(repeating: "n", count: 256))
+        let error = #expect(throws: CommandError.self) {
+            try OutputFile(target).write(SecretBytes(Data("new".utf8)))
+        }
+        #expect(error == .unwritableOutput(SystemCallError("rename", subject: target, code: ENAMETOOLONG)))
+        #expect(try folder.names == ["out"])
+        #expect(try content("out") == Data("older".utf8))
+    }
+
+    @Test func `a symbolic link is followed`() throws {
+        _ = try folder.file("real", Data())
+        symlink("real", folder.path("link"))
+        try OutputFile(folder.path("link")).write(Data("x".utf8), as: .text)
+        #expect(try content("real") == Data("x".utf8))
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.path("link")) == "real")
+    }
+
+    @Test func `a device is written to and stays one`() throws {
+        try OutputFile("/dev/null").write(Data("x".utf8), as: .binary)
+        var status = stat()
+        #expect(stat("/dev/null", &status) == 0 && status.st_mode & S_IFMT == S_IFCHR)
+    }
+
+    @Test(arguments: ["missing/out", ".", "new/"])
+    func `an output that cannot be is refused before anybody is asked`(name: String) throws {
+        let error = #expect(throws: CommandError.self) { try OutputFile(folder.path(name)).requireUsable(for: .secret) }
+        #expect(try #require(error).failureClass.name == "unwritableOutput")
+    }
+
+    @Test func `a new and an older file are usable`() throws {
+        _ = try folder.file("older", Data())
+        for name in ["new", "older"] { try OutputFile(folder.path(name)).requireUsable(for: .binary) }
+        try OutputFile("/dev/null").requireUsable(for: .binary)
+        #expect(try folder.names == ["older"])
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import ostiary
+
+/// What the built program does where no daemon is.
+@Suite("The program without a daemon")
+struct ProgramTests {
+    private let folder = try! TemporaryFolder()
+
+    static let commands: [[String]] = [
+        [], ["status"], ["passcode"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"], ["right"],
+        ["right", "create"], ["right", "list"], ["right", "show"], ["right", "authorize"], ["right", "remove"],
+        ["right", "public-key"], ["right", "sign"], ["right", "verify"], ["right", "encrypt"], ["right", "decrypt"],
+        ["right", "secret"], ["lock"], ["log"], ["doctor"],
+    ]
+
+    @Test(arguments: commands)
+    func `help shows an example`(command: [String]) throws {
+        let run = try CommandRun(command + ["--help"], in: folder)
+        #expect(run.status == 0)
+        #expect(run.errors == "")
+        let example = try #require(run.text.components(separatedBy: .newlines).firstIndex { $0.hasPrefix("Example") })
+        #expect(
+            run.text.components(separatedBy: .newlines)[example...].contains { $0.contains("ostiary " + command.joined(separator: " ")) })
+    }
+
+    @Test func `help states the exit statuses`() throws {
+        let text = try CommandRun(["--help"], in: folder).text
+        for line in ["  0  done\n", "  1  failed\n", "  2  wrong usage\n", "  3  refused or cancelled"] {
+            #expect(text.contains(line), "\(text)")
+        }
+    }
+
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func `a completion script names the commands`(shell: String) throws {
+        let run = try CommandRun(["--generate-completion-script", shell], in: folder)
+        #expect(run.status == 0)
+        #expect(run.text.contains("public-key"))
+    }
+
+    @Test(arguments: [
+        ["status"], ["passcode", "set"], ["right", "create", "a"], ["right", "list"], ["right", "show", "a"],
+        ["right", "authorize", "a"], ["right", "remove", "a"], ["right", "public-key", "a"], ["right", "sign", "a", "-"],
+        ["right", "secret", "a"], ["right", "encrypt", "a", "-"], ["lock"], ["log"], ["log", "--verify"],
+    ])
+    func `without a daemon a command fails with advice`(command: [String]) throws {
+        let run = try CommandRun(command, in: folder)
+        #expect(run.status == 1)
+        #expect(run.output.isEmpty)
+        #expect(run.errors.hasPrefix("ostiary: No daemon runs and ostiaryd is not installed (looked for "))
+    }
+
+    @Test func `the doctor makes a missing daemon a finding`() throws {
+        let run = try CommandRun(["doctor"], in: folder)
+        #expect(run.status == 1)
+        #expect(run.text.hasPrefix("PROBLEM  connection: No daemon runs"))
+        #expect(run.text.contains("Install ostiaryd"))
+        #expect(run.errors == "")
+        let json = try CommandRun(["doctor", "--json"], in: folder)
+        #expect(json.status == 1)
+        #expect(json.text.contains(#""verdict" : "problem""#))
+    }
+
+    @Test func `an error is JSON when the results are`() throws {
+        let run = try CommandRun(["status", "--json"], in: folder)
+        #expect(run.status == 1)
+        #expect(run.output.isEmpty)
+        #expect(run.errors.hasPrefix(#"{"error":{"code":-1,"message":"No daemon runs"#))
+        #expect(run.errors.hasSuffix("\"name\":\"daemonUnavailable\"}}\n"))
+    }
+
+    @Test(arguments: [["nonsense"], ["right", "show"], ["right", "create", "a", "--require", "biometry orr passcode"]])
+    func `wrong usage ends with status 2`(arguments: [String]) throws {
+        let run = try CommandRun(arguments, in: folder)
+        #expect(run.status == 2)
+        #expect(run.output.isEmpty)
+        #expect(run.errors.hasPrefix("Error: "))
+        #expect(run.errors.contains("Usage: ostiary"))
+    }
+
+    @Test func `a rule that cannot be read is wrong usage and names the character`() throws {
+        let run = try CommandRun(["right", "create", "a", "--require", "biometry orr passcode"], in: folder)
+        #expect(run.status == 2)
+        #expect(run.errors.contains("“and”, “or”, or the end of the rule (at character 10)"), "\(run.errors)")
+    }
+
+    @Test func `wrong usage is JSON as well`() throws {
+        let run = try CommandRun(["right", "show", "--json"], in: folder)
+        #expect(run.status == 2)
+        #expect(run.errors.hasPrefix(#"{"error":{"code":-100,"message":"#))
+        #expect(run.errors.hasSuffix("\"name\":\"usage\"}}\n"))
+    }
+
+    // MARK: input and output
+
+    @Test func `an unreadable input is told before the daemon is asked`() throws {
+        let run = try CommandRun(["right", "sign", "a", "missing", "--output", "out"], in: folder)
+        #expect(run.status == 1)
+        #expect(run.errors == "ostiary: The input cannot be read (open missing: No such file or directory); nothing was done.\n")
+    }
+
+    @Test func `a dash is standard input`() throws {
+        let run = try CommandRun(
+            ["right", "sign", "a", "-", "--algorithm", "ecdsa-digest-sha256"], input: Data(count: 31), in: folder)
+        #expect(run.status == 1)
+        #expect(run.errors.contains("has not the length of one"))
+    }
+
+    @Test func `a secret on standard input is bounded`() throws {
+        let tooMuch = try CommandRun(
+            ["right", "create", "a", "--secret", "-"], input: Data(count: (1 << 20) + 1), in: folder)
+        #expect(tooMuch.status == 1)
+        #expect(tooMuch.errors == "ostiary: standard input has more than 1048576 bytes, which is the limit here.\n")
+        let enough = try CommandRun(["right", "create", "a", "--secret", "-"], input: Data(count: 1 << 20), in: folder)
+        #expect(enough.errors.hasPrefix("ostiary: No daemon runs"))
+    }
+
+    @Test func `nothing is left where an output would have been`() throws {
+        _ = try CommandRun(["right", "secret", "a", "--output", "out"], in: folder)
+        #expect(try !folder.names.contains { $0 == "out" || $0.hasPrefix(".ostiary-") })
+    }
+
+    @Test(arguments: [["right", "sign", "a", "-"], ["right", "encrypt", "a", "-"], ["right", "public-key", "a", "--format", "x963"]])
+    func `binary output is refused on a terminal before anybody is asked`(arguments: [String]) throws {
+        let run = try TerminalRun(arguments, in: folder)
+        #expect(run.status == 2)
+        #expect(run.screen == "")
+        #expect(run.errors.contains("--output FILE"))
+        let chosen = try TerminalRun(arguments + ["--output", "-"], in: folder)
+        #expect(chosen.status == 1)
+        #expect(chosen.errors.hasPrefix("ostiary: No daemon runs"))
+    }
+
+    @Test func `what is text may go to a terminal`() throws {
+        let run = try TerminalRun(["right", "public-key", "a"], in: folder)
+        #expect(run.errors.hasPrefix("ostiary: No daemon runs"))
+        #expect(try TerminalRun(["--version"], in: folder).screen == Ostiary.version + "\r\n")
+    }
+
+    @Test func `a reader that has gone ends the command without a word`() throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        // Where the parent ignores SIGPIPE the command gets EPIPE; elsewhere the signal ends it.
+        process.arguments = ["-c", "trap '' PIPE; exec \"$0\" doctor", CommandRun.program.path]
+        process.environment = try CommandRun.environment(in: folder)
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        try output.fileHandleForReading.close()
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationReason == .exit)
+        #expect(process.terminationStatus == 1)
+        try errors.fileHandleForWriting.close()
+        #expect(try errors.fileHandleForReading.readToEnd() ?? Data() == Data())
+    }
+
+    @Test func `a crash prints no memory`() throws {
+        let process = Process()
+        process.executableURL = CommandRun.program
+        process.arguments = ["right", "create", "a", "--secret", "-"]
+        process.environment = try CommandRun.environment(in: folder).merging(["SWIFT_BACKTRACE": "enable=yes"]) { $1 }
+        let (input, errors) = (Pipe(), try folder.emptyFile("stderr"))
+        process.standardInput = input
+        process.standardError = try FileHandle(forWritingTo: errors)
+        try process.run()
+        // More than a pipe holds: when it is written the command has read a part and waits for more.
+        try input.fileHandleForWriting.write(contentsOf: Data(count: 256 * 1024))
+        kill(process.processIdentifier, SIGSEGV)
+        // A command that caught the signal would go on reading; with its input closed it ends instead.
+        try input.fileHandleForWriting.close()
+        process.waitUntilExit()
+        #expect(process.terminationReason == .uncaughtSignal)
+        #expect(process.terminationStatus == SIGSEGV)
+        #expect(try Data(contentsOf: errors) == Data())
+    }
+
+    @Test func `a full device is a failure`() throws {
+        let process = Process()
+        process.executableURL = CommandRun.program
+        process.arguments = ["--help"]
+        process.standardOutput = FileHandle(forWritingAtPath: "/dev/full")
+        let errors = try folder.emptyFile("stderr")
+        process.standardError = try FileHandle(forWritingTo: errors)
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 1)
+        #expect(
+            try String(contentsOf: errors, encoding: .utf8)
+                == "ostiary: The output cannot be written (write standard output: No space left on device).\n")
+    }
+}

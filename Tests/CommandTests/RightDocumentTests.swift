@@ -1,0 +1,72 @@
+import AccessControl
+import Foundation
+import Testing
+
+@testable import OstiaryClient
+@testable import ostiary
+
+@Suite("Rights as JSON and text")
+struct RightDocumentTests {
+    private static func right(named name: String = "2fa") throws -> StoredRight {
+        StoredRight(
+            id: Data(0..<16), identifier: name,
+            accessControl: AccessControl(
+                availability: .whenUnlocked, using: try Requirement(anyOf: [.passcode, .biometry])),
+            publicKey: Data([4, 1, 2]), hasSecret: true, createdAt: Date(timeIntervalSince1970: 1_769_860_800),
+            enclaveKind: "software", application: "/usr/bin/ostiary")
+    }
+
+    static let json = """
+        {"application":"/usr/bin/ostiary","availability":"when-unlocked","createdAt":"2026-01-31T12:00:00.000Z",\
+        "enclave":"software","hasSecret":true,"id":"AAECAwQFBgcICQoLDA0ODw==","name":"2fa","publicKey":"BAEC",\
+        "rules":{"create":"unrestricted","decrypt":"passcode or biometry","delete":"unrestricted",\
+        "key-exchange":"passcode or biometry","read":"passcode or biometry","sign":"passcode or biometry"}}
+        """
+
+    @Test func `a right has the documented keys`() throws {
+        #expect(try JSONOutput.text(RightDocument(Self.right()), on: .oneLine) == Self.json)
+    }
+
+    @Test func `a list has rights and rows that are refused`() throws {
+        let list = RightListDocument([.intact(try Self.right()), .unreadable(id: Data([1]), reason: "its MAC differs")])
+        #expect(
+            try JSONOutput.text(list, on: .oneLine)
+                == #"{"rights":[\#(Self.json)],"unreadable":[{"id":"AQ==","unreadableBecause":"its MAC differs"}]}"#)
+    }
+
+    @Test func `a right for people says what each operation requires`() throws {
+        let zone = try #require(TimeZone(secondsFromGMT: 0))
+        #expect(
+            RightDocument(try Self.right()).text(in: zone) == """
+                Name              2fa
+                Id                000102030405060708090a0b0c0d0e0f
+                Available         when-unlocked
+                To create         unrestricted
+                To read           passcode or biometry
+                To sign           passcode or biometry
+                To decrypt        passcode or biometry
+                To exchange keys  passcode or biometry
+                To delete         unrestricted
+                To change         not permitted
+                Secret            yes
+                Enclave           software
+                Created           2026-01-31 12:00:00Z
+                By                /usr/bin/ostiary
+                """)
+    }
+
+    @Test func `a list for people shows a hostile name harmless and a refused row`() throws {
+        let zone = try #require(TimeZone(secondsFromGMT: 0))
+        let list = RightListDocument([
+            .intact(try Self.right(named: "a\u{1b}[2J")), .unreadable(id: Data([0x0a, 0xff]), reason: "its MAC differs"),
+        ])
+        #expect(
+            list.text(showsApplications: false, in: zone) == """
+                NAME        REQUIRES              AVAILABLE      SECRET  ENCLAVE   CREATED
+                a\\u{1b}[2J  passcode or biometry  when-unlocked  yes     software  2026-01-31 12:00:00Z
+                unreadable  0aff  its MAC differs
+                """)
+        #expect(list.text(showsApplications: true, in: zone).contains("PROGRAM\n"))
+        #expect(RightListDocument([]).text(showsApplications: true) == "")
+    }
+}
