@@ -11,13 +11,22 @@ struct PinentryFrontEnd {
     /// Starts the dialog, waits for an answer, ends the dialog, and restores the terminal if it was given one: pinentry-tty
     /// leaves it without echo when it is terminated.
     func ask(_ watch: borrowing PromptWatch) -> Answer {
-        let terminal = options.terminalPath == nil ? nil : try? TerminalState(of: PromptDescriptor.terminal)
-        if options.terminalPath != nil, terminal == nil { return .reply(.terminalGone) }
+        guard options.terminalPath != nil else { return askInDialog(watch) }
+        let terminal = PromptDescriptor.terminal
+        // A dialog makes its own settings, and has to open the terminal itself: no TIOCEXCL. Ctrl-C stays a signal to the
+        // caller, because as a byte the dialogs would take it for a part of the secret.
+        guard let before = try? TerminalState(of: terminal), tcflush(terminal, TCIFLUSH) == 0 else {
+            return .reply(.terminalGone)
+        }
+        defer { before.restore(on: terminal) }
+        return askInDialog(watch)
+    }
+
+    private func askInDialog(_ watch: borrowing PromptWatch) -> Answer {
         guard let dialog = try? PinentryProcess(options) else { return .reply(.dialogFailed) }
         var session = PinentrySession(dialog)
         let answer = converse(&session, watch)
         session.end()
-        terminal?.restoreIfChanged(on: PromptDescriptor.terminal)
         return answer
     }
 

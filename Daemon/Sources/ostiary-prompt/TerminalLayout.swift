@@ -18,6 +18,7 @@ struct TerminalLayout {
         if let warning = text.warning { lines += labelled("Warning", warning) }
         if let notice = text.notice { lines += wrapped(notice, indent: 0) }
         lines += wrapped(keys, indent: 0)
+        if let fallback = text.fallbackTitle { lines += wrapped("Tab: \(fallback).", indent: 0) }
         return lines
     }
 
@@ -25,8 +26,7 @@ struct TerminalLayout {
 
     private var keys: String {
         let typing = text.warning == nil ? "Typing is not shown. " : ""
-        let fallback = text.fallbackTitle.map { " Tab: \($0)." } ?? ""
-        return "\(typing)Enter: continue. Ctrl-C: \(text.cancelTitle).\(fallback)"
+        return "\(typing)Enter: continue. Ctrl-C: \(text.cancelTitle)."
     }
 
     private func labelled(_ label: String, _ text: String) -> [String] {
@@ -39,24 +39,34 @@ struct TerminalLayout {
     private func wrapped(_ text: String, indent: Int) -> [String] {
         let margin = String(repeating: " ", count: indent)
         let room = max(8, min(width, 100) - indent - 1)
-        var (lines, line, used) = ([String](), "", 0)
-        for character in text {
-            let columns = character.columns
-            if used + columns > room {
+        var (lines, line) = ([String](), "")
+        for word in text.split(separator: " ").flatMap({ $0.pieces(upTo: room) }) {
+            if !line.isEmpty, line.columns + 1 + word.columns > room {
                 lines.append(margin + line)
-                (line, used) = ("", 0)
+                line = ""
             }
-            if line.isEmpty, character == " ", !lines.isEmpty { continue }
-            line.append(character)
-            used += columns
+            line += line.isEmpty ? word : " " + word
         }
         return lines + [margin + line]
     }
 }
 
-extension Character {
-    /// Columns to reserve; for all but ASCII twice, because no table here says which are wide.
-    fileprivate var columns: Int { isASCII ? 1 : 2 * unicodeScalars.count }
+extension StringProtocol {
+    /// Columns to reserve; two for all but ASCII, because no table here says which are wide.
+    fileprivate var columns: Int { unicodeScalars.reduce(0) { $0 + ($1.isASCII ? 1 : 2) } }
+
+    /// The text in pieces that need no more columns than `room`.
+    fileprivate func pieces(upTo room: Int) -> [String] {
+        var (pieces, piece) = ([String](), "")
+        for character in self {
+            if !piece.isEmpty, piece.columns + String(character).columns > room {
+                pieces.append(piece)
+                piece = ""
+            }
+            piece.append(character)
+        }
+        return pieces + [piece]
+    }
 }
 
 /// The size of a terminal.

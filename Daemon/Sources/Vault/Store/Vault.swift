@@ -12,6 +12,7 @@ import GRDB
 ///
 /// Format: `Documentation/formats/vault.md`.
 public final class Vault: Sendable {
+    private let file: VaultFile
     private let queue: DatabaseQueue
     private let protector: any RecordProtector
     private let observer: (any WriteObserver)?
@@ -44,8 +45,10 @@ public final class Vault: Sendable {
             }
             return (queue, identity)
         }
+        self.file = file
         self.protector = protector
         self.observer = observer
+        try file.keepReserve()
     }
 
     /// Runs `body` on one consistent view of the store.
@@ -60,10 +63,27 @@ public final class Vault: Sendable {
     /// Runs `body` in one transaction that keeps other writers out from its start, and commits it with a disk flush. If
     /// anything throws, nothing has changed.
     ///
-    /// - Parameter label: What the transaction is for, as the ``WriteObserver`` is told.
+    /// - Parameters:
+    ///   - label: What the transaction is for, as the ``WriteObserver`` is told.
+    ///   - usingReserve: Whether this may use the space that is set aside when the disk is full: for locking out, removing
+    ///     and the like, which must work then. `body` may run twice.
     /// - Throws: ``VaultError``, and whatever `body` or the protector throws.
-    public func write<Result>(_ label: String, _ body: (VaultWriter) throws -> Result) throws -> Result {
-        let result = try VaultError.mapping {
+    public func write<Result>(
+        _ label: String, usingReserve: Bool = false, _ body: (VaultWriter) throws -> Result
+    ) throws -> Result {
+        let result: Result
+        do {
+            result = try commit(label, body)
+        } catch VaultError.diskFull where usingReserve {
+            guard try file.giveUpReserve() else { throw VaultError.diskFull }
+            result = try commit(label, body)
+        }
+        observer?.didCommit(label)
+        return result
+    }
+
+    private func commit<Result>(_ label: String, _ body: (VaultWriter) throws -> Result) throws -> Result {
+        try VaultError.mapping {
             try queue.writeWithoutTransaction { database in
                 var result: Result?
                 try database.inTransaction(.immediate) {
@@ -75,8 +95,6 @@ public final class Vault: Sendable {
                 return result
             }
         }
-        observer?.didCommit(label)
-        return result
     }
 
     /// Leaves no trace of removed or replaced wraps in the database file or its journal. Call it after the transaction that
@@ -84,7 +102,7 @@ public final class Vault: Sendable {
     ///
     /// What the disk itself keeps (flash translation, snapshots, backups) is beyond its reach.
     ///
-    /// - Throws: ``VaultError/busy`` if another process reads the database: call it again later.
+    /// - Throws: ``VaultError/busy`` if another process reads the database, ``VaultError/diskFull``: call it again later.
     public func compactAfterSecretsChanged() throws {
         try VaultError.mapping {
             try queue.writeWithoutTransaction { database in
@@ -92,6 +110,7 @@ public final class Vault: Sendable {
                 guard let blocked = row?[0] as Int?, blocked == 0 else { throw VaultError.busy }
             }
         }
+        try file.keepReserve()
     }
 
     /// Closes the database. The vault cannot be used afterwards.

@@ -6,6 +6,9 @@ import UnixSocket
 struct VaultFile {
     let folder: String
     var path: String { folder + "/vault.sqlite" }
+    /// Space that is kept for removing things when the disk is full.
+    var reservePath: String { folder + "/vault.reserve" }
+    static let reserveByteCount = 512 * 1024
     /// Where a new store is made; it takes its place whole or not at all.
     var unfinishedPath: String { path + ".new" }
 
@@ -48,6 +51,27 @@ struct VaultFile {
         guard number >= 0 else { throw VaultError(errno: errno) }
         let directory = Descriptor(owning: number)
         guard fsync(directory.number) == 0 else { throw VaultError(errno: errno) }
+    }
+
+    /// Sets the reserve aside, if it is not there and there is room.
+    func keepReserve() throws {
+        let number = unsafe open(reservePath, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        if number < 0 && errno == EEXIST { return }
+        guard number >= 0 else { throw VaultError(errno: errno) }
+        let file = Descriptor(owning: number)
+        let code = posix_fallocate(file.number, 0, off_t(Self.reserveByteCount))
+        if code == 0 { return }
+        try giveUpReserve()
+        // A disk that is full already leaves nothing to set aside; that is not a reason to refuse the store.
+        guard code == ENOSPC || code == EDQUOT else { throw VaultError(errno: code) }
+    }
+
+    /// Frees the reserve; false if there is none.
+    @discardableResult
+    func giveUpReserve() throws -> Bool {
+        if unsafe unlink(reservePath) == 0 { return true }
+        guard errno == ENOENT else { throw VaultError(errno: errno) }
+        return false
     }
 
     /// False if there is no folder. Only its owner may enter it afterwards.

@@ -4,7 +4,8 @@ import GRDB
 /// What can be asked inside ``Vault/read(_:)`` and ``Vault/write(_:_:)``. It must not leave the closure.
 ///
 /// A single look-up gives the record, nil if there is authentically none, or throws ``VaultError/corrupt(_:_:)``. A listing
-/// answers for every row that is there or ought to be. Both also throw what the ``RecordProtector`` throws.
+/// answers for every row that is there or ought to be. For an owner who is no user here, both throw
+/// ``VaultError/notFound``; they also throw what the ``RecordProtector`` throws.
 public class VaultReader {
     let listed: ListedRows
     var protector: any RecordProtector { listed.rows.protector }

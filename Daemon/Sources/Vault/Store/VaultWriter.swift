@@ -55,7 +55,7 @@ public final class VaultWriter: VaultReader {
     public func insertObject(_ record: ObjectRecord) throws {
         guard record.generation == 1 else { throw VaultError.conflict }
         let row = try ObjectRow(record, protector: protector)
-        let manifest = try listed.requireManifest(of: .objects, owner: record.owner)
+        let manifest = try listed.manifest(of: .objects, owner: record.owner)
         guard manifest.entries[record.id.bytes] == nil, manifest.key(tagged: row.nameDigest) == nil else {
             throw VaultError.duplicate
         }
