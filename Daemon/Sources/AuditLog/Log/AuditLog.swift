@@ -110,7 +110,7 @@ public final class AuditLog: Sendable {
         }
         guard let written else { throw .damaged }
         switch durability {
-        case .beforeUse: break
+        case .beforeUse: try sync(written.file, upTo: written.count)
         case .soon: if written.needsSchedule { scheduleSync() }
         }
     }

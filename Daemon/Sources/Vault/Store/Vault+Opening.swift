@@ -34,7 +34,7 @@ extension Vault {
 
     private static let settings = """
         PRAGMA journal_mode = WAL;
-        PRAGMA synchronous = NORMAL;
+        PRAGMA synchronous = FULL;
         PRAGMA secure_delete = ON;
         PRAGMA foreign_keys = ON;
         PRAGMA trusted_schema = OFF;
@@ -43,7 +43,7 @@ extension Vault {
 
     private static func settingsHold(in database: Database) throws -> Bool {
         try String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal"
-            && Int.fetchOne(database, sql: "PRAGMA synchronous") == 1
+            && Int.fetchOne(database, sql: "PRAGMA synchronous") == 2
             && Int.fetchOne(database, sql: "PRAGMA secure_delete") == 1
             && Int.fetchOne(database, sql: "PRAGMA foreign_keys") == 1
             && Int.fetchOne(database, sql: "PRAGMA trusted_schema") == 0

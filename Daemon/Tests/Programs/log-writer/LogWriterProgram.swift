@@ -1,0 +1,65 @@
+import AuditLog
+import Foundation
+import Glibc
+import StoreTestSupport
+
+/// Appends records until it is killed or done, and says after each one how many there are.
+///
+///     log-writer FOLDER COUNT before-use|soon|linger [SIZE-LIMIT]
+///
+/// Every tenth record moves the anchor. With a SIZE-LIMIT, the kernel ends each write at that many bytes of file, as on a
+/// full disk in the middle of a record; the program then prints "refused", lifts the limit and goes on. "linger" is "soon"
+/// with two seconds of life after the last record.
+@main
+struct LogWriterProgram {
+    static func main() throws {
+        umask(0o077)
+        let arguments = CommandLine.arguments
+        let anchors = FileAnchorStore(path: arguments[1] + "/anchor")
+        let log = try open(folder: arguments[1], anchors: anchors)
+        if arguments.count > 4 { limitFiles(to: rlim_t(arguments[4])!) }
+        say("ready")
+        for _ in 0..<Int(arguments[2])! {
+            try append(to: log, durability: arguments[3] == "before-use" ? .beforeUse : .soon)
+            if log.recordCount % 10 == 0 { try log.anchor() }
+            say("\(log.recordCount)")
+        }
+        if arguments[3] == "linger" { sleep(2) }
+    }
+
+    private static func open(folder: String, anchors: FileAnchorStore) throws -> AuditLog {
+        do {
+            return try AuditLog(folder: folder, anchors: anchors, sealer: TestSealer())
+        } catch AuditLogError.missing {
+            return try AuditLog.create(
+                folder: folder, anchors: anchors, sealer: TestSealer(), epoch: 1, seed: testSeed(epoch: 1), time: 0)
+        }
+    }
+
+    private static func append(to log: AuditLog, durability: AuditLog.Durability) throws {
+        let entry = AuditEntry(
+            time: 1, event: "authorize", result: "granted", program: "/usr/bin/program", processID: 7, object: "right",
+            operation: "use", factors: ["passcode"], strength: "key-bound")
+        do {
+            try log.append(entry, durability: durability)
+        } catch {
+            say("refused")
+            limitFiles(to: rlim_t.max)
+            try log.append(entry, durability: durability)
+        }
+    }
+
+    /// The signal that comes with it must not end the program. Only the soft limit moves, so it can be lifted.
+    private static func limitFiles(to size: rlim_t) {
+        signal(SIGXFSZ, SIG_IGN)
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+        limit.rlim_cur = min(size, limit.rlim_max)
+        setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+    }
+
+    private static func say(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        precondition(write(STDOUT_FILENO, bytes, bytes.count) == bytes.count)
+    }
+}

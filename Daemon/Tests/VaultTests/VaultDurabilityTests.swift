@@ -1,0 +1,118 @@
+import Foundation
+import GRDB
+import Glibc
+import StoreTestSupport
+import Testing
+
+@testable import Vault
+
+@Suite("Durability of a vault", .serialized)
+struct VaultDurabilityTests {
+    let folder: TestFolder
+
+    init() throws { folder = try TestFolder() }
+
+    private func storedNumber() throws -> UInt32 {
+        let vault = try Vault(folder: folder.path, create: false, protector: TestProtector())
+        return try vault.read { reader throws in
+            let owner = try #require(try reader.users().first?.record).id
+            return try CrashTestData.consistentNumber(in: reader, owner: owner)
+        }
+    }
+
+    private func lastNumber(in output: String) -> UInt32 {
+        output.split(separator: "\n").compactMap { UInt32($0) }.last ?? 0
+    }
+
+    @Test(.enabled(if: TestProgram.isInstalled("strace"), "strace is not installed"))
+    func `each commit is followed by a disk flush before it is acknowledged`() throws {
+        let trace = folder.path("trace")
+        let store = folder.path("store")
+        let result = try TestProgram(
+            "vault-writer", [store, "20"],
+            under: ["strace", "-f", "-e", "trace=fdatasync,fsync,write", "-o", trace]
+        ).run()
+        #expect(result.code == 0)
+        let calls = try SystemCallTrace(file: trace).calls
+        let ready = try #require(calls.firstIndex { $0.name == "write" && $0.rest.contains("ready") })
+        let afterwards = calls[ready...].map { $0.name == "write" ? ($0.rest.hasPrefix("(1,") ? "answer" : "write") : "flush" }
+        #expect(afterwards.count { $0 == "flush" } >= 20)
+        // Between two answers there is always a flush.
+        let answers = afterwards.indices.filter { afterwards[$0] == "answer" }
+        #expect(answers.count == 21)
+        for (earlier, later) in zip(answers, answers.dropFirst()) {
+            #expect(afterwards[earlier..<later].contains("flush"))
+        }
+    }
+
+    @Test(arguments: [10, 40, 100, 250, 600]) func `kill -9 loses no acknowledged commit and shows no half one`(bytes: Int) throws {
+        for _ in 0..<3 {
+            let output = try TestProgram("vault-writer", [folder.path, "100000"]).runAndKill(afterPrinting: bytes)
+            let stored = try storedNumber()
+            let acknowledged = lastNumber(in: output)
+            #expect(stored == acknowledged || stored == acknowledged + 1 || acknowledged == 0)
+            #expect(stored >= acknowledged)
+        }
+    }
+
+    @Test(arguments: [1, 2, 9, 10]) func `a crash just before the commit leaves the state before`(commit: UInt32) throws {
+        let output = try TestProgram("vault-writer", [folder.path, "20", "die-before-commit", "\(commit)"]).run().output
+        #expect(lastNumber(in: output) == commit - 1)
+        #expect(try storedNumber() == commit - 1)
+    }
+
+    @Test(arguments: [1, 2, 9, 10]) func `a crash just after the commit leaves the state after`(commit: UInt32) throws {
+        let output = try TestProgram("vault-writer", [folder.path, "20", "die-after-commit", "\(commit)"]).run().output
+        #expect(lastNumber(in: output) == commit - 1)
+        #expect(try storedNumber() == commit)
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "mounting a small disk takes root"))
+    func `a full disk refuses the write, keeps what was there, and lets things be removed`() throws {
+        let disk = folder.path("disk")
+        mkdir(disk, 0o700)
+        try #require(mount("none", disk, "tmpfs", 0, "size=1400k") == 0)
+        defer { umount2(disk, Int32(MNT_DETACH)) }
+        let vault = try Vault(folder: disk, create: true, protector: TestProtector())
+        let user = UserRecord(uid: 1, name: "a", created: 0)
+        try vault.write("user") { try $0.addUser(user) }
+        var stored: [ObjectRecord] = []
+        #expect(throws: VaultError.diskFull) {
+            while stored.count < 1000 {
+                var object = VaultFixture.object(owner: user.id, identifier: "\(stored.count)")
+                object.payload = Data(repeating: 1, count: 10_000)
+                try vault.write("insert") { try $0.insertObject(object) }
+                stored.append(object)
+            }
+        }
+        #expect(stored.count > 3)
+        #expect(try vault.read { try $0.objects(owner: user.id, kind: .right).compactMap(\.record).count } == stored.count)
+        let remove = { (writer: VaultWriter) throws in
+            for object in stored { try writer.removeObject(object.id, owner: user.id) }
+        }
+        #expect(throws: VaultError.diskFull) { try vault.write("remove", remove) }
+        try vault.write("remove", usingReserve: true, remove)
+        #expect(try vault.read { try $0.objects(owner: user.id, kind: .right) }.isEmpty)
+    }
+
+    @Test func `a database that another process holds is busy`() throws {
+        let fixture = try VaultFixture()
+        let other = try DatabaseQueue(path: fixture.folder.path("vault.sqlite"))
+        try other.writeWithoutTransaction { database in
+            try database.execute(sql: "BEGIN IMMEDIATE")
+            #expect(throws: VaultError.busy) { try fixture.vault.write("") { try $0.removeUser(fixture.bob.id) } }
+            try database.execute(sql: "ROLLBACK")
+        }
+        try fixture.vault.write("") { try $0.removeUser(fixture.bob.id) }
+    }
+
+    @Test(arguments: [
+        (ResultCode.SQLITE_FULL, VaultError.diskFull), (.SQLITE_BUSY_SNAPSHOT, .busy), (.SQLITE_LOCKED, .busy),
+        (.SQLITE_CORRUPT, .unreadable(.notADatabase)), (.SQLITE_NOTADB, .unreadable(.notADatabase)),
+        (.SQLITE_CONSTRAINT_UNIQUE, .duplicate), (.SQLITE_CONSTRAINT_FOREIGNKEY, .notFound),
+        (.SQLITE_IOERR_WRITE, .io(code: 778)), (.SQLITE_READONLY, .io(code: 8)),
+    ])
+    func `each database error has one meaning`(code: ResultCode, error: VaultError) {
+        #expect(VaultError(DatabaseError(resultCode: code, message: "secret")) == error)
+    }
+}
