@@ -1,0 +1,169 @@
+import Foundation
+import Glibc
+@testable import Prompting
+import Testing
+import UnixSocket
+
+private struct FixedLogins: LoginRecords {
+    let line: String
+    let userID: UInt32
+    func hasLogin(of userID: UInt32, on line: String) -> Bool { line == self.line && userID == self.userID }
+}
+
+extension RealPromptTests {
+    @Suite struct TerminalCheckTests {
+        let terminal: PseudoTerminal
+        let process: CallerProcess
+
+        init() throws {
+            terminal = try PseudoTerminal()
+            process = try CallerProcess(on: terminal)
+        }
+
+        private func refusal(
+            _ descriptor: SharedDescriptor, _ caller: PromptCaller, _ policy: TerminalPolicy = .any,
+            logins: any LoginRecords = SystemLoginRecords()
+        ) -> TerminalRefusal? {
+            do throws(TerminalRefusal) {
+                _ = try TerminalCheck(policy: policy, logins: logins).verify(descriptor, of: caller)
+                return nil
+            } catch { return error }
+        }
+
+        @Test func `the caller's own terminal is accepted under its own name`() throws {
+            let verified = try TerminalCheck(policy: .any).verify(terminal.slave, of: process.caller(nil))
+            #expect(verified.path == terminal.path)
+        }
+
+        @Test func `another terminal of the same user is refused`() throws {
+            let other = try PseudoTerminal()
+            #expect(refusal(other.slave, try process.caller(nil)) == .notControllingTerminal)
+        }
+
+        @Test func `another user's terminal is refused`() throws {
+            #expect(refusal(terminal.slave, try process.caller(nil, userID: getuid() + 1)) == .otherOwner)
+        }
+
+        @Test func `the master side of the caller's terminal is refused`() throws {
+            #expect(refusal(terminal.master, try process.caller(nil)) == .notATerminal)
+        }
+
+        @Test(arguments: [O_RDONLY, O_WRONLY]) func `a descriptor for one direction only is refused`(_ mode: CInt) throws {
+            let half = try PseudoTerminal.open(terminal.path, mode)
+            #expect(refusal(half, try process.caller(nil)) == .notATerminal)
+        }
+
+        @Test(arguments: ["/dev/null", "/etc/passwd", "/dev/zero"])
+        func `what is no terminal is refused`(_ path: String) throws {
+            let file = try PseudoTerminal.open(path, O_RDWR)
+            #expect(refusal(file, try process.caller(nil)) == .notATerminal)
+        }
+
+        @Test func `a process without a terminal is refused whatever it passes`() throws {
+            let own = try #require(ProcessStatus(of: 1))
+            let caller = PromptCaller(
+                processID: 1, startTime: own.startTime, userID: getuid(), program: "init", terminal: nil)
+            #expect(refusal(terminal.slave, caller) == .notControllingTerminal)
+        }
+
+        @Test func `a stopped caller is refused`() throws {
+            process.signal(SIGSTOP)
+            while ProcessStatus(of: process.processID)?.isStopped != true { sched_yield() }
+            #expect(refusal(terminal.slave, try process.caller(nil)) == .callerStopped)
+        }
+
+        @Test func `a later process with the same id is refused`() throws {
+            let caller = try process.caller(nil)
+            let earlier = PromptCaller(
+                processID: caller.processID, startTime: caller.startTime - 1, userID: caller.userID, program: "x",
+                terminal: nil)
+            #expect(refusal(terminal.slave, earlier) == .callerGone)
+        }
+
+        @Test func `a caller that ended is refused`() throws {
+            let caller = try process.caller(nil)
+            process.end()
+            #expect(refusal(terminal.slave, caller) == .callerGone)
+        }
+
+        @Test func `the policy never refuses every terminal`() throws {
+            #expect(refusal(terminal.slave, try process.caller(nil), .never) == .forbiddenByPolicy)
+        }
+
+        @Test func `the policy login asks for a login of that user on that terminal`() throws {
+            let caller = try process.caller(nil)
+            let line = String(terminal.path.dropFirst(5))
+            #expect(refusal(terminal.slave, caller, .login, logins: FixedLogins(line: line, userID: getuid())) == nil)
+            #expect(
+                refusal(terminal.slave, caller, .login, logins: FixedLogins(line: line, userID: getuid() + 1)) == .noLogin)
+            #expect(
+                refusal(terminal.slave, caller, .login, logins: FixedLogins(line: "pts/x", userID: getuid())) == .noLogin)
+            #expect(refusal(terminal.slave, caller, .login) == .noLogin, "the system knows of no login here")
+        }
+    }
+}
+
+@Suite struct ProcessStatusTests {
+    private static let tail = " 34816 77 4194560 120 0 0 0 1 2 0 0 20 0 1 0 987654 6950912 2000 18446744073709551615 1 1 0"
+
+    private func parse(_ text: String) -> ProcessStatus? { ProcessStatus(parsing: Array(text.utf8)) }
+
+    @Test(arguments: [
+        "bash", "a b", "((sd-pam))", ") R 1 1 1 1 1", "x) S 9 9 9 9 9 (y", "", "line\nend", "żółw",
+    ])
+    func `fields are counted behind the last parenthesis`(_ name: String) throws {
+        let status = try #require(parse("42 (\(name)) S 1 77 40" + Self.tail + "\n"))
+        #expect(status.state == UInt8(ascii: "S"))
+        #expect(status.processGroup == 77)
+        #expect(status.session == 40)
+        #expect(status.terminalDevice == 34816)
+        #expect(status.foregroundGroup == 77)
+        #expect(status.startTime == 987654)
+        #expect(status.isInForeground && !status.isStopped && !status.isDead)
+    }
+
+    @Test func `a name that is not UTF-8 is no obstacle`() {
+        let text = Array("42 (".utf8) + [0xFF, 0x29, 0xC3] + Array(") S 1 77 40\(Self.tail)".utf8)
+        #expect(ProcessStatus(parsing: text)?.session == 40)
+    }
+
+    @Test(arguments: [("T", true), ("t", true), ("S", false), ("R", false), ("D", false)])
+    func `stopped is told from waiting`(_ state: String, _ isStopped: Bool) {
+        #expect(parse("42 (x) \(state) 1 77 40" + Self.tail)?.isStopped == isStopped)
+    }
+
+    @Test(arguments: ["Z", "X"]) func `a zombie is dead`(_ state: String) {
+        #expect(parse("42 (x) \(state) 1 77 40" + Self.tail)?.isDead == true)
+    }
+
+    @Test func `without a terminal nothing is in the foreground`() throws {
+        let status = try #require(parse("42 (x) S 1 -1 40 0 -1 4194560 120 0 0 0 1 2 0 0 20 0 1 0 987654 1 1"))
+        #expect(!status.isInForeground)
+        #expect(status.terminalDevice == 0)
+    }
+
+    @Test func `another group in front means background`() {
+        #expect(parse("42 (x) S 1 76 40" + Self.tail)?.isInForeground == false)
+    }
+
+    @Test func `a device number with the highest bit set is read as the kernel means it`() {
+        let text = "42 (x) S 1 77 40 -2147448832 77 4194560 120 0 0 0 1 2 0 0 20 0 1 0 987654 1 1"
+        #expect(parse(text)?.terminalDevice == 0x8000_8800)
+    }
+
+    @Test(arguments: [
+        "", ")", "42 (x", "42 (x)", "42 (x) ", "42 (x) S", "42 (x) S 1 77", "42 (x)S 1 77 40 1 1", "42 (x) SS 1 77 40 34816 77",
+        "42 (x) S 1 a 40 34816 77 4194560 120 0 0 0 1 2 0 0 20 0 1 0 987654 1 1",
+        "42 (x) S 1 77 40 34816 77 4194560 120 0 0 0 1 2 0 0 20 0 1 0 -5 1 1",
+        "42 (x) S 1 99999999999 40 34816 77 4194560 120 0 0 0 1 2 0 0 20 0 1 0 987654 1 1",
+    ])
+    func `other texts are no status`(_ text: String) {
+        #expect(parse(text) == nil)
+    }
+
+    @Test func `this process is found, and an id that cannot be is not`() {
+        #expect(ProcessStatus(of: getpid())?.session == getsid(0))
+        #expect(ProcessStatus(of: -1) == nil)
+        #expect(ProcessStatus(of: .max) == nil)
+    }
+}
