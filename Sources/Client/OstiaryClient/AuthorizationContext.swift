@@ -194,17 +194,18 @@ public final class AuthorizationContext: Sendable {
     }
 
     private static func opening(on client: OstiaryClient) throws -> Opened {
-        for attempt in 1...2 {
-            let connection = try client.connection()
-            do {
-                let answer = try connection.call(.openContext(WireOpenContextRequest()))
-                guard case .context(let context) = answer.body else { throw OstiaryClient.unexpected() }
-                return Opened(connection: connection, id: context.contextID)
-            } catch is UnsentRequest where attempt == 1 { continue }
+        do { return try opening(on: client.connection()) } catch where Connection.isUnsent(error) {
+            return try opening(on: client.connection())
         }
-        throw OstiaryClient.unexpected()
     }
 
+    private static func opening(on connection: Connection) throws -> Opened {
+        let answer = try connection.call(.openContext(WireOpenContextRequest()))
+        guard case .context(let context) = answer.body else { throw OstiaryClient.unexpected() }
+        return Opened(connection: connection, id: context.contextID)
+    }
+
+    /// The context, for calls that mean nothing on another one.
     private func openedForUse() throws -> Opened {
         guard let opened = opened.withLock({ $0 }) else {
             throw OstiaryError(.init(.notAuthorized), "The right is not authorized; authorize it first.")

@@ -139,9 +139,8 @@ final class Connection: Sendable {
             throw OstiaryError(
                 .init(.tooLarge), "The request is larger than \(WireLimits.tailByteCount) bytes; use a smaller input.")
         } catch {
-            let failure = UnsentRequest()
-            fail(OstiaryError(.connectionLost, Self.lostExplanation))
-            throw failure
+            fail(Self.lost)
+            throw Self.unsent
         }
     }
 
@@ -212,13 +211,17 @@ final class Connection: Sendable {
         for call in waiting { call.wakeUp.signal() }
     }
 
-    private static let lostExplanation =
-        "The connection to the daemon is lost and with it what was granted; authorize again. `ostiary doctor` says more."
+    /// The daemon went away.
+    static let lost = OstiaryError(
+        .connectionLost,
+        "The connection to the daemon is lost and with it what was granted; authorize again. `ostiary doctor` says more.")
+
+    /// The daemon had gone before the request was sent: nothing of it happened, and it can be made again on a new connection.
+    private static let unsent = OstiaryError(.connectionLost, lost.explanation, cause: "request.unsent")
+
+    static func isUnsent(_ error: any Error) -> Bool { (error as? OstiaryError)?.cause == unsent.cause }
 
     private func lost(_ error: FrameReadError) -> OstiaryError {
-        OstiaryError(.connectionLost, Self.lostExplanation, cause: "\(error)")
+        OstiaryError(.connectionLost, Self.lost.explanation, cause: "\(error)")
     }
 }
-
-/// The daemon had gone before the request was sent: nothing of it happened, and it can be made again on a new connection.
-struct UnsentRequest: Error {}

@@ -81,7 +81,7 @@ public final class OstiaryClient: Sendable {
     ) throws -> Answer {
         do {
             return try connection().call(body, tail: tail, terminal: terminal, cancellation: cancellation)
-        } catch is UnsentRequest {
+        } catch where Connection.isUnsent(error) {
             return try connection().call(body, tail: tail, terminal: terminal, cancellation: cancellation)
         }
     }

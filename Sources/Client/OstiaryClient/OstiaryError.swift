@@ -39,10 +39,15 @@ public struct OstiaryError: Error, Equatable, Sendable, CustomStringConvertible 
         self.cause = cause
     }
 
+    /// A year in seconds: no delay is longer.
+    private static let longestWait = 31_536_000.0
+
     init(_ failure: WireFailure) {
         code = Code(rawValue: Int(failure.code))
         explanation = failure.explanation
-        retryAfter = failure.retryAfterSeconds > 0 ? .seconds(failure.retryAfterSeconds) : nil
+        // A number that is no plausible wait would trap in `Duration`.
+        retryAfter = (0...Self.longestWait).contains(failure.retryAfterSeconds) && failure.retryAfterSeconds > 0
+            ? .seconds(failure.retryAfterSeconds) : nil
         cause = failure.cause
     }
 

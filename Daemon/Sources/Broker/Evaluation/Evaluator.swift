@@ -147,7 +147,7 @@ struct Evaluator {
         var triesLeft: Int?
         for _ in 1...Self.triesPerEvaluation {
             let question = PromptQuestion(
-                kind, object: DisplayText(demand.object), operation: DisplayText(demand.operation),
+                kind, object: demand.object.isEmpty ? nil : DisplayText(demand.object), operation: DisplayText(demand.operation),
                 reason: asking.question.reason, notice: notice, triesLeft: triesLeft,
                 cancelTitle: asking.question.cancelTitle, fallbackTitle: asking.question.fallbackTitle)
             let entered = try Questioning(prompter: prompter, asking: asking).secret(question)

@@ -36,7 +36,7 @@ struct PasscodeLife {
             try rewrapObjects(to: fresh, openedWith: ring.privateHalves, in: writer)
             try writer.setPasscodeRecord(record)
             try seeds.store(log, in: writer)
-            try writer.removeAttempts(owner: storage.owner, subject: PasscodeKeeper.subject)
+            try forgetAttempts(in: writer)
         }
         try finish(fresh)
         return fresh.passcode
@@ -82,7 +82,7 @@ struct PasscodeLife {
             for record in try writer.passcodeRecords(owner: storage.owner).compactMap(\.record) {
                 try writer.removePasscodeRecord(record.id, owner: storage.owner)
             }
-            try writer.removeAttempts(owner: storage.owner, subject: PasscodeKeeper.subject)
+            try forgetAttempts(in: writer)
             try seeds.store(log, in: writer)
         }
         try vault.compactAfterSecretsChanged()
@@ -96,6 +96,11 @@ struct PasscodeLife {
         try vault.read { try $0.objects(owner: storage.owner, kind: .right) }.compactMap(\.record).filter { object in
             try !survives(object)
         }
+    }
+
+    private func forgetAttempts(in writer: VaultWriter) throws {
+        guard try writer.attempts(owner: storage.owner, subject: PasscodeKeeper.subject) != nil else { return }
+        try writer.removeAttempts(owner: storage.owner, subject: PasscodeKeeper.subject)
     }
 
     // MARK: keys

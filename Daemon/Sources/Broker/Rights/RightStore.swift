@@ -115,7 +115,9 @@ struct RightStore {
 
     /// Destroys a right. Its row may be unreadable.
     func remove(_ id: VaultID) throws {
-        try vault.write("right.remove") { try $0.removeObject(id, owner: owner) }
+        do {
+            try vault.write("right.remove") { try $0.removeObject(id, owner: owner) }
+        } catch VaultError.notFound { throw Self.notFound }
         try vault.compactAfterSecretsChanged()
     }
 

@@ -45,12 +45,11 @@ enum RefusalMapping {
         case .diskFull:
             Refusal(.diskFull, "The disk is full; nothing was changed. Free space and try again.", cause: "store.disk-full")
         case .duplicate: RightStore.duplicate
-        case .notFound: RightStore.notFound
         case .corrupt: Refusals.unreadableItem("The stored row")
         case .tooNew(let found, let supported):
             Refusal(.storeTooNew, "The store has version \(found), this daemon reads up to \(supported); upgrade it.")
         case .busy: Refusal(.internal, "Another process holds the store; try again.", cause: "store.busy")
-        case .missing, .unreadable, .conflict, .io:
+        case .missing, .unreadable, .notFound, .conflict, .io:
             Refusal(.storeUnreadable, "The store cannot be used; `ostiary doctor` says more.", cause: "store.unreadable")
         }
     }

@@ -42,12 +42,21 @@ final class Session: Sendable {
                 guard let request = IncomingRequest(frame) else { throw FrameReadError.frame(.malformed) }
                 try handle(request)
             }
-        } catch FrameReadError.closed {
-            // The ordinary end.
+        } catch where Self.isOrdinaryEnd(error) {
+            // The program closed its end, or exited without waiting for an answer.
         } catch FrameReadError.foreignSender {
             broker.trail.refuseConnection(of: caller.program, because: "foreign-sender")
         } catch {
             broker.log.notice("a connection ended", metadata: ["cause": "\(error)", "pid": "\(caller.credentials.processID)"])
+        }
+    }
+
+    private static func isOrdinaryEnd(_ error: any Error) -> Bool {
+        switch error {
+        case FrameReadError.closed: true
+        case FrameReadError.system(let error), FrameWriteError.system(let error):
+            [EPIPE, ECONNRESET].contains(error.code)
+        default: false
         }
     }
 
