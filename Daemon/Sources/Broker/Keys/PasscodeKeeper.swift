@@ -44,11 +44,17 @@ final class PasscodeKeeper: Sendable {
     // MARK: attempts
 
     /// Failed tries in a row and what is left of the delay, without counting one.
+    ///
+    /// After a reboot the delay begins anew, and that is stored here: whoever is told to wait does not try, so no attempt
+    /// would ever start the new delay.
     func attempts(at subject: Data = subject) throws -> (failedCount: UInt32, remaining: Duration) {
+        checking.lock()
+        defer { checking.unlock() }
         let state = try state(of: subject)
-        guard case .lockedOut(let remaining, _) = AttemptLimiter.beginAttempt(state, at: clock.now()) else {
+        guard case .lockedOut(let remaining, let next) = AttemptLimiter.beginAttempt(state, at: clock.now()) else {
             return (state.failedCount, .zero)
         }
+        if next.isOfAnotherBoot(than: state) { try save(next, of: subject) }
         return (state.failedCount, remaining)
     }
 

@@ -1,0 +1,16 @@
+// swift-tools-version:6.2
+// Programs that show each flow with Apple's API. They build with nothing but the app side.
+import PackageDescription
+
+let package = Package(
+    name: "Examples",
+    dependencies: [.package(name: "Ostiary", path: "..")],
+    targets: [
+        .executableTarget(
+            name: "sign-challenge",
+            dependencies: [
+                .product(name: "LocalAuthentication", package: "Ostiary"),
+                .product(name: "Security", package: "Ostiary"),
+            ])
+    ]
+)
