@@ -61,29 +61,17 @@ let package = Package(
         .executableTarget(name: "ostiaryd", dependencies: ["Broker", logging, arguments], swiftSettings: strict),
         .executableTarget(name: "ostiary-prompt", dependencies: [shared, "PromptProtocol"], swiftSettings: adapter),
 
-        .testTarget(name: "EnclaveTests", dependencies: ["Enclave", crypto], swiftSettings: adapter),
-        .testTarget(name: "KeySlotsTests", dependencies: ["KeySlots", crypto], swiftSettings: adapter),
-        .testTarget(name: "CanonicalEncodingTests", dependencies: ["CanonicalEncoding"], swiftSettings: strict),
-        .testTarget(
-            name: "VaultTests", dependencies: ["Vault", "StoreTestSupport", "vault-writer", grdb],
-            swiftSettings: adapter),
-        .testTarget(
-            name: "AuditLogTests", dependencies: ["AuditLog", "StoreTestSupport", "log-writer", crypto],
-            swiftSettings: adapter),
-        // Doubles and the small programs that the crash tests kill.
+        // What every enclave must do, written against the protocol; each implementation's tests run it.
         .target(
-            name: "StoreTestSupport", dependencies: ["Vault", "AuditLog", shared, crypto],
-            path: "Tests/StoreTestSupport", swiftSettings: adapter),
-        .executableTarget(
-            name: "vault-writer", dependencies: ["Vault", "StoreTestSupport"], path: "Tests/Programs/vault-writer",
+            name: "EnclaveContract", dependencies: [shared, crypto, "Enclave"], path: "Tests/EnclaveContract",
             swiftSettings: adapter),
-        .executableTarget(
-            name: "log-writer", dependencies: ["AuditLog", "StoreTestSupport"], path: "Tests/Programs/log-writer",
-            swiftSettings: adapter),
-        .testTarget(name: "AuthenticatorsTests", dependencies: ["Authenticators", shared], swiftSettings: adapter),
         .testTarget(
-            name: "PromptingTests", dependencies: ["Prompting", "PromptProtocol", "ostiary-prompt", shared],
-            swiftSettings: adapter),
+            name: "EnclaveTests", dependencies: [shared, crypto, "Enclave", "EnclaveContract"], swiftSettings: adapter),
+        .testTarget(name: "KeySlotsTests", dependencies: [shared, crypto, "KeySlots", "Enclave"], swiftSettings: adapter),
+        .testTarget(name: "VaultTests", dependencies: ["Vault", grdb], swiftSettings: adapter),
+        .testTarget(name: "AuditLogTests", dependencies: ["AuditLog", crypto], swiftSettings: adapter),
+        .testTarget(name: "AuthenticatorsTests", dependencies: ["Authenticators"], swiftSettings: adapter),
+        .testTarget(name: "PromptingTests", dependencies: ["Prompting", "ostiary-prompt"], swiftSettings: adapter),
         .testTarget(name: "BrokerTests", dependencies: ["Broker", grdb], swiftSettings: adapter),
     ]
 )

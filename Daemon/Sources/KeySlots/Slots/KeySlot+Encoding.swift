@@ -12,8 +12,9 @@ public import Foundation
 extension KeySlot {
     private static let formatVersion: UInt8 = 1
 
-    /// Most slots that an object can have.
-    public static let maximumCount = Requirement.maximumAlternativeCount
+    /// Most slots that an object can have: no more sets of factors than this can stand beside each other without one
+    /// containing another. The rules that can be made have fewer; the format does not depend on which these are.
+    public static let maximumCount = 7
 
     /// Most layers with key pairs: security key, biometry, passcode and class.
     static let maximumLayerCount = 4
