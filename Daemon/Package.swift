@@ -68,10 +68,27 @@ let package = Package(
         .testTarget(
             name: "EnclaveTests", dependencies: [shared, crypto, "Enclave", "EnclaveContract"], swiftSettings: adapter),
         .testTarget(name: "KeySlotsTests", dependencies: [shared, crypto, "KeySlots", "Enclave"], swiftSettings: adapter),
-        .testTarget(name: "VaultTests", dependencies: ["Vault", grdb], swiftSettings: adapter),
-        .testTarget(name: "AuditLogTests", dependencies: ["AuditLog", crypto], swiftSettings: adapter),
-        .testTarget(name: "AuthenticatorsTests", dependencies: ["Authenticators"], swiftSettings: adapter),
-        .testTarget(name: "PromptingTests", dependencies: ["Prompting", "ostiary-prompt"], swiftSettings: adapter),
+        .testTarget(name: "CanonicalEncodingTests", dependencies: ["CanonicalEncoding"], swiftSettings: strict),
+        .testTarget(
+            name: "VaultTests", dependencies: ["Vault", "StoreTestSupport", "vault-writer", grdb],
+            swiftSettings: adapter),
+        .testTarget(
+            name: "AuditLogTests", dependencies: ["AuditLog", "StoreTestSupport", "log-writer", crypto],
+            swiftSettings: adapter),
+        // Doubles and the small programs that the crash tests kill.
+        .target(
+            name: "StoreTestSupport", dependencies: ["Vault", "AuditLog", shared, crypto],
+            path: "Tests/StoreTestSupport", swiftSettings: adapter),
+        .executableTarget(
+            name: "vault-writer", dependencies: ["Vault", "StoreTestSupport"], path: "Tests/Programs/vault-writer",
+            swiftSettings: adapter),
+        .executableTarget(
+            name: "log-writer", dependencies: ["AuditLog", "StoreTestSupport"], path: "Tests/Programs/log-writer",
+            swiftSettings: adapter),
+        .testTarget(name: "AuthenticatorsTests", dependencies: ["Authenticators", shared], swiftSettings: adapter),
+        .testTarget(
+            name: "PromptingTests", dependencies: ["Prompting", "PromptProtocol", "ostiary-prompt", shared],
+            swiftSettings: adapter),
         .testTarget(name: "BrokerTests", dependencies: ["Broker", grdb], swiftSettings: adapter),
     ]
 )

@@ -12,6 +12,7 @@ struct Program {
     static func main() {
         // A prompt that can be dumped or traced would show what is typed.
         guard ostiary_forbid_dumps() == 0 else { exit(1) }
+        ostiary_overwrite_freed_memory()
         _ = ostiary_die_with_parent(SIGTERM)
         signal(SIGPIPE, SIG_IGN)
         Reply.send(answer())

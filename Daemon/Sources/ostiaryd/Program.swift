@@ -48,6 +48,7 @@ struct Ostiaryd: ParsableCommand {
     static func main() {
         // First of all: not dumpable, no core, no crash report that prints memory.
         guard ostiary_forbid_dumps() == 0 else { exit(withComplaint: "the system does not let it forbid dumps") }
+        ostiary_overwrite_freed_memory()
         umask(0o077)
         do {
             var command = try parseAsRoot()

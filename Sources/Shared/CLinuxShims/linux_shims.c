@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -166,6 +167,8 @@ int ostiary_forbid_dumps(void) {
   ostiary_silence_crashes();
   return 0;
 }
+
+void ostiary_overwrite_freed_memory(void) { mallopt(M_PERTURB, 0x55); }
 
 int ostiary_is_dumpable(void) { return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0); }
 

@@ -32,16 +32,16 @@ extension KeySlot {
     /// Reads canonical bytes.
     ///
     /// - Throws: ``SlotError/malformed`` for anything that ``encode(_:)`` does not write for 1 to ``maximumCount`` slots,
-    ///   numbered from 0, of one class and with different factors.
+    ///   in ascending numbers (a removed passcode leaves gaps), of one class and with different factors.
     public static func decode(_ bytes: Data) throws(SlotError) -> [KeySlot] {
         var decoder = CanonicalDecoder(bytes)
         guard try decoder.byte() == formatVersion, try decoder.byte() == KeySuite.code else { throw .malformed }
         let count = Int(try decoder.byte())
         guard 1...maximumCount ~= count else { throw .malformed }
         var slots: [KeySlot] = []
-        for number in 0..<count {
+        for _ in 0..<count {
             let slot = try KeySlot(from: &decoder)
-            guard slot.number == number else { throw .malformed }
+            guard slots.last.map({ $0.number < slot.number }) ?? true else { throw .malformed }
             slots.append(slot)
         }
         guard Set(slots.map(\.factors)).count == count, Set(slots.map(\.layers.last?.role)).count == 1 else {

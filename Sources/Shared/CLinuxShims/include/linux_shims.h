@@ -53,6 +53,9 @@ void ostiary_silence_crashes(void);
 // backtrace can show memory.
 int ostiary_forbid_dumps(void);
 
+// Makes the allocator overwrite what is freed (mallopt M_PERTURB): libraries hold copies of keys that they do not wipe.
+void ostiary_overwrite_freed_memory(void);
+
 // 1 when this process is dumpable, 0 when it is not.
 int ostiary_is_dumpable(void);
 
