@@ -10,8 +10,8 @@ public enum CanonicalEncodingError: Error, Equatable, Sendable {
 
 /// Reads back what ``CanonicalWriter`` wrote. It never reads past the end and never allocates more than it was given.
 public struct CanonicalReader: Sendable {
-    private let bytes: [UInt8]
-    private var position = 0
+    @usableFromInline let bytes: [UInt8]
+    @usableFromInline var position = 0
 
     /// A reader at the first byte.
     public init(_ bytes: [UInt8]) {
@@ -19,6 +19,7 @@ public struct CanonicalReader: Sendable {
     }
 
     /// A big-endian integer.
+    @inlinable
     public mutating func read<Value: FixedWidthInteger & UnsignedInteger>(
         _ type: Value.Type
     ) throws(CanonicalEncodingError) -> Value {
@@ -35,6 +36,7 @@ public struct CanonicalReader: Sendable {
     }
 
     /// Bytes behind their length.
+    @inlinable
     public mutating func read<Length: FixedWidthInteger & UnsignedInteger>(
         length: Length.Type
     ) throws(CanonicalEncodingError) -> [UInt8] {
@@ -43,6 +45,7 @@ public struct CanonicalReader: Sendable {
     }
 
     /// UTF-8 behind its length in bytes; nothing is repaired.
+    @inlinable
     public mutating func readText<Length: FixedWidthInteger & UnsignedInteger>(
         length: Length.Type
     ) throws(CanonicalEncodingError) -> String {

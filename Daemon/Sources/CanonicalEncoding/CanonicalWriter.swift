@@ -2,11 +2,12 @@
 /// length. Two different lists never give the same bytes, so the result can be authenticated.
 public struct CanonicalWriter: Sendable {
     /// What was written so far.
-    public private(set) var bytes: [UInt8] = []
+    public var bytes: [UInt8] { written }
+    @usableFromInline var written: [UInt8] = []
 
     /// An empty writer; `capacity` is a hint, in bytes.
     public init(capacity: Int = 0) {
-        bytes.reserveCapacity(capacity)
+        written.reserveCapacity(capacity)
     }
 
     /// A fixed-width integer, big-endian.
@@ -15,13 +16,14 @@ public struct CanonicalWriter: Sendable {
         var shift = value.bitWidth
         while shift > 0 {
             shift -= 8
-            writeByte(UInt8(truncatingIfNeeded: value >> shift))
+            written.append(UInt8(truncatingIfNeeded: value >> shift))
         }
     }
 
     /// Bytes whose number the format fixes: no length is written.
+    @inlinable
     public mutating func write(fixed field: some Collection<UInt8>) {
-        bytes.append(contentsOf: field)
+        written.append(contentsOf: field)
     }
 
     /// Bytes of any number, behind their length as `Length`.
@@ -36,10 +38,5 @@ public struct CanonicalWriter: Sendable {
         }
         write(count)
         write(fixed: field)
-    }
-
-    @usableFromInline
-    mutating func writeByte(_ byte: UInt8) {
-        bytes.append(byte)
     }
 }

@@ -87,7 +87,7 @@ struct VaultTamperTests {
                 WHEN 'integer' THEN \(name) + 1
                 WHEN 'text' THEN \(name) || 'x'
                 WHEN 'blob' THEN CAST(substr(\(name), 1, length(\(name)) - 1)
-                    || char((unicode(CAST(x'00' || substr(\(name), -1) AS TEXT)) + 1) % 127) AS BLOB)
+                    || CASE substr(\(name), -1) WHEN x'7E' THEN x'7D' ELSE x'7E' END AS BLOB)
                 ELSE x'01' END
             WHERE rowid = (SELECT min(rowid) FROM \(table))
             """)

@@ -66,11 +66,16 @@ extension LogRecord.Content {
 extension AuditEntry {
     fileprivate func write(to writer: inout CanonicalWriter) {
         writer.write(time)
-        for text in [event, result, program] { writer.write(text.utf8, length: UInt16.self) }
+        writer.write(event.utf8, length: UInt16.self)
+        writer.write(result.utf8, length: UInt16.self)
+        writer.write(program.utf8, length: UInt16.self)
         writer.write(processID)
-        for text in [object, operation] { writer.write(text.utf8, length: UInt16.self) }
+        writer.write(object.utf8, length: UInt16.self)
+        writer.write(operation.utf8, length: UInt16.self)
         writer.write(UInt8(factors.count))
-        for text in factors + [strength, reason] { writer.write(text.utf8, length: UInt16.self) }
+        for factor in factors { writer.write(factor.utf8, length: UInt16.self) }
+        writer.write(strength.utf8, length: UInt16.self)
+        writer.write(reason.utf8, length: UInt16.self)
         writer.write(repetitions)
     }
 
