@@ -47,7 +47,10 @@ let package = Package(
         .target(name: "CLocalAuthentication", path: "Sources/Frameworks/CLocalAuthentication"),
         .target(
             name: "LocalAuthentication",
-            dependencies: ["CLocalAuthentication", "OstiaryClient", "KeyAlgorithms", "AccessControl", "Security"],
+            dependencies: [
+                "AccessControl", "CLocalAuthentication", "KeyAlgorithms", "OstiaryClient", "OstiaryWire", "SecretMemory",
+                "Security",
+            ],
             path: "Sources/Frameworks/LocalAuthentication", swiftSettings: strict),
         .target(
             name: "Security", dependencies: ["KeyAlgorithms"],
@@ -107,13 +110,24 @@ let package = Package(
         .testTarget(name: "SecurityTests", dependencies: ["Security", "KeyAlgorithms"], swiftSettings: adapter),
         .testTarget(
             name: "LocalAuthenticationTests",
-            dependencies: ["LocalAuthentication", "Security", "OstiaryTesting", crypto], swiftSettings: adapter),
+            dependencies: [
+                "AccessControl", "KeyAlgorithms", "LocalAuthentication", "OstiaryClient", "OstiaryTesting", "OstiaryWire",
+                "SecretMemory", "Security", crypto,
+            ],
+            swiftSettings: adapter),
         .testTarget(
             name: "CommandTests",
             dependencies: [
                 "ostiary", "OstiaryTesting", "OstiaryClient", "AccessControl", "CLinuxShims", "KeyAlgorithms", "OstiaryWire",
                 "SecretMemory", "UnixSocket", protobuf, .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
+            swiftSettings: adapter),
+        .target(name: "DaemonTestSupport", path: "Tests/DaemonTestSupport", swiftSettings: adapter),
+        .executableTarget(
+            name: "right-scenarios", dependencies: ["LocalAuthentication", "Security"],
+            path: "Tests/Programs/right-scenarios", swiftSettings: adapter),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["DaemonTestSupport", "ostiary", "right-scenarios"],
             swiftSettings: adapter),
     ]
 )

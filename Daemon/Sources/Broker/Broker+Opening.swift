@@ -78,11 +78,9 @@ struct StateDirectory {
 
     /// The device secret is made together with the store and never beside an existing one: a new secret there would make
     /// everything unreadable for good.
-    private var storeExists: Bool { Vault.exists(inFolder: path) }
-
     func openEnclave() throws -> any Enclave {
         do {
-            return try SoftwareEnclave(directory: path, createIfMissing: !storeExists)
+            return try SoftwareEnclave(directory: path, createIfMissing: !Vault.exists(inFolder: path))
         } catch EnclaveError.deviceSecretMissing {
             throw BrokerOpeningError.enclave(
                 "The device secret in \(path) is missing, and the store there cannot be read without it. Restore the file "

@@ -5,6 +5,7 @@ import Foundation
 import Glibc
 import Logging
 import Prompting
+import UnixSocket
 
 /// A running daemon: lock, store, socket, signals.
 struct Daemon {
@@ -45,7 +46,7 @@ struct Daemon {
     /// `ostiary-prompt` lies beside this program; no variable of the environment can name another one.
     private static func promptProgram() throws -> String {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        return (own as NSString).deletingLastPathComponent + "/ostiary-prompt"
+        return PathName.folder(of: own) + "/ostiary-prompt"
     }
 
     /// The configuration is found through the password database, never through the environment: whoever starts the daemon

@@ -12,7 +12,7 @@ struct DaemonStarter {
     /// bring their own daemon; none of them comes from the environment.
     static var programPaths: [String] {
         let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        let folder = (own as NSString).deletingLastPathComponent
+        let folder = PathName.folder(of: own)
         return [
             "/usr/libexec/ostiary/ostiaryd", "/usr/local/libexec/ostiary/ostiaryd", folder + "/ostiaryd",
         ]
@@ -46,7 +46,7 @@ struct DaemonStarter {
     }
 
     private var systemdStart: (program: String, arguments: [String])? {
-        let manager = (location.runtimeDirectory as NSString).deletingLastPathComponent + "/systemd/private"
+        let manager = PathName.folder(of: location.runtimeDirectory) + "/systemd/private"
         guard FileManager.default.fileExists(atPath: manager),
             Self.unitPaths.contains(where: FileManager.default.fileExists(atPath:))
         else { return nil }
@@ -69,7 +69,7 @@ struct DaemonStarter {
         // The user manager is found through this variable alone; nothing else of the environment is passed on.
         let environment = [
             "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "SWIFT_BACKTRACE=enable=no",
-            "XDG_RUNTIME_DIR=" + (location.runtimeDirectory as NSString).deletingLastPathComponent,
+            "XDG_RUNTIME_DIR=" + PathName.folder(of: location.runtimeDirectory),
         ]
         let child = try ChildProcess(
             program: program, arguments: arguments, environment: environment, standardError: complaint.writing)

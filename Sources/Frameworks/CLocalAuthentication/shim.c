@@ -1,0 +1,2 @@
+// A C target needs a source file; everything is in the header.
+#include "CLocalAuthentication.h"

@@ -1,4 +1,5 @@
 import Foundation
+import UnixSocket
 
 /// The program that a caller runs, as prompts, the log and the store name it.
 ///
@@ -39,7 +40,7 @@ struct CallerProgram: Equatable, Sendable {
 
     /// Whether the file is named like an interpreter, with or without a version behind (`python3.11`).
     static func isInterpreter(_ path: String) -> Bool {
-        let name = (path as NSString).lastPathComponent
+        let name = PathName.last(of: path)
         let stem = name.prefix { $0.isLetter }
         return interpreters.contains(String(stem)) && name.dropFirst(stem.count).allSatisfy { !$0.isLetter }
     }

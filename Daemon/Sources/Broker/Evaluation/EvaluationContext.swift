@@ -44,9 +44,12 @@ final class EvaluationContext: Sendable {
         try add(since: era) { $0.rights[right.id] = right }
     }
 
+    /// The opened right, when it was authorized in this context and nothing has ended that since.
+    func heldRight(_ id: VaultID) -> OpenedRight? { contents.withLock { $0.rights[id] } }
+
     /// The opened right, when it was authorized in this context for `operation`.
     func right(_ id: VaultID, for operation: AccessControl.Operation) throws(Refusal) -> OpenedRight {
-        guard let right = contents.withLock({ $0.rights[id] }) else {
+        guard let right = heldRight(id) else {
             throw Refusal(
                 .notAuthorized, "The right is not authorized in this context; authorize it first.",
                 cause: "right.not-authorized")

@@ -106,6 +106,9 @@ extension Broker {
             return .done
         }
         let context = try session.contexts.context(body.contextID)
+        if let held = context.heldRight(id) {
+            return Reply(.granted(granted(held.factors.factors.map(\.name), held.strength)))
+        }
         var asking = try asking(body.question, request, session, cancellation)
         asking.applicationPassword = context.applicationPassword
         return try context.evaluating(asking.cancellation) { era in

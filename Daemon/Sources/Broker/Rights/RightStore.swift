@@ -116,7 +116,7 @@ struct RightStore {
     /// Destroys a right. Its row may be unreadable.
     func remove(_ id: VaultID) throws {
         do {
-            try vault.write("right.remove") { try $0.removeObject(id, owner: owner) }
+            try vault.write("right.remove", usingReserve: true) { try $0.removeObject(id, owner: owner) }
         } catch VaultError.notFound { throw Self.notFound }
         try vault.compactAfterSecretsChanged()
     }
@@ -132,7 +132,7 @@ struct RightStore {
     /// Destroys all rights of `application`; returns which.
     func removeAll(application: String) throws -> [VaultID] {
         let ids = try list(application: application).compactMap { $0.record?.id }
-        try vault.write("right.remove-all") { writer in
+        try vault.write("right.remove-all", usingReserve: true) { writer in
             for id in ids { try writer.removeObject(id, owner: owner) }
         }
         try vault.compactAfterSecretsChanged()

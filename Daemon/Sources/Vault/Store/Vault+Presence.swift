@@ -2,8 +2,12 @@ import Glibc
 
 extension Vault {
     /// Whether anything stands in the store's place in `folder`, usable or not.
-    public static func exists(inFolder folder: String) -> Bool {
+    ///
+    /// - Throws: ``VaultError/io(code:)`` when that cannot be seen: unreadable is not absent.
+    public static func exists(inFolder folder: String) throws(VaultError) -> Bool {
         var status = stat()
-        return unsafe lstat(VaultFile(folder: folder).path, &status) == 0
+        if unsafe lstat(VaultFile(folder: folder).path, &status) == 0 { return true }
+        guard errno == ENOENT else { throw .io(code: errno) }
+        return false
     }
 }

@@ -22,7 +22,7 @@ struct InputFile: ExpressibleByArgument, Equatable {
     var name: String { isStandardInput ? "standard input" : path }
 
     /// What a prompt calls the file: without its folders, which say more about the person than about the file.
-    var shortName: String { isStandardInput ? name : (path as NSString).lastPathComponent }
+    var shortName: String { isStandardInput ? name : PathName.last(of: path) }
 
     /// Lends the content piece by piece; memory does not grow with the file. Shows progress on a terminal.
     func forEachChunk(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {

@@ -55,13 +55,8 @@ enum AtomicFile {
         return unsafe String(cString: real)
     }
 
-    private static func folder(of path: String) -> String {
-        let folder = (path as NSString).deletingLastPathComponent
-        return folder.isEmpty ? "." : folder
-    }
-
     /// A name in the same folder, so that the rename stays within one file system. Short enough beside any file name.
     private static func temporaryPath(beside path: String) -> String {
-        folder(of: path) + "/.ostiary-" + String(UInt64.random(in: .min ... .max), radix: 36)
+        PathName.folder(of: path) + "/.ostiary-" + String(UInt64.random(in: .min ... .max), radix: 36)
     }
 }

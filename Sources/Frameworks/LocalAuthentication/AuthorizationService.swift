@@ -1,0 +1,72 @@
+package import AccessControl
+import Foundation
+package import OstiaryClient
+package import SecretMemory
+
+/// What the classes of this module ask of the daemon. Tests put a daemon of their own here.
+///
+/// All calls block.
+package protocol AuthorizationService: Sendable {
+    func preflight(_ subject: AuthorizationContext.Subject) throws
+    func preflight(policy: Int) throws
+    /// A context on the daemon's side. Nothing is opened until it is used.
+    func makeSession() -> any AuthorizationSession
+
+    func createRight(
+        _ identifier: String, accessControl: AccessControl, secret: borrowing SecretBytes?
+    ) throws -> StoredRight
+    func right(_ identifier: String) throws -> StoredRight
+    func removeRight(id: Data) throws
+    func removeRight(_ identifier: String) throws
+    func removeAllRights() throws
+}
+
+/// What one context on the daemon's side does; ``AuthorizationContext`` describes each call.
+package protocol AuthorizationSession: AnyObject, Sendable {
+    @discardableResult
+    func authorize(
+        _ subject: AuthorizationContext.Subject, interaction: Interaction, cancellation: Cancellation?
+    ) throws -> Grant
+    @discardableResult
+    func evaluate(policy: Int, interaction: Interaction, cancellation: Cancellation?) throws -> Grant
+    func deauthorize()
+    func invalidate()
+
+    func setCredential(_ credential: borrowing SecretBytes?, type: Int) throws
+    func isCredentialSet(type: Int) throws -> Bool
+
+    func sign(digest: Data, right: Data, algorithm: String, cancellation: Cancellation?) throws -> Data
+    func decrypt(
+        _ ciphertext: Data, right: Data, algorithm: String, cancellation: Cancellation?
+    ) throws -> SecretBytes
+    func exchange(
+        publicKey: Data, right: Data, algorithm: String, requestedSize: Int?, sharedInfo: Data?,
+        cancellation: Cancellation?
+    ) throws -> SecretBytes
+    func secret(ofRight right: Data, cancellation: Cancellation?) throws -> SecretBytes
+}
+
+extension AuthorizationContext: AuthorizationSession {}
+
+/// The user's daemon.
+struct OstiaryService: AuthorizationService {
+    func preflight(_ subject: AuthorizationContext.Subject) throws { try AuthorizationContext.preflight(subject) }
+
+    func preflight(policy: Int) throws { try AuthorizationContext.preflight(policy: policy) }
+
+    func makeSession() -> any AuthorizationSession { AuthorizationContext() }
+
+    func createRight(
+        _ identifier: String, accessControl: AccessControl, secret: borrowing SecretBytes?
+    ) throws -> StoredRight {
+        try OstiaryClient.shared.createRight(identifier, accessControl: accessControl, secret: secret)
+    }
+
+    func right(_ identifier: String) throws -> StoredRight { try OstiaryClient.shared.right(identifier) }
+
+    func removeRight(id: Data) throws { try OstiaryClient.shared.removeRight(id: id) }
+
+    func removeRight(_ identifier: String) throws { try OstiaryClient.shared.removeRight(identifier) }
+
+    func removeAllRights() throws { try OstiaryClient.shared.removeAllRights() }
+}

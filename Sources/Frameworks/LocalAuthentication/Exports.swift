@@ -1,0 +1,8 @@
+// What an import of Apple's LocalAuthentication brings along: its enumerations and constants, Foundation, and Security,
+// whose algorithms the keys of rights take.
+@_exported public import CLocalAuthentication
+@_exported public import Foundation
+@_exported public import Security
+
+/// Where a call that reports failure by `false` puts its error (Apple's Foundation). Foundation on Linux lacks the name.
+public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?

@@ -1,0 +1,158 @@
+public import CLocalAuthentication
+public import Foundation
+
+/// The longest time for which unlocking the machine can stand in for an evaluation, 300 seconds (Apple's
+/// `LATouchIDAuthenticationMaximumAllowableReuseDuration`).
+public let LATouchIDAuthenticationMaximumAllowableReuseDuration: TimeInterval = 300
+
+/// A question to the owner of the machine, and what its answer proved (Apple's `LAContext`).
+///
+/// ```swift
+/// let context = LAContext()
+/// try await context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "show your recovery codes")
+/// ```
+///
+/// The answer is a statement of the daemon and reaches the program as a boolean, which whoever controls the program can
+/// ignore. Where that matters, use a saved right (``LARightStore``), whose key cannot be computed without the person.
+///
+/// What was proved lives in the daemon as long as the context does. Evaluating it again succeeds without a prompt while
+/// the daemon still counts it. Calls of different threads do not disturb each other; replies come on threads of their
+/// own.
+open class LAContext: NSObject {
+    private let evaluator: PolicyEvaluator
+
+    /// A context that has proved nothing.
+    public override init() {
+        evaluator = PolicyEvaluator(service: OstiaryService())
+        super.init()
+    }
+
+    /// A context that asks a daemon of the caller's choice.
+    package init(service: any AuthorizationService) {
+        evaluator = PolicyEvaluator(service: service)
+        super.init()
+    }
+
+    deinit { evaluator.invalidate() }
+
+    // MARK: settings
+
+    /// The words of the fallback; nil for the usual ones, empty for no fallback.
+    open var localizedFallbackTitle: String? {
+        get { evaluator[\.fallbackTitle] }
+        set { evaluator[\.fallbackTitle] = newValue }
+    }
+
+    /// The words that replace "Cancel"; nil or empty for the usual ones.
+    open var localizedCancelTitle: String? {
+        get { evaluator[\.cancelTitle] }
+        set { evaluator[\.cancelTitle] = newValue }
+    }
+
+    /// The reason shown where an operation asks that has none of its own, such as one of the keychain. The reason given
+    /// to an evaluation wins.
+    open var localizedReason: String {
+        get { evaluator[\.reason] }
+        set { evaluator[\.reason] = newValue }
+    }
+
+    /// Whether an evaluation that needs a prompt fails with ``LAError/notInteractive`` instead. That a policy cannot be
+    /// evaluated at all is still said with its own error.
+    open var interactionNotAllowed: Bool {
+        get { evaluator[\.interactionNotAllowed] }
+        set { evaluator[\.interactionNotAllowed] = newValue }
+    }
+
+    /// For how many seconds unlocking the machine with biometry stands in for an evaluation; 0, the default, for never.
+    /// Values above ``LATouchIDAuthenticationMaximumAllowableReuseDuration`` are kept as they are and mean that
+    /// maximum. The daemon knows of no unlocking with biometry yet, so it always asks.
+    open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
+        get { evaluator[\.reuseDuration] }
+        set { evaluator[\.reuseDuration] = newValue }
+    }
+
+    /// Deprecated by Apple since iOS 9; setting it has no effect.
+    open var maxBiometryFailures: NSNumber?
+
+    // MARK: what the machine has
+
+    /// The kind of sensor: ``LABiometryType/none`` until any context of this process was asked
+    /// ``canEvaluatePolicy(_:error:)``, whatever that answered.
+    open var biometryType: LABiometryType { BiometrySensor.type }
+
+    /// What is enrolled, as digests. Blocks for a question to the daemon.
+    open var domainState: LADomainState { LADomainState(biometryType: evaluator.lookForSensor()) }
+
+    /// The older form of ``domainState``, deprecated by Apple since iOS 18. Nil: the daemon tells no enrolment yet.
+    open var evaluatedPolicyDomainState: Data? { nil }
+
+    // MARK: evaluating
+
+    /// Says whether `policy` could be evaluated now (Apple's `canEvaluatePolicy:error:`). Never prompts; blocks for a
+    /// question to the daemon. The answer holds for the moment only.
+    ///
+    /// - Parameter error: gets why not, in ``LAErrorDomain``; nil when the answer is true.
+    @discardableResult
+    open func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool {
+        let refusal = Self.refusal { try evaluator.preflight(policy: policy.rawValue) }
+        if let error = unsafe error { unsafe error.pointee = refusal?._nsError }
+        return refusal == nil
+    }
+
+    private static func refusal(of preflight: () throws -> Void) -> LAError? {
+        do {
+            try preflight()
+            return nil
+        } catch { return ErrorTranslation.authenticationError(for: error) }
+    }
+
+    /// Asks the person what `policy` demands (Apple's `evaluatePolicy:localizedReason:reply:`). Does not block.
+    ///
+    /// - Parameters:
+    ///   - localizedReason: why the app asks; shown in the prompt. When empty, the reply is
+    ///     ``LAError/authenticationFailed``.
+    ///   - reply: called once, on another thread: true and nil, or false and an ``LAError``. Invalidating or releasing
+    ///     the context ends the evaluation with ``LAError/appCancel``.
+    @preconcurrency
+    open func evaluatePolicy(
+        _ policy: LAPolicy, localizedReason: String, reply: @escaping @Sendable (Bool, (any Error)?) -> Void
+    ) {
+        evaluator.evaluate(policy: policy.rawValue, reason: localizedReason, reply: reply)
+    }
+
+    /// Asks the person what `policy` demands; true, or an ``LAError`` is thrown. Cancelling the task ends the
+    /// evaluation with ``LAError/appCancel``.
+    ///
+    /// As with Apple's class this calls the form with a reply, so that a subclass which overrides that changes both, and
+    /// it runs where its caller runs, so that an actor can await a context that it holds.
+    @discardableResult
+    nonisolated(nonsending) open func evaluatePolicy(_ policy: LAPolicy, localizedReason: String) async throws -> Bool {
+        try await CallerCancellation.forwarding { (continuation: CheckedContinuation<Bool, any Error>) in
+            evaluatePolicy(policy, localizedReason: localizedReason) { success, error in
+                continuation.resume(with: error.map(Result.failure) ?? .success(success))
+            }
+        }
+    }
+
+    /// Ends the context (Apple's `invalidate`): evaluations under way end with ``LAError/appCancel``, later ones with
+    /// ``LAError/invalidContext``, what was proved is wiped, and the settings are the factory ones again. Does not
+    /// block.
+    open func invalidate() { evaluator.invalidate() }
+
+    // MARK: credentials
+
+    /// Gives the context a credential, so that no prompt asks for it; nil takes it away. Blocks for a message to the
+    /// daemon.
+    ///
+    /// The application password serves objects whose access control asks for one; it does not authenticate the owner.
+    ///
+    /// - Returns: false when the context was invalidated or the daemon refuses the credential.
+    @discardableResult
+    open func setCredential(_ credential: Data?, type: LACredentialType) -> Bool {
+        evaluator.setCredential(credential, type: type.rawValue)
+    }
+
+    /// Whether the context holds a credential of `type`. Blocks for a message to the daemon.
+    @discardableResult
+    open func isCredentialSet(_ type: LACredentialType) -> Bool { evaluator.isCredentialSet(type: type.rawValue) }
+}

@@ -1,0 +1,132 @@
+import AccessControl
+public import CLocalAuthentication
+public import Foundation
+import OstiaryClient
+
+/// A right to something of the app's own, granted to whoever meets a requirement (Apple's `LARight`).
+///
+/// ```swift
+/// let login = LARight(requirement: .biometry(fallback: .devicePasscode))
+/// try await login.authorize(localizedReason: "open your profile")
+/// ```
+///
+/// The grant belongs to the instance, lives in the daemon, and ends with ``deauthorize()``, with the instance, with the
+/// process, or when the owner locks the store. Keep a strong reference for as long as it shall last. A right that was
+/// not saved releases no key: what it answers is a statement of the daemon. Where an answer must not be forgeable by
+/// changing this program, save the right and use its key or secret.
+///
+/// Calls of different threads do not disturb each other. Completions are called on threads of their own.
+open class LARight: NSObject {
+    /// Where a right stands in its life cycle (Apple's `LARight.State`).
+    public typealias State = LARightState
+
+    let authorization: RightAuthorization
+    /// What a saved copy of this right will ask for.
+    let accessControl: AccessControl
+
+    /// A number for the app's own use, 0 at first. It is not stored with a saved right.
+    open var tag = 0
+
+    /// A right with the requirement ``LAAuthenticationRequirement/default``.
+    public override init() {
+        (authorization, accessControl) = Self.unsaved(.default, OstiaryService())
+        super.init()
+        authorization.state.attach(to: self)
+    }
+
+    /// A right that is granted to whoever meets `requirement`.
+    public init(requirement: LAAuthenticationRequirement) {
+        (authorization, accessControl) = Self.unsaved(requirement, OstiaryService())
+        super.init()
+        authorization.state.attach(to: self)
+    }
+
+    /// A right that asks a daemon of the caller's choice.
+    package init(requirement: LAAuthenticationRequirement, service: any AuthorizationService) {
+        (authorization, accessControl) = Self.unsaved(requirement, service)
+        super.init()
+        authorization.state.attach(to: self)
+    }
+
+    init(_ authorization: RightAuthorization, accessControl: AccessControl) {
+        self.authorization = authorization
+        self.accessControl = accessControl
+        super.init()
+        authorization.state.attach(to: self)
+    }
+
+    deinit { authorization.end() }
+
+    private static func unsaved(
+        _ requirement: LAAuthenticationRequirement, _ service: any AuthorizationService
+    ) -> (RightAuthorization, AccessControl) {
+        let requirement = requirement.requirement
+        return (
+            RightAuthorization(.requirement(requirement), service: service),
+            AccessControl(availability: .whenUnlocked, using: requirement)
+        )
+    }
+
+    /// Where the right stands. Changes can be observed: `observe(\.state)`, ``stateUpdates``,
+    /// ``didBecomeAuthorizedNotification`` and ``didBecomeUnauthorizedNotification``.
+    open var state: State { authorization.state.value }
+
+    // MARK: completion handlers
+
+    /// Asks the person for what the requirement needs (Apple's `authorizeWithLocalizedReason:completion:`).
+    ///
+    /// Prompts, unless the right is authorized already and the daemon stands by that. While an authorization is under
+    /// way, a second call waits for its end and gets its result.
+    ///
+    /// - Parameters:
+    ///   - localizedReason: why the app asks; shown in the prompt. When empty, the call fails with
+    ///     ``LAError/authenticationFailed`` and nothing changes.
+    ///   - completion: gets nil, or why the right was not granted: an ``LAError``, or an `NSError` of
+    ///     `NSOSStatusErrorDomain` when daemon or store cannot serve (`errSecItemNotFound` for a saved right that was
+    ///     removed).
+    open func authorize(localizedReason: String, completion: @escaping @Sendable ((any Error)?) -> Void) {
+        authorization.authorize(reason: localizedReason, completion: completion)
+    }
+
+    /// Says whether the right could be granted on this machine now (Apple's `checkCanAuthorizeWithCompletion:`). Never
+    /// prompts, and leaves ``state`` alone.
+    ///
+    /// - Parameter completion: gets nil, or why not.
+    open func checkCanAuthorize(completion: @escaping @Sendable ((any Error)?) -> Void) {
+        let authorization = authorization
+        BlockingCalls.start({ try authorization.preflight() }, completion: completion)
+    }
+
+    /// Takes the grant back (Apple's `deauthorizeWithCompletion:`). ``state`` is ``LARightState/notAuthorized`` at
+    /// once, from whatever it was; an authorization under way ends with ``LAError/appCancel``.
+    ///
+    /// - Parameter completion: called when the daemon has wiped what was granted.
+    open func deauthorize(completion: @escaping @Sendable () -> Void) {
+        authorization.deauthorize(completion: completion)
+    }
+
+    // MARK: async
+
+    // As with Apple's class, these call the completion forms, so that a subclass which overrides those changes both, and
+    // they run where their caller runs, so that an actor can await a right that it holds.
+
+    /// Asks the person for what the requirement needs, like ``authorize(localizedReason:completion:)``. Cancelling the
+    /// task ends its wait with ``LAError/appCancel``, and the prompt when nobody else waits for it.
+    nonisolated(nonsending) open func authorize(localizedReason: String) async throws {
+        try await CallerCancellation.forwarding { (continuation: CheckedContinuation<Void, any Error>) in
+            authorize(localizedReason: localizedReason) { continuation.resume($0) }
+        }
+    }
+
+    /// Throws why the right cannot be granted on this machine now. Never prompts.
+    nonisolated(nonsending) open func checkCanAuthorize() async throws {
+        try await CallerCancellation.forwarding { (continuation: CheckedContinuation<Void, any Error>) in
+            checkCanAuthorize { continuation.resume($0) }
+        }
+    }
+
+    /// Takes the grant back and returns when the daemon has wiped it.
+    nonisolated(nonsending) open func deauthorize() async {
+        await withCheckedContinuation { continuation in deauthorize { continuation.resume() } }
+    }
+}

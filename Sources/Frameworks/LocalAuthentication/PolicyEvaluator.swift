@@ -1,0 +1,161 @@
+import CLocalAuthentication
+import Foundation
+import OstiaryClient
+import SecretMemory
+import Synchronization
+
+/// What an ``LAContext`` is made of: its settings, the evaluations under way, and the session that holds what was
+/// proved.
+final class PolicyEvaluator: Sendable {
+    typealias Reply = @Sendable (Bool, (any Error)?) -> Void
+
+    /// What a program sets on a context before it evaluates.
+    struct Settings: Sendable {
+        var fallbackTitle: String?
+        var cancelTitle: String?
+        var reason = ""
+        var interactionNotAllowed = false
+        var reuseDuration: TimeInterval = 0
+
+        func interaction(reason: String) -> Interaction {
+            Interaction(
+                reason: reason, isAllowed: !interactionNotAllowed, cancelTitle: cancelTitle ?? "",
+                fallbackTitle: fallbackTitle ?? "", hidesFallback: fallbackTitle == "")
+        }
+    }
+
+    private struct Evaluation {
+        let reply: Reply
+        let cancellation = Cancellation()
+    }
+
+    private struct Contents {
+        var settings = Settings()
+        var isInvalidated = false
+        var running: [Int: Evaluation] = [:]
+        var lastEvaluation = 0
+    }
+
+    private let service: any AuthorizationService
+    private let session: any AuthorizationSession
+    private let contents = Mutex(Contents())
+
+    init(service: any AuthorizationService) {
+        self.service = service
+        session = service.makeSession()
+    }
+
+    /// Reads or changes one of the settings.
+    subscript<Value: Sendable>(setting: WritableKeyPath<Settings, Value>) -> Value {
+        get { contents.withLock { $0.settings[keyPath: setting] } }
+        set { contents.withLock { $0.settings[keyPath: setting] = newValue } }
+    }
+
+    // MARK: evaluating
+
+    /// Throws why `policy` cannot be evaluated now, and learns on the way what sensor there is. Blocks; never prompts.
+    func preflight(policy: Int) throws {
+        guard !isInvalidated else { throw Self.invalidContext }
+        lookForSensor()
+        try service.preflight(policy: policy)
+    }
+
+    /// Asks the daemon what sensor there is. Blocks.
+    @discardableResult
+    func lookForSensor() -> LABiometryType { BiometrySensor.look(through: service) }
+
+    /// Evaluates a policy, on another thread. `reply` is called there.
+    func evaluate(policy: Int, reason: String, reply: @escaping Reply) {
+        evaluate(reason: reason, reply: reply) { [service, session] interaction, cancellation in
+            // Why a policy cannot be evaluated at all is said rather than that nobody may be asked.
+            if !interaction.isAllowed { try service.preflight(policy: policy) }
+            try session.evaluate(policy: policy, interaction: interaction, cancellation: cancellation)
+        }
+    }
+
+    /// The way of every evaluation, whatever is evaluated by `ask`.
+    private func evaluate(
+        reason: String, reply: @escaping Reply, _ ask: @escaping @Sendable (Interaction, Cancellation) throws -> Void
+    ) {
+        switch begin(reason, reply) {
+        case .failure(let refusal): BlockingCalls.start { reply(false, refusal) }
+        case .success(let (number, interaction, cancellation)):
+            CallerCancellation.current?.onCancel { [weak self] in self?.cancel(number) }
+            BlockingCalls.startPrompting { [self] in
+                do {
+                    try ask(interaction, cancellation)
+                    finish(number, nil)
+                } catch { finish(number, ErrorTranslation.authenticationError(for: error)) }
+            }
+        }
+    }
+
+    private func begin(_ reason: String, _ reply: @escaping Reply) -> Result<(Int, Interaction, Cancellation), LAError> {
+        contents.withLock { contents in
+            guard !contents.isInvalidated else { return .failure(Self.invalidContext) }
+            guard !reason.isEmpty else { return .failure(ErrorTranslation.emptyReason) }
+            let evaluation = Evaluation(reply: reply)
+            contents.lastEvaluation += 1
+            contents.running[contents.lastEvaluation] = evaluation
+            return .success(
+                (contents.lastEvaluation, contents.settings.interaction(reason: reason), evaluation.cancellation))
+        }
+    }
+
+    /// Replies, unless that was done when the evaluation was given up: a grant that comes after that does not count.
+    private func finish(_ number: Int, _ error: LAError?) {
+        let evaluation = contents.withLock { $0.running.removeValue(forKey: number) }
+        evaluation?.reply(error == nil, error)
+    }
+
+    private func cancel(_ number: Int) {
+        guard let evaluation = contents.withLock({ $0.running.removeValue(forKey: number) }) else { return }
+        evaluation.cancellation.cancel()
+        BlockingCalls.start { evaluation.reply(false, ErrorTranslation.cancelled) }
+    }
+
+    // MARK: the end
+
+    /// Ends every evaluation with `appCancel`, wipes what was proved and resets the settings. Does not wait.
+    func invalidate() {
+        let running = contents.withLock { contents in
+            let running = contents.running.values
+            let last = contents.lastEvaluation
+            contents = Contents(isInvalidated: true, lastEvaluation: last)
+            return Array(running)
+        }
+        for evaluation in running { evaluation.cancellation.cancel() }
+        session.invalidate()
+        guard !running.isEmpty else { return }
+        BlockingCalls.start { for evaluation in running { evaluation.reply(false, ErrorTranslation.cancelled) } }
+    }
+
+    private var isInvalidated: Bool { contents.withLock { $0.isInvalidated } }
+
+    // MARK: credentials
+
+    /// Gives the session a credential, or takes it away; false when the daemon refuses. Blocks.
+    func setCredential(_ credential: Data?, type: Int) -> Bool {
+        guard !isInvalidated else { return false }
+        do {
+            switch credential {
+            case .some(let bytes): try session.setCredential(SecretBytes(bytes), type: type)
+            case .none: try session.setCredential(nil, type: type)
+            }
+            return true
+        } catch { return false }  // Apple's call has no error; a refused credential is not set.
+    }
+
+    /// Whether the session holds a credential. Blocks.
+    func isCredentialSet(type: Int) -> Bool {
+        guard !isInvalidated else { return false }
+        do { return try session.isCredentialSet(type: type) } catch { return false }  // As above.
+    }
+
+    // MARK: refusals
+
+    private static var invalidContext: LAError {
+        ErrorTranslation.refusal(
+            .invalidContext, cause: "context.invalidated", "The context was invalidated; make a new one.")
+    }
+}

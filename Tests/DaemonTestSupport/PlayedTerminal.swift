@@ -1,0 +1,70 @@
+public import Foundation
+import Glibc
+
+/// One run of a program on a pseudo-terminal that is its controlling terminal, with a person who answers its prompts.
+public struct PlayedTerminal {
+    public let status: Int32
+    /// Everything that appeared.
+    public let screen: String
+
+    /// - Parameters:
+    ///   - answers: what is typed at each prompt in turn, without the line end; more prompts than answers are left alone.
+    ///   - timeout: seconds after which the program is killed.
+    public init(
+        _ program: URL, _ arguments: [String], answers: [String] = [], in daemon: PrivateDaemon, timeout: Double = 60
+    ) throws {
+        let (terminal, other) = try Self.openTerminal()
+        defer { close(terminal) }
+        let process = Process()
+        // setsid(1) makes its standard input the controlling terminal of a new session; Process cannot.
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/setsid")
+        process.arguments = ["--ctty", "--wait", program.path] + arguments
+        process.environment = daemon.environment
+        process.currentDirectoryURL = daemon.folder
+        let side = FileHandle(fileDescriptor: other, closeOnDealloc: false)
+        (process.standardInput, process.standardOutput, process.standardError) = (side, side, side)
+        try process.run()
+        close(other)
+        screen = Self.play(terminal, answers, until: Date().addingTimeInterval(timeout))
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        process.waitUntilExit()
+        status = process.terminationStatus
+    }
+
+    /// Types an answer whenever the screen has come to rest at a prompt; ends when the last program has left the terminal.
+    private static func play(_ terminal: CInt, _ answers: [String], until deadline: Date) -> String {
+        var (screen, answered, remaining) = ([UInt8](), 0, answers[...])
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while Date() < deadline {
+            var waiting = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
+            if poll(&waiting, 1, 150) > 0 {
+                let count = read(terminal, &buffer, buffer.count)
+                guard count > 0 else { break }
+                screen += buffer[..<count]
+            } else if screen.count > answered, isAtPrompt(screen), let answer = remaining.popFirst() {
+                answered = screen.count
+                let typed = Array((answer + "\n").utf8)
+                _ = write(terminal, typed, typed.count)
+            }
+        }
+        return String(decoding: screen, as: UTF8.self)
+    }
+
+    private static func isAtPrompt(_ screen: [UInt8]) -> Bool {
+        let line = String(decoding: screen.suffix(80), as: UTF8.self).split(separator: "\n").last ?? ""
+        return ["asscode: ", "assword: ", "Type yes to go on: "].contains { line.hasSuffix($0) }
+    }
+
+    /// Both sides of a new pseudo-terminal (ptmx(4)); Swift's Glibc module shows neither posix_openpt nor ptsname.
+    private static func openTerminal() throws -> (CInt, CInt) {
+        let (setLock, getNumber): (UInt, UInt) = (0x4004_5431 /* TIOCSPTLCK */, 0x8004_5430 /* TIOCGPTN */)
+        let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        var (lock, number): (CInt, CInt) = (0, 0)
+        guard terminal >= 0, ioctl(terminal, setLock, &lock) == 0, ioctl(terminal, getNumber, &number) == 0 else {
+            throw TestSupportError("There is no pseudo-terminal to be had.")
+        }
+        let other = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard other >= 0 else { throw TestSupportError("The pseudo-terminal cannot be opened.") }
+        return (terminal, other)
+    }
+}

@@ -1,0 +1,169 @@
+import DaemonTestSupport
+import Foundation
+import Testing
+
+/// The command on a terminal against the real daemon, checked by OpenSSL.
+@Suite("The command, end to end", .serialized)
+struct CommandEndToEndTests {
+    static let passcode = "correct horse 9"
+    private let daemon: PrivateDaemon
+
+    init() throws { daemon = try PrivateDaemon() }
+
+    @discardableResult
+    private func ostiary(_ arguments: String..., answers: [String] = []) throws -> PlayedTerminal {
+        try PlayedTerminal(BuiltProgram.ofThisPackage("ostiary"), arguments, answers: answers, in: daemon)
+    }
+
+    /// Without a terminal anywhere.
+    private func ostiaryAlone(_ arguments: String...) throws -> Int32 {
+        try exitStatus("/usr/bin/setsid", ["--wait", BuiltProgram.ofThisPackage("ostiary").path] + arguments)
+    }
+
+    private func exitStatus(_ program: String, _ arguments: [String]) throws -> Int32 {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        process.environment = daemon.environment
+        process.currentDirectoryURL = daemon.folder
+        (process.standardInput, process.standardOutput) = (FileHandle.nullDevice, FileHandle.nullDevice)
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+
+    private func setPasscode() throws {
+        let set = try ostiary("passcode", "set", answers: [Self.passcode, Self.passcode])
+        try #require(set.status == 0, "\(set.screen)")
+    }
+
+    private func write(_ name: String, _ text: String) throws {
+        try Data(text.utf8).write(to: daemon.folder.appendingPathComponent(name))
+    }
+
+    private func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: daemon.path(name)) }
+
+    @Test func `a signature verifies with OpenSSL, and a wrong passcode makes none`() throws {
+        try setPasscode()
+        try write("challenge", "prove that it is you")
+        #expect(try ostiary("right", "create", "2fa", "--require", "passcode").status == 0)
+        #expect(try ostiary("right", "public-key", "2fa", "--output", "2fa.pem").status == 0)
+        let signed = try ostiary(
+            "right", "sign", "2fa", "challenge", "--output", "signature", answers: [Self.passcode])
+        #expect(signed.status == 0, "\(signed.screen)")
+        let check = ["dgst", "-sha256", "-verify", "2fa.pem", "-signature", "signature", "challenge"]
+        #expect(try exitStatus("/usr/bin/openssl", check) == 0)
+        try write("challenge", "prove that it is me")
+        #expect(try exitStatus("/usr/bin/openssl", check) != 0)
+
+        let wrong = try ostiary(
+            "right", "sign", "2fa", "challenge", "--output", "none", answers: ["wrong one 1", "wrong one 2", "wrong one 3"])
+        #expect(wrong.status == 3)
+        #expect(wrong.screen.contains("Wrong passcode."))
+        #expect(!exists("none"))
+    }
+
+    @Test func `without a terminal nobody can be asked and nothing is signed`() throws {
+        try setPasscode()
+        try write("challenge", "x")
+        try ostiary("right", "create", "2fa")
+        #expect(try ostiaryAlone("right", "sign", "2fa", "challenge", "--output", "none") == 3)
+        #expect(!exists("none"))
+    }
+
+    @Test func `a right keeps its key unless it is replaced on purpose`() throws {
+        try setPasscode()
+        try ostiary("right", "create", "name")
+        try ostiary("right", "public-key", "name", "--output", "before")
+        #expect(try ostiary("right", "create", "name").status == 1)
+        try ostiary("right", "public-key", "name", "--output", "after")
+        #expect(try exitStatus("/usr/bin/cmp", ["before", "after"]) == 0)
+        #expect(try ostiary("right", "create", "name", "--replace").status == 0)
+        try ostiary("right", "public-key", "name", "--output", "after")
+        #expect(try exitStatus("/usr/bin/cmp", ["before", "after"]) == 1)
+        #expect(try ostiary("right", "remove", "name").status == 0)
+        #expect(try ostiary("right", "remove", "name").status == 1)
+    }
+
+    @Test func `what is encrypted to a right is read only by its owner`() throws {
+        try setPasscode()
+        try write("plain", "only for the owner")
+        try ostiary("right", "create", "box")
+        #expect(try ostiary("right", "encrypt", "box", "plain", "--output", "cipher").status == 0)
+        #expect(try ostiaryAlone("right", "decrypt", "box", "cipher", "--output", "none") == 3)
+        let decrypted = try ostiary("right", "decrypt", "box", "cipher", "--output", "again", answers: [Self.passcode])
+        #expect(decrypted.status == 0, "\(decrypted.screen)")
+        #expect(try exitStatus("/usr/bin/cmp", ["plain", "again"]) == 0)
+        try ostiary("right", "create", "other")
+        #expect(try ostiary("right", "decrypt", "other", "cipher", "--output", "none", answers: [Self.passcode]).status == 1)
+        #expect(!exists("none"))
+    }
+
+    @Test func `a secret comes back only after the passcode`() throws {
+        try setPasscode()
+        try write("secret", "the secret of the tests")
+        #expect(try ostiary("right", "create", "vault", "--secret", "secret").status == 0)
+        #expect(try ostiaryAlone("right", "secret", "vault", "--output", "none") == 3)
+        let read = try ostiary("right", "secret", "vault", "--output", "again", answers: [Self.passcode])
+        #expect(read.status == 0, "\(read.screen)")
+        #expect(try exitStatus("/usr/bin/cmp", ["secret", "again"]) == 0)
+    }
+
+    @Test func `an application password protects a right of its own`() throws {
+        try write("challenge", "x")
+        let created = try ostiary(
+            "right", "create", "own", "--require", "application-password",
+            answers: ["a password of its own", "a password of its own"])
+        #expect(created.status == 0, "\(created.screen)")
+        let signed = try ostiary(
+            "right", "sign", "own", "challenge", "--output", "signature", answers: ["a password of its own"])
+        #expect(signed.status == 0, "\(signed.screen)")
+        let wrong = try ostiary(
+            "right", "sign", "own", "challenge", "--output", "none", answers: ["not it 11", "not it 22", "not it 33"])
+        #expect(wrong.status == 3)
+        #expect(!exists("none"))
+    }
+
+    @Test func `a removed passcode takes along what was bound to it, and leaves the rest`() throws {
+        try setPasscode()
+        try write("challenge", "x")
+        try ostiary("right", "create", "bound")
+        try ostiary(
+            "right", "create", "free", "--require", "application-password",
+            answers: ["a password of its own", "a password of its own"])
+        let removed = try ostiary("passcode", "remove", answers: [Self.passcode, "yes"])
+        #expect(removed.status == 0, "\(removed.screen)")
+        #expect(removed.screen.contains("bound"))
+        #expect(try ostiary("right", "show", "bound").status == 1)
+        let signed = try ostiary(
+            "right", "sign", "free", "challenge", "--output", "signature", answers: ["a password of its own"])
+        #expect(signed.status == 0, "\(signed.screen)")
+    }
+
+    @Test func `everything survives a killed daemon`() throws {
+        try setPasscode()
+        try write("challenge", "x")
+        try ostiary("right", "create", "kept")
+        daemon.kill()
+        try daemon.start()
+        let signed = try ostiary("right", "sign", "kept", "challenge", "--output", "s", answers: [Self.passcode])
+        #expect(signed.status == 0, "\(signed.screen)")
+        let verified = try ostiary("log", "--verify", answers: [Self.passcode])
+        #expect(verified.status == 0, "\(verified.screen)")
+    }
+
+    @Test func `a changed record of the log is named`() throws {
+        try setPasscode()
+        try ostiary("right", "create", "logged")
+        #expect(try ostiary("log", "--verify", answers: [Self.passcode]).status == 0)
+        let log = URL(fileURLWithPath: daemon.stateDirectory + "/audit.log")
+        var bytes = try Data(contentsOf: log)
+        let name = try #require(bytes.range(of: Data("logged".utf8)))
+        bytes[name.lowerBound] = UInt8(ascii: "L")
+        try bytes.write(to: log)
+        let verified = try ostiary("log", "--verify", answers: [Self.passcode])
+        #expect(verified.status == 1)
+        #expect(verified.screen.contains("record 4"), "\(verified.screen)")
+    }
+}

@@ -1,0 +1,304 @@
+import LocalAuthentication
+import OstiaryClient
+import OstiaryWire
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct LAContextTests {
+    private let daemon = FakeDaemon()
+
+    private func evaluation(
+        _ context: LAContext, _ policy: LAPolicy = .deviceOwnerAuthentication, reason: String = "test"
+    ) async -> (Bool, (any Error)?) {
+        await withCheckedContinuation { continuation in
+            context.evaluatePolicy(policy, localizedReason: reason) { continuation.resume(returning: ($0, $1)) }
+        }
+    }
+
+    // MARK: settings
+
+    @Test func `a new context has the factory settings`() {
+        let context = LAContext(service: daemon)
+        #expect(context.localizedFallbackTitle == nil)
+        #expect(context.localizedCancelTitle == nil)
+        #expect(context.localizedReason == "")
+        #expect(!context.interactionNotAllowed)
+        #expect(context.touchIDAuthenticationAllowableReuseDuration == 0)
+        #expect(context.maxBiometryFailures == nil)
+        #expect(context.evaluatedPolicyDomainState == nil)
+        #expect(!context.isCredentialSet(.applicationPassword))
+    }
+
+    @Test func `the reuse duration is kept as it was set`() {
+        let context = LAContext(service: daemon)
+        context.touchIDAuthenticationAllowableReuseDuration = 10_000
+        #expect(context.touchIDAuthenticationAllowableReuseDuration == 10_000)
+    }
+
+    @Test func `nothing is enrolled and nothing is paired`() {
+        let state = LAContext(service: daemon).domainState
+        #expect(state.stateHash == nil)
+        #expect(state.biometry.stateHash == nil)
+        #expect(state.companion.stateHash == nil)
+        #expect(state.companion.stateHash(for: .watch) == nil)
+        #expect(state.companion.availableCompanionTypes.isEmpty)
+    }
+
+    // MARK: preflight
+
+    @Test func `a preflight that succeeds is true and clears the error`() {
+        var error: NSError? = NSError(domain: "old", code: 1)
+        #expect(LAContext(service: daemon).canEvaluatePolicy(.deviceOwnerAuthentication, error: &error))
+        #expect(error == nil)
+        #expect(daemon.questions.last == .preflightPolicy(2))
+    }
+
+    @Test func `a preflight works without a place for the error`() {
+        daemon.refusePreflight(policy: 2, OstiaryError(.init(.passcodeNotSet), "none"))
+        #expect(!LAContext(service: daemon).canEvaluatePolicy(.deviceOwnerAuthentication, error: nil))
+        #expect(LAContext(service: daemon).canEvaluatePolicy(.deviceOwnerAuthenticationWithCompanion, error: nil))
+    }
+
+    @Test(arguments: [
+        (WireFailureCode.passcodeNotSet, -5), (.biometryNotAvailable, -6), (.biometryNotEnrolled, -7),
+        (.biometryLockout, -8), (.companionNotAvailable, -11), (.invalidParameter, -4), (.storeUnreadable, -4),
+    ])
+    func `a preflight that fails says why in Apple's domain`(failure: WireFailureCode, code: Int) {
+        daemon.refusePreflight(policy: 2, OstiaryError(.init(failure), "because"))
+        var error: NSError?
+        #expect(!LAContext(service: daemon).canEvaluatePolicy(.deviceOwnerAuthentication, error: &error))
+        #expect(error?.domain == LAErrorDomain)
+        #expect(error?.code == code)
+    }
+
+    @Test func `an unnamed policy reaches the daemon with its number`() throws {
+        let policy = try #require(LAPolicy(rawValue: 77))
+        _ = LAContext(service: daemon).canEvaluatePolicy(policy, error: nil)
+        #expect(daemon.questions.last == .preflightPolicy(77))
+    }
+
+    // MARK: evaluation
+
+    @Test func `an evaluation that succeeds replies true and nil`() async {
+        let (success, error) = await evaluation(LAContext(service: daemon))
+        #expect(success)
+        #expect(error == nil)
+        #expect(daemon.questions == [.evaluate(policy: 2, isAllowed: true)])
+    }
+
+    @Test(arguments: [
+        (WireFailureCode.userCancel, LAError.Code.userCancel), (.userFallback, .userFallback),
+        (.systemCancel, .systemCancel), (.authenticationFailed, .authenticationFailed), (.lockedOut, .authenticationFailed),
+        (.notInteractive, .notInteractive), (.notFound, .systemCancel),
+    ])
+    func `an evaluation that fails replies false and the error`(failure: WireFailureCode, code: LAError.Code) async {
+        daemon.answerNext(.refuse(OstiaryError(.init(failure), "because")))
+        let (success, error) = await evaluation(LAContext(service: daemon))
+        #expect(!success)
+        expectAuthenticationError(code, error)
+    }
+
+    @Test func `the async form returns true or throws`() async throws {
+        daemon.answerNext(.grant)
+        #expect(try await LAContext(service: daemon).evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test"))
+        daemon.answerNext(.refuse(OstiaryError(.init(.userCancel), "no")))
+        let error = await thrownError {
+            try await LAContext(service: daemon).evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test")
+        }
+        expectAuthenticationError(.userCancel, error)
+    }
+
+    @Test func `an empty reason is an error and nobody is asked`() async {
+        let (success, error) = await evaluation(LAContext(service: daemon), reason: "")
+        #expect(!success)
+        expectAuthenticationError(.authenticationFailed, cause: "reason.empty", error)
+        #expect(daemon.questions.isEmpty)
+    }
+
+    @Test func `a reason of one space passes`() async {
+        let (success, _) = await evaluation(LAContext(service: daemon), reason: " ")
+        #expect(success)
+    }
+
+    @Test func `a context that is satisfied is evaluated again by the daemon without a prompt`() async {
+        let context = LAContext(service: daemon)
+        daemon.answerNext(.grant)
+        daemon.answerNext(.refuse(OstiaryError(.init(.userCancel), "a prompt was shown")))
+        #expect(await evaluation(context).0)
+        #expect(await evaluation(context).0)
+        #expect(daemon.questions.count == 2)
+    }
+
+    // MARK: without interaction
+
+    @Test func `without interaction an evaluation that needs a prompt fails`() async {
+        let context = LAContext(service: daemon)
+        context.interactionNotAllowed = true
+        let (_, error) = await evaluation(context)
+        expectAuthenticationError(.notInteractive, error)
+        #expect(daemon.questions == [.preflightPolicy(2), .evaluate(policy: 2, isAllowed: false)])
+    }
+
+    @Test func `without interaction an availability error wins`() async {
+        daemon.refusePreflight(policy: 1, OstiaryError(.init(.biometryNotEnrolled), "none"))
+        let context = LAContext(service: daemon)
+        context.interactionNotAllowed = true
+        let (_, error) = await evaluation(context, .deviceOwnerAuthenticationWithBiometrics)
+        expectAuthenticationError(.biometryNotEnrolled, error)
+    }
+
+    // MARK: the end
+
+    @Test func `invalidating resets the settings`() {
+        let context = LAContext(service: daemon)
+        context.localizedFallbackTitle = "other"
+        context.localizedCancelTitle = "stop"
+        context.localizedReason = "reason"
+        context.interactionNotAllowed = true
+        context.touchIDAuthenticationAllowableReuseDuration = 5
+        context.invalidate()
+        #expect(context.localizedFallbackTitle == nil)
+        #expect(context.localizedCancelTitle == nil)
+        #expect(context.localizedReason == "")
+        #expect(!context.interactionNotAllowed)
+        #expect(context.touchIDAuthenticationAllowableReuseDuration == 0)
+    }
+
+    @Test(arguments: [LAPolicy.deviceOwnerAuthentication, .deviceOwnerAuthenticationWithBiometrics])
+    func `after invalidating everything is refused and nobody is asked`(policy: LAPolicy) async {
+        let context = LAContext(service: daemon)
+        context.invalidate()
+        context.invalidate()
+        var error: NSError?
+        #expect(!context.canEvaluatePolicy(policy, error: &error))
+        #expect(error?.code == -10)
+        let (success, refusal) = await evaluation(context, policy)
+        #expect(!success)
+        expectAuthenticationError(.invalidContext, refusal)
+        #expect(!context.setCredential(Data([1]), type: .applicationPassword))
+        #expect(!context.isCredentialSet(.applicationPassword))
+        #expect(daemon.calls == [.invalidate, .invalidate])
+    }
+
+    @Test func `invalidating ends a running evaluation`() async {
+        let prompt = Prompt()
+        daemon.answerNext(.ask(prompt))
+        let context = LAContext(service: daemon)
+        let replies = Replies()
+        context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test") { replies.add($0, $1) }
+        await prompt.appears()
+        context.invalidate()
+        let (success, error) = await replies.first()
+        #expect(!success)
+        expectAuthenticationError(.appCancel, error)
+    }
+
+    @Test func `a grant that comes after invalidating does not count`() async {
+        let prompt = Prompt()
+        daemon.answerNext(.ask(prompt))
+        let context = LAContext(service: daemon)
+        let replies = Replies()
+        context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test") { replies.add($0, $1) }
+        await prompt.appears()
+        prompt.accept()
+        context.invalidate()
+        let (success, error) = await replies.first()
+        // Whichever came first, there is one reply, and the two parts of it agree.
+        #expect(success == (error == nil))
+        #expect(replies.count == 1)
+    }
+
+    @Test func `releasing the context ends a running evaluation`() async {
+        let prompt = Prompt()
+        daemon.answerNext(.ask(prompt))
+        var context: LAContext? = LAContext(service: daemon)
+        let replies = Replies()
+        context?.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test") { replies.add($0, $1) }
+        await prompt.appears()
+        context = nil
+        let (success, error) = await replies.first()
+        #expect(!success)
+        expectAuthenticationError(.appCancel, error)
+    }
+
+    @Test func `cancelling the task ends the evaluation and leaves the context usable`() async {
+        let prompt = Prompt()
+        daemon.answerNext(.ask(prompt))
+        let daemon = daemon
+        let task = Task {
+            let context = LAContext(service: daemon)
+            let first = await thrownError {
+                try await context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test")
+            }
+            return (first, context.canEvaluatePolicy(.deviceOwnerAuthentication, error: nil))
+        }
+        await prompt.appears()
+        task.cancel()
+        let (error, isUsable) = await task.value
+        expectAuthenticationError(.appCancel, error)
+        #expect(isUsable)
+    }
+
+    // MARK: credentials
+
+    @Test func `a credential is set, found and taken away`() {
+        let context = LAContext(service: daemon)
+        #expect(context.setCredential(Data([1, 2]), type: .applicationPassword))
+        #expect(context.isCredentialSet(.applicationPassword))
+        #expect(context.setCredential(nil, type: .applicationPassword))
+        #expect(!context.isCredentialSet(.applicationPassword))
+        #expect(daemon.questions == [.setCredential(type: 0, Data([1, 2])), .setCredential(type: 0, nil)])
+    }
+
+    @Test func `a credential that the daemon refuses is not set`() {
+        let context = LAContext(service: daemon)
+        #expect(!context.setCredential(Data([1]), type: .smartCardPIN))
+        #expect(!context.isCredentialSet(.smartCardPIN))
+    }
+}
+
+/// What is known of the sensor belongs to the process. This suite alone has daemons without one, and runs in order.
+@Suite(.serialized) struct BiometryTypeTests {
+    private func daemon(_ failure: WireFailureCode?) -> FakeDaemon {
+        let daemon = FakeDaemon()
+        if let failure { daemon.refusePreflight(policy: 1, OstiaryError(.init(failure), "because")) }
+        return daemon
+    }
+
+    @Test func `without a sensor the type is none`() {
+        let context = LAContext(service: daemon(.biometryNotAvailable))
+        #expect(context.domainState.biometry.biometryType == .none)
+    }
+
+    @Test(arguments: [nil, .biometryNotEnrolled, .biometryLockout] as [WireFailureCode?])
+    func `a preflight of any policy and result tells every context of the sensor`(failure: WireFailureCode?) {
+        _ = LAContext(service: daemon(.biometryNotAvailable)).domainState
+        _ = LAContext(service: daemon(failure)).canEvaluatePolicy(.deviceOwnerAuthentication, error: nil)
+        #expect(LAContext(service: daemon(nil)).biometryType == .touchID)
+    }
+
+    @Test func `an answer that tells nothing of the sensor changes nothing`() {
+        _ = LAContext(service: daemon(nil)).domainState
+        #expect(LAContext(service: daemon(.passcodeNotSet)).domainState.biometry.biometryType == .touchID)
+    }
+}
+
+/// Collects replies and lets a test wait for the first.
+final class Replies: Sendable {
+    private let stream: AsyncStream<(Bool, (any Error)?)>
+    private let continuation: AsyncStream<(Bool, (any Error)?)>.Continuation
+    private let received = Locked(0)
+
+    init() { (stream, continuation) = AsyncStream.makeStream() }
+
+    var count: Int { received.value }
+
+    func add(_ success: Bool, _ error: (any Error)?) {
+        received.update { $0 += 1 }
+        continuation.yield((success, error))
+    }
+
+    func first() async -> (Bool, (any Error)?) {
+        for await reply in stream { return reply }
+        return (false, nil)
+    }
+}
