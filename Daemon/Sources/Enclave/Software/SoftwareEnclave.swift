@@ -9,7 +9,7 @@ public import SecretMemory
 ///
 /// Blobs have two layers. The outer one is under a key of the device and authenticates binding or context: if it does
 /// not open, the blob is unreadable here. The inner one is under device and authorization together: if only that does
-/// not open, the authorization is refused. Layout: `Documentation/formats/software-enclave.md`.
+/// not open, the authorization is refused. Layout: `Documentation/formats/enclave.md`.
 public final class SoftwareEnclave: Enclave {
     public let kind = EnclaveKind.software
     public let guessing = GuessingExposure.offline
