@@ -166,8 +166,10 @@ struct ProgramTests {
         process.standardInput = input
         process.standardError = try FileHandle(forWritingTo: errors)
         try process.run()
-        // More than a pipe holds: when it is written the command has read a part and waits for more.
-        try input.fileHandleForWriting.write(contentsOf: Data(count: 256 * 1024))
+        // Far more than the pipe holds: when it is written the command has read a part and waits for more.
+        let setPipeSize: CInt = 1031  // F_SETPIPE_SZ, which Swift's Glibc module does not show.
+        try #require(fcntl(input.fileHandleForWriting.fileDescriptor, setPipeSize, 4096) == 4096)
+        try input.fileHandleForWriting.write(contentsOf: Data(count: 60_000))
         kill(process.processIdentifier, SIGSEGV)
         // A command that caught the signal would go on reading; with its input closed it ends instead.
         try input.fileHandleForWriting.close()

@@ -22,7 +22,7 @@ struct Ostiaryd: ParsableCommand {
     @Option(help: "Folder of the device secret, the store and the audit log; made with mode 0700.")
     var stateDirectory: String
 
-    @Option(help: "Configuration file; otherwise /etc/ostiary/ostiaryd.conf and ~/.config/ostiary/ostiaryd.conf.")
+    @Option(help: "Configuration file; otherwise the first that exists of ~/.config/ostiary/ostiaryd.conf, /etc/ostiary/ostiaryd.conf.")
     var configuration: String?
 
     @Flag(help: "Go on in the background and return when connections are accepted.")

@@ -62,11 +62,15 @@ extension OstiaryClient {
 
     /// The rights of this program, or of all programs of the user.
     public func rights(ofAllApplications: Bool = false) throws -> [ListedRight] {
-        let answer = try call(.listRights(.with { $0.ofAllApplications = ofAllApplications }))
-        guard case .rights(let list) = answer.body else { throw Self.unexpected() }
-        return try list.rights.map { right in
-            right.unreadableBecause.isEmpty
-                ? .intact(try StoredRight(right)) : .unreadable(id: right.rightID, reason: right.unreadableBecause)
+        var rights: [ListedRight] = []
+        while true {
+            let request = WireListRightsRequest.with {
+                $0.ofAllApplications = ofAllApplications
+                $0.offset = UInt32(clamping: rights.count)
+            }
+            guard case .rights(let page) = try call(.listRights(request)).body else { throw Self.unexpected() }
+            rights += try page.rights.map(ListedRight.init)
+            if page.rights.isEmpty || rights.count >= Int(page.total) { return rights }
         }
     }
 
@@ -91,6 +95,15 @@ extension OstiaryClient {
     private func right(_ answer: consuming Answer) throws -> StoredRight {
         guard case .right(let right) = answer.body else { throw Self.unexpected() }
         return try StoredRight(right)
+    }
+}
+
+extension ListedRight {
+    init(_ right: WireRight) throws {
+        self =
+            if right.unreadableBecause.isEmpty { .intact(try StoredRight(right)) } else {
+                .unreadable(id: right.rightID, reason: right.unreadableBecause)
+            }
     }
 }
 

@@ -1175,12 +1175,15 @@ public nonisolated struct WireFindRightRequest: Sendable {
   public init() {}
 }
 
+/// A page of the list, which is in a fixed order; the next page begins at `offset` plus the number of rights received.
 public nonisolated struct WireListRightsRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   public var ofAllApplications: Bool = false
+
+  public var offset: UInt32 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1193,6 +1196,9 @@ public nonisolated struct WireRightList: Sendable {
   // methods supported on all messages.
 
   public var rights: [WireRight] = []
+
+  /// of the whole list
+  public var total: UInt32 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -3238,7 +3244,7 @@ nonisolated extension WireFindRightRequest: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension WireListRightsRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".ListRightsRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}of_all_applications\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}of_all_applications\0\u{1}offset\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3247,6 +3253,7 @@ nonisolated extension WireListRightsRequest: SwiftProtobuf.Message, SwiftProtobu
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularBoolField(value: &self.ofAllApplications) }()
+      case 2: try { try decoder.decodeSingularUInt32Field(value: &self.offset) }()
       default: break
       }
     }
@@ -3256,11 +3263,15 @@ nonisolated extension WireListRightsRequest: SwiftProtobuf.Message, SwiftProtobu
     if self.ofAllApplications != false {
       try visitor.visitSingularBoolField(value: self.ofAllApplications, fieldNumber: 1)
     }
+    if self.offset != 0 {
+      try visitor.visitSingularUInt32Field(value: self.offset, fieldNumber: 2)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: WireListRightsRequest, rhs: WireListRightsRequest) -> Bool {
     if lhs.ofAllApplications != rhs.ofAllApplications {return false}
+    if lhs.offset != rhs.offset {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3268,7 +3279,7 @@ nonisolated extension WireListRightsRequest: SwiftProtobuf.Message, SwiftProtobu
 
 nonisolated extension WireRightList: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".RightList"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}rights\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}rights\0\u{1}total\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3277,6 +3288,7 @@ nonisolated extension WireRightList: SwiftProtobuf.Message, SwiftProtobuf._Messa
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeRepeatedMessageField(value: &self.rights) }()
+      case 2: try { try decoder.decodeSingularUInt32Field(value: &self.total) }()
       default: break
       }
     }
@@ -3286,11 +3298,15 @@ nonisolated extension WireRightList: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if !self.rights.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.rights, fieldNumber: 1)
     }
+    if self.total != 0 {
+      try visitor.visitSingularUInt32Field(value: self.total, fieldNumber: 2)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: WireRightList, rhs: WireRightList) -> Bool {
     if lhs.rights != rhs.rights {return false}
+    if lhs.total != rhs.total {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -12,6 +12,8 @@ public enum WireLimits {
     public static let messageByteCount = 256 * 1024
     /// Tails hold payloads: a secret, a plaintext or ciphertext.
     public static let tailByteCount = 1024 * 1024
+    /// The secret of a right: a key, a token or a password, not a file store.
+    public static let secretByteCount = 64 * 1024
     /// One answer of the log.
     public static let logPageCount: UInt32 = 200
     /// The name of a right, in UTF-8.

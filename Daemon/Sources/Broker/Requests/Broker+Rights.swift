@@ -105,15 +105,24 @@ extension Broker {
         return Reply(.right(WireRight(object, enclave: enclave.kind)))
     }
 
+    /// Rows of one page: each may hold a path of 4,096 bytes, and a message must stay below `messageByteCount`.
+    private static let pageCount = 50
+
     func listRights(_ body: WireListRightsRequest, _ session: Session) throws -> Reply {
         let application = body.ofAllApplications ? nil : session.caller.program.application
-        let listed = try rights.list(application: application).map { stored in
+        let listed = try rights.list(application: application)
+        let page = listed.dropFirst(Int(body.offset)).prefix(Self.pageCount).map { stored in
             switch stored {
             case .readable(let record): WireRight(record, enclave: enclave.kind)
             case .unreadable(let reference, let fault): WireRight(unreadable: reference, fault)
             }
         }
-        return Reply(.rights(.with { $0.rights = listed }))
+        return Reply(
+            .rights(
+                .with {
+                    $0.rights = page
+                    $0.total = UInt32(clamping: listed.count)
+                }))
     }
 
     func removeRight(_ body: WireRemoveRightRequest, _ session: Session) throws -> Reply {

@@ -43,7 +43,7 @@ enum DispatchTable {
             RequestRule(state: .greeted, runsInline: false, tailByteCount: 0, acceptsTerminal: true)
         case .createRight:
             RequestRule(
-                state: .greeted, runsInline: false, tailByteCount: SessionLimits.secretByteCount, acceptsTerminal: true)
+                state: .greeted, runsInline: false, tailByteCount: WireLimits.secretByteCount, acceptsTerminal: true)
         case .listRights, .removeRight, .removeAllRights, .readLog, .diagnose:
             RequestRule(state: .greeted, runsInline: false, tailByteCount: 0, acceptsTerminal: false)
         }

@@ -14,6 +14,4 @@ enum SessionLimits {
     static let stackByteCount = 512 * 1024
     /// Rights of one owner; bounds the authenticated list of them, which is written anew with each change.
     static let rightCount = 20_000
-    /// Bytes of a right's secret.
-    static let secretByteCount = 64 * 1024
 }

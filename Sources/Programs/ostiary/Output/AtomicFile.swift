@@ -32,7 +32,7 @@ enum AtomicFile {
             throw SystemCallError("open", subject: path, code: EISDIR)
         }
         guard !isSpecial(path) else { return }
-        guard unsafe access(folder(of: resolved(path)), W_OK | X_OK) == 0 else {
+        guard unsafe access(PathName.folder(of: resolved(path)), W_OK | X_OK) == 0 else {
             throw SystemCallError("open", subject: path)
         }
     }

@@ -22,7 +22,7 @@ struct RightCreate: ParsableCommand {
             """)
 
     /// What one message of the wire carries.
-    static let secretByteLimit = WireLimits.tailByteCount
+    static let secretByteLimit = WireLimits.secretByteCount
 
     @OptionGroup var right: RightArgument
 

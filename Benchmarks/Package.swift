@@ -1,0 +1,33 @@
+// swift-tools-version:6.2
+// What script/benchmark runs. A package of its own, so that no build of the others pays for it.
+import PackageDescription
+
+/// The settings of the other packages' adapters: nearly every line here measures or talks to C.
+let adapter: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "OstiaryBenchmarks",
+    dependencies: [
+        .package(name: "Ostiary", path: ".."),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "ostiary-benchmark",
+            dependencies: [
+                .product(name: "OstiaryClient", package: "Ostiary"),
+                .product(name: "OstiaryTesting", package: "Ostiary"),
+                .product(name: "OstiaryShared", package: "Ostiary"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: adapter)
+    ]
+)

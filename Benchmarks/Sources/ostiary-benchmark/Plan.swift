@@ -1,0 +1,21 @@
+import ArgumentParser
+
+/// How much is measured.
+struct Plan: Codable, Equatable {
+    /// Alternations of all rows: what disturbs the machine for a moment then disturbs all of them.
+    let blocks: Int
+    /// Calls of a row in one block.
+    let calls: Int
+    /// Starts of the daemon.
+    let starts: Int
+    /// Rights that are stored in the stage of many rights.
+    var storedRights = 1000
+    /// Clients of the stage of many clients.
+    var clients = 32
+
+    static let full = Plan(blocks: 20, calls: 500, starts: 15)
+    static let quick = Plan(blocks: 5, calls: 100, starts: 3)
+
+    /// Calls in one block of the stage of many clients, over all of them.
+    var sharedCalls: Int { max(calls * 4 / clients, 1) * clients }
+}

@@ -1,0 +1,66 @@
+import CLinuxShims
+import Foundation
+import Glibc
+import UnixSocket
+
+/// A program that this one started. Ended and waited for when let go.
+final class ChildProcess {
+    /// Where the child's standard streams come from; nil is the null device.
+    struct Streams {
+        var input: CInt?
+        var output: CInt?
+    }
+
+    private let id: pid_t
+    private let name: String
+    private var isRunning = true
+
+    /// - Parameter ownsSession: whether it leads a session of its own, without a terminal at first.
+    init(
+        _ program: String, _ arguments: [String], environment: [String] = [], streams: Streams = Streams(),
+        ownsSession: Bool = false
+    ) throws {
+        name = program
+        var child = pid_t()
+        let descriptors = [streams.input ?? -1, streams.output ?? -1, STDERR_FILENO]
+        let result = CStrings.withPointers([program] + arguments) { arguments in
+            CStrings.withPointers(["PATH=/usr/bin:/bin", "LANG=C.UTF-8"] + environment) { environment in
+                ostiary_spawn(program, arguments, environment, descriptors, 3, ownsSession ? 1 : 0, "/", &child)
+            }
+        }
+        guard result == 0 else { throw SystemCallError("posix_spawn", subject: program, code: result) }
+        id = child
+    }
+
+    deinit { end() }
+
+    /// Runs a program to its end; throws unless it succeeds.
+    static func run(_ program: String, _ arguments: [String], environment: [String] = []) throws {
+        try ChildProcess(program, arguments, environment: environment).waitForSuccess()
+    }
+
+    func waitForSuccess() throws {
+        let status = wait()
+        guard status == 0 else { throw Failed(program: name, status: status) }
+    }
+
+    /// Asks it to end, and waits.
+    func end() {
+        guard isRunning else { return }
+        kill(id, SIGTERM)
+        _ = wait()
+    }
+
+    private func wait() -> CInt {
+        var status: CInt = 0
+        while waitpid(id, &status, 0) < 0 && errno == EINTR {}
+        isRunning = false
+        return status
+    }
+
+    struct Failed: Error, CustomStringConvertible {
+        let program: String
+        let status: CInt
+        var description: String { "\(program) failed (wait status \(status))" }
+    }
+}

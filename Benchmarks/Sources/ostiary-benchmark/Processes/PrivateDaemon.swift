@@ -1,0 +1,58 @@
+import Foundation
+import Glibc
+import OstiaryClient
+import OstiaryTesting
+import UnixSocket
+
+/// A daemon with folders of its own, started the way clients start it.
+final class PrivateDaemon {
+    let runtimeDirectory: String
+    let stateDirectory: String
+    private let program: String
+    private let configuration: String
+
+    /// - Parameter folder: only this user may enter it.
+    init(program: String, in folder: String) throws {
+        self.program = program
+        runtimeDirectory = folder + "/run"
+        stateDirectory = folder + "/state"
+        configuration = folder + "/ostiaryd.conf"
+        // The user's own file may name a dialog program, which nobody would answer.
+        try "prompt.front-ends = terminal\n".write(toFile: configuration, atomically: true, encoding: .utf8)
+        guard chmod(configuration, 0o600) == 0 else { throw SystemCallError("chmod", subject: configuration) }
+    }
+
+    deinit { try? stop() }  // A run that failed says why; this can add nothing.
+
+    /// Starts it and asks for its status; returns once that was answered.
+    func start() throws {
+        try ChildProcess.run(
+            program,
+            [
+                "--detach", "--runtime-directory", runtimeDirectory, "--state-directory", stateDirectory,
+                "--configuration", configuration,
+            ])
+        _ = try OstiaryTesting.client(runtimeDirectory: runtimeDirectory, stateDirectory: stateDirectory).status()
+    }
+
+    /// Ends it and waits until it is gone.
+    func stop() throws {
+        guard let socket = try? UnixSocket.connect(to: socketPath) else { return }
+        let id = try socket.peerCredentials().processID
+        guard kill(id, SIGTERM) == 0 else { throw SystemCallError("kill", subject: program) }
+        while kill(id, 0) == 0 { usleep(1000) }
+    }
+
+    /// Resident memory in megabytes (10^6 bytes), as proc_pid_status(5) says.
+    func residentMegabytes() throws -> Double {
+        let id = try UnixSocket.connect(to: socketPath).peerCredentials().processID
+        let status = try String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        guard let kibibytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Double($0) }) else {
+            throw SystemCallError("read", subject: "/proc/\(id)/status", code: EIO)
+        }
+        return kibibytes * 1024 / 1e6
+    }
+
+    private var socketPath: String { runtimeDirectory + "/ostiaryd.socket" }
+}

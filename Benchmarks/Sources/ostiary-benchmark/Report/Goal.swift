@@ -1,0 +1,38 @@
+/// What the figures of the pinned pass are held against.
+struct Goal: Equatable {
+    enum Bound: String {
+        case atMost = "at most"
+        case atLeast = "at least"
+    }
+
+    let name: String
+    let value: Double
+    let bound: Bound
+    let limit: Double
+
+    var isMet: Bool { bound == .atMost ? value <= limit : value >= limit }
+
+    /// Every goal over `figures`; see Documentation/benchmarks.md.
+    static func all(_ figures: Figures) -> [Goal] {
+        func median(_ name: FigureName) -> Double { figures[name]?.median ?? .nan }  // A comparison with it is never met.
+        let parts = median(.roundTrip) + median(.bareSignature)
+        let partsManyRights = median(.roundTripManyRights) + median(.bareSignatureManyRights)
+        return [
+            Goal(
+                name: "signature / (round trip + bare signature)", value: median(.authorizedSignature) / parts,
+                bound: .atMost, limit: 1.6),
+            Goal(
+                name: "the same with many rights stored",
+                value: median(.authorizedSignatureManyRights) / partsManyRights, bound: .atMost, limit: 1.6),
+            Goal(
+                name: "ssh-agent / signature", value: median(.agentSignature) / median(.authorizedSignature),
+                bound: .atLeast, limit: 5),
+            Goal(
+                name: "throughput, many clients / one client",
+                value: median(.throughputManyClients) / median(.throughputOneClient), bound: .atLeast, limit: 1),
+            Goal(
+                name: "idle daemon, resident MB", value: max(median(.idleMemory), median(.idleMemoryAfterRun)),
+                bound: .atMost, limit: 40),
+        ]
+    }
+}
