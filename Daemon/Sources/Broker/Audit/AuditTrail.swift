@@ -1,4 +1,5 @@
 import AuditLog
+import Dispatch
 import Foundation
 import Glibc
 import KeySlots
@@ -24,6 +25,8 @@ final class AuditTrail: Sendable {
     private let seeds: LogSeeds
     private let log: Logger
     private let refusals = Mutex(RefusalAggregator())
+    private let isFoldScheduled = Atomic(false)
+    private let foldQueue = DispatchQueue(label: "ostiary.audit-trail")
 
     init(audit: AuditLog, vault: Vault, seeds: LogSeeds, log: Logger) {
         self.audit = audit
@@ -55,8 +58,24 @@ final class AuditTrail: Sendable {
     /// Records a refusal; equal ones in a short time are folded into one record.
     func refuse(_ event: Event, because refusal: Refusal) {
         let reason = refusal.cause.isEmpty ? "\(refusal.code)" : refusal.cause
-        let due = refusals.withLock { $0.add(entry(event, "refused", reason: reason), at: BootTime.now()) }
+        let (due, next) = refusals.withLock { refusals in
+            (refusals.add(entry(event, "refused", reason: reason), at: BootTime.now()), refusals.nextDue)
+        }
         for entry in due { writeOrWarn(entry) }
+        if next != nil { scheduleFolded() }
+    }
+
+    /// Writes folded refusals when their window has ended, in case no other refusal comes. Nothing wakes while none is held.
+    private func scheduleFolded() {
+        guard !isFoldScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        let seconds = RefusalAggregator.window / .seconds(1)
+        foldQueue.asyncAfter(deadline: .now() + seconds) { [weak self] in
+            guard let self else { return }
+            isFoldScheduled.store(false, ordering: .releasing)
+            let (due, next) = refusals.withLock { ($0.takeDue(at: BootTime.now()), $0.nextDue) }
+            for entry in due { writeOrWarn(entry) }
+            if next != nil { scheduleFolded() }
+        }
     }
 
     /// Records a connection that is refused or broken off for who is at its other end.
