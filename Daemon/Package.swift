@@ -89,6 +89,22 @@ let package = Package(
         .testTarget(
             name: "PromptingTests", dependencies: ["Prompting", "PromptProtocol", "ostiary-prompt", shared],
             swiftSettings: adapter),
-        .testTarget(name: "BrokerTests", dependencies: ["Broker", grdb], swiftSettings: adapter),
+        // A client of the raw protocol, a scripted person, and a broker in this process.
+        .target(
+            name: "BrokerTestSupport",
+            dependencies: [
+                "Broker", "Authenticators", "Prompting", "Vault", "StoreTestSupport", shared, crypto, protobuf, logging,
+            ],
+            path: "Tests/BrokerTestSupport", swiftSettings: adapter),
+        .executableTarget(
+            name: "broker-crasher", dependencies: ["Broker", "Vault", "BrokerTestSupport", "StoreTestSupport", shared],
+            path: "Tests/Programs/broker-crasher", swiftSettings: adapter),
+        .testTarget(
+            name: "BrokerTests",
+            dependencies: [
+                "Broker", "AuditLog", "Authenticators", "Enclave", "KeySlots", "Vault", "BrokerTestSupport",
+                "StoreTestSupport", "broker-crasher", "ostiaryd", shared, crypto, grdb, protobuf,
+            ],
+            swiftSettings: adapter),
     ]
 )

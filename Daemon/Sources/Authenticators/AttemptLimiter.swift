@@ -30,8 +30,7 @@ public enum AttemptLimiter {
     /// The state after a check that succeeded.
     public static func succeeded() -> AttemptState { .initial }
 
-    /// The same state with its wait measured at `now`. Store it at quiet moments (start, lock): a wait that is over is
-    /// noted as over, so that a later reboot does not start it again.
+    /// The same state with its wait measured at `now`. Store it when ``mustStore(_:insteadOf:)`` says so.
     public static func settled(_ state: AttemptState, at now: BootMoment) -> AttemptState {
         guard let wait = state.wait, wait.remaining > .zero else { return state }
         guard wait.bootIdentifier == now.bootIdentifier else { return failed(state.failedCount, at: now) }
@@ -42,6 +41,14 @@ public enum AttemptLimiter {
         return AttemptState(
             failedCount: state.failedCount,
             wait: .init(deadline: wait.deadline, remaining: due, bootIdentifier: wait.bootIdentifier))
+    }
+
+    /// Whether a settled state has to be stored: its wait began again, which would otherwise begin again each time that it is
+    /// looked at; or it is over, which a later reboot would not know. While a wait runs, the stored state says enough.
+    public static func mustStore(_ settled: AttemptState, insteadOf stored: AttemptState) -> Bool {
+        guard let wait = settled.wait, let former = stored.wait else { return settled != stored }
+        return wait.bootIdentifier != former.bootIdentifier || wait.deadline != former.deadline
+            || (wait.remaining == .zero) != (former.remaining == .zero)
     }
 
     /// How many more failures are free before one brings a wait.

@@ -27,11 +27,6 @@ public struct AttemptState: Equatable, Sendable {
     /// The whole wait that this many failures bring.
     public var delay: Duration { AttemptLimiter.delay(afterFailures: failedCount) }
 
-    /// Whether the wait counts on another boot than `other`'s: a reboot has started it anew.
-    public func isOfAnotherBoot(than other: AttemptState) -> Bool {
-        wait?.bootIdentifier != other.wait?.bootIdentifier
-    }
-
     private static let formatVersion: UInt8 = 1
 
     /// Version (1), failures (32 bits); with a wait also deadline and remainder in nanoseconds (64 bits each) and the

@@ -37,16 +37,34 @@ extension Broker {
         _ configuration: BrokerConfiguration, log: Logger, prompter: (any Prompter)? = nil,
         clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil, beginningLogAnew: Bool = false
     ) throws -> Broker {
+        try open(
+            configuration, log: log, stretching: .argon2id, prompter: prompter, clock: clock, observer: observer,
+            beginningLogAnew: beginningLogAnew)
+    }
+
+    /// As the public form, with another way of stretching what people type.
+    package static func open(
+        _ configuration: BrokerConfiguration, log: Logger, stretching: PasscodeStretching,
+        prompter: (any Prompter)? = nil, clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil,
+        beginningLogAnew: Bool = false
+    ) throws -> Broker {
         let state = try StateDirectory(path: configuration.stateDirectory)
         let enclave = try state.openEnclave()
         let vault = try state.openVault(enclave: enclave, observer: observer)
-        let owner = try Owner.current(in: vault, enclave: enclave)
-        let ring = try owner.keyRing(in: vault, enclave: enclave)
-        let audit = try AuditOpening(vault: vault, enclave: enclave, folder: configuration.stateDirectory)
-            .open(beginningAnew: beginningLogAnew)
-        return Broker(
-            configuration: configuration, log: log, enclave: enclave, vault: vault, owner: owner.id, ring: ring,
-            clock: try clock ?? SystemBootClock(), prompter: prompter ?? Self.systemPrompter(configuration), audit: audit)
+        do {
+            let owner = try Owner.current(in: vault, enclave: enclave)
+            let ring = try owner.keyRing(in: vault, enclave: enclave)
+            let audit = try AuditOpening(vault: vault, enclave: enclave, folder: configuration.stateDirectory)
+                .open(beginningAnew: beginningLogAnew)
+            return Broker(
+                configuration: configuration, log: log, enclave: enclave, vault: vault, owner: owner.id, ring: ring,
+                clock: try clock ?? SystemBootClock(), prompter: prompter ?? Self.systemPrompter(configuration),
+                stretching: stretching, audit: audit)
+        } catch let error as VaultError {
+            throw BrokerOpeningError.store(
+                "The store in \(configuration.stateDirectory) cannot be used (\(error)). Restore it from a backup, or move "
+                    + "the folder away to begin anew.")
+        }
     }
 
     private static func systemPrompter(_ configuration: BrokerConfiguration) -> any Prompter {

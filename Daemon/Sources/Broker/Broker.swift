@@ -23,6 +23,8 @@ public final class Broker: Sendable {
     let rights: RightStore
     let evaluator: Evaluator
     let prompter: any Prompter
+    let stretching: PasscodeStretching
+    let journalEraser: JournalEraser
     let seeds: LogSeeds
     let trail: AuditTrail
     let sessions = SessionRegistry()
@@ -32,7 +34,7 @@ public final class Broker: Sendable {
 
     init(
         configuration: BrokerConfiguration, log: Logger, enclave: any Enclave, vault: Vault, owner: VaultID,
-        ring: KeyRing, clock: any BootClock, prompter: any Prompter, audit: AuditLog
+        ring: KeyRing, clock: any BootClock, prompter: any Prompter, stretching: PasscodeStretching, audit: AuditLog
     ) {
         self.configuration = configuration
         self.log = log
@@ -41,14 +43,30 @@ public final class Broker: Sendable {
         self.owner = owner
         self.ring = ring
         self.prompter = prompter
+        self.stretching = stretching
+        let eraser = JournalEraser(vault: vault, log: log)
+        journalEraser = eraser
         let storage = KeyPairStorage(enclave: enclave, owner: owner, storeID: vault.storeID)
         seeds = LogSeeds(vault: vault, enclave: enclave)
-        keeper = PasscodeKeeper(vault: vault, enclave: enclave, storage: storage, clock: clock)
-        life = PasscodeLife(vault: vault, keeper: keeper, storage: storage, ring: ring, seeds: seeds)
-        rights = RightStore(vault: vault, enclave: enclave, ring: ring, owner: owner)
+        keeper = PasscodeKeeper(
+            vault: vault, enclave: enclave, storage: storage, clock: clock, stretching: stretching, eraser: eraser)
+        life = PasscodeLife(
+            vault: vault, keeper: keeper, storage: storage, ring: ring, seeds: seeds, eraser: eraser)
+        rights = RightStore(vault: vault, enclave: enclave, ring: ring, owner: owner, eraser: eraser)
         evaluator = Evaluator(
             keeper: keeper, life: life, ring: ring, prompter: prompter, isHardware: enclave.kind == .tpm)
         trail = AuditTrail(audit: audit, vault: vault, seeds: seeds, log: log)
+        // A daemon that was killed after a change and before it erased what the change replaced left that to this one.
+        eraser.erase()
+        beginDelayAgain()
+    }
+
+    /// A delay that a reboot interrupted counts from the daemon's start, not from when somebody first looks at it.
+    private func beginDelayAgain() {
+        do { _ = try keeper.attempts() } catch {
+            // An unreadable counter refuses the passcode; what needs none goes on.
+            log.error("the counter of wrong passcodes cannot be used", metadata: ["cause": "\(error)"])
+        }
     }
 
     /// Ends all grants, wipes every key and anchors the log. Nothing is answered afterwards.

@@ -30,9 +30,7 @@ struct Evaluator {
         while let factor = try next(demand, held: held) {
             switch factor {
             case .passcode:
-                let proved = try provePasscode(demand, asking: asking)
-                ring.add(try life.privateHalves(openedBy: proved))
-                passcode = proved
+                passcode = try provePasscode(demand, asking: asking)
             case .applicationPassword:
                 try proveApplicationPassword(demand, passcode: passcode, asking: asking)
             case .biometry, .biometryCurrentSet, .securityKey:
@@ -50,18 +48,26 @@ struct Evaluator {
 
     /// The factor to ask for next; nil when every requirement is satisfied.
     private func next(_ demand: Demand, held: FactorSet) throws -> Factor? {
+        let unlock = demand.availability.map(ring.unlockState(of:)) ?? .open
+        let missing = demand.requirements.filter { requirement in
+            // What nothing is missing for does not depend on what could be proved, nor on rows that say so.
+            if case .satisfied = plan(requirement, held: held, available: [:], unlock: unlock) { false } else { true }
+        }
+        guard !missing.isEmpty else { return nil }
         let available = try availability(for: demand)
-        for requirement in demand.requirements {
-            let unlock = demand.availability.map(ring.unlockState(of:)) ?? .open
+        var needed = FactorSet()
+        for requirement in missing {
             switch plan(requirement, held: held, available: available, unlock: unlock) {
             case .satisfied: continue
-            case .needs(let alternatives):
-                // The passcode comes before an application password: the password's slot layer lies inside the others.
-                if let factor = alternatives.first?.factors.min() { return factor }
+            case .needs(let alternatives): needed.formUnion(alternatives[0])
+            // Nobody is asked for one thing while another one is out of reach.
             case .impossible(let impossibility): throw try refusal(impossibility)
             }
         }
-        return nil
+        // The passcode comes before an application password: the password's slot layer lies inside the others.
+        let factor = needed.factors.min()
+        if factor == .passcode { try keeper.requireRecords() }
+        return factor
     }
 
     func availability(for demand: Demand?) throws -> FactorAvailability {
@@ -116,8 +122,15 @@ struct Evaluator {
     // MARK: collecting
 
     private func provePasscode(_ demand: Demand, asking: Asking) throws -> ProvedPasscode {
-        try prove(.enterPasscode, demand, asking: asking, wrong: "Wrong passcode.") { entered in
-            try keeper.prove(entered)
+        try prove(
+            .enterPasscode, PasscodeKeeper.subject, demand, asking: asking, wrong: "Wrong passcode."
+        ) { entered in
+            let entered = SecretBytes(copying: entered)
+            return try keeper.exclusively {
+                let proved = try keeper.prove(entered)
+                ring.add(try life.privateHalves(openedBy: proved))
+                return proved
+            }
         }
     }
 
@@ -126,9 +139,9 @@ struct Evaluator {
         if let given = asking.applicationPassword {
             do { return try prove(given.bytes, by: check, passcode) } catch is WrongSecret { throw Self.failed }
         }
-        try prove(.applicationPassword, demand, asking: asking, wrong: "Wrong password.") { entered in
-            try prove(entered, by: check, passcode)
-        }
+        try prove(
+            .applicationPassword, check.subject, demand, asking: asking, wrong: "Wrong password."
+        ) { entered in try prove(entered, by: check, passcode) }
     }
 
     private func prove(
@@ -138,14 +151,15 @@ struct Evaluator {
         try keeper.attempt(at: check.subject) { try check.opens(password, passcode) ? () : nil }
     }
 
-    /// Asks until the answer fits, at most ``triesPerEvaluation`` times.
+    /// Asks until the answer fits, at most ``triesPerEvaluation`` times, and never while a delay runs.
     private func prove<Proof>(
-        _ kind: PromptKind, _ demand: Demand, asking: Asking, wrong: String,
+        _ kind: PromptKind, _ subject: Data, _ demand: Demand, asking: Asking, wrong: String,
         _ check: (borrowing SecretBytes) throws -> Proof
     ) throws -> Proof {
         var notice: DisplayText?
         var triesLeft: Int?
         for _ in 1...Self.triesPerEvaluation {
+            try keeper.requireNoDelay(at: subject)
             let question = PromptQuestion(
                 kind, object: demand.object.isEmpty ? nil : DisplayText(demand.object), operation: DisplayText(demand.operation),
                 reason: asking.question.reason, notice: notice, triesLeft: triesLeft,

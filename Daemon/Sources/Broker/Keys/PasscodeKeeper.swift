@@ -31,31 +31,46 @@ final class PasscodeKeeper: Sendable {
     private let enclave: any Enclave
     private let storage: KeyPairStorage
     private let clock: any BootClock
-    /// One check at a time: the attempt that one counts must be seen by the next.
-    private let checking = NSLock()
+    private let stretching: PasscodeStretching
+    private let eraser: JournalEraser
+    private let checking = NSRecursiveLock()
 
-    init(vault: Vault, enclave: any Enclave, storage: KeyPairStorage, clock: any BootClock) {
+    init(
+        vault: Vault, enclave: any Enclave, storage: KeyPairStorage, clock: any BootClock,
+        stretching: PasscodeStretching, eraser: JournalEraser
+    ) {
         self.vault = vault
         self.enclave = enclave
         self.storage = storage
         self.clock = clock
+        self.stretching = stretching
+        self.eraser = eraser
+    }
+
+    /// Runs `body` while no other passcode is checked, set, changed or removed: the attempt that one check counts must be
+    /// seen by the next, and records, key pairs, slots and the key ring that are read inside belong together.
+    ///
+    /// Taken after `Broker.changing` where both are held. Calls may be nested.
+    func exclusively<Result: ~Copyable>(_ body: () throws -> Result) rethrows -> Result {
+        checking.lock()
+        defer { checking.unlock() }
+        return try body()
     }
 
     // MARK: attempts
 
-    /// Failed tries in a row and what is left of the delay, without counting one.
-    ///
-    /// After a reboot the delay begins anew, and that is stored here: whoever is told to wait does not try, so no attempt
-    /// would ever start the new delay.
+    /// Failed tries in a row and what is left of the delay, without counting one. The first look after a reboot begins the
+    /// delay again and stores that.
     func attempts(at subject: Data = subject) throws -> (failedCount: UInt32, remaining: Duration) {
-        checking.lock()
-        defer { checking.unlock() }
-        let state = try state(of: subject)
-        guard case .lockedOut(let remaining, let next) = AttemptLimiter.beginAttempt(state, at: clock.now()) else {
-            return (state.failedCount, .zero)
+        try exclusively {
+            let (state, now) = (try state(of: subject), clock.now())
+            let settled = AttemptLimiter.settled(state, at: now)
+            if AttemptLimiter.mustStore(settled, insteadOf: state) { try save(settled, of: subject) }
+            guard case .lockedOut(let remaining, _) = AttemptLimiter.beginAttempt(settled, at: now) else {
+                return (settled.failedCount, .zero)
+            }
+            return (settled.failedCount, remaining)
         }
-        if next.isOfAnotherBoot(than: state) { try save(next, of: subject) }
-        return (state.failedCount, remaining)
     }
 
     /// Counts an attempt, runs `check`, and forgives the attempts when it succeeds.
@@ -63,18 +78,26 @@ final class PasscodeKeeper: Sendable {
     /// - Parameter check: nil for a wrong secret; throwing means that nothing could be checked, and the attempt stays
     ///   counted.
     func attempt<Proof>(at subject: Data, _ check: () throws -> Proof?) throws -> Proof {
-        checking.lock()
-        defer { checking.unlock() }
-        switch AttemptLimiter.beginAttempt(try state(of: subject), at: clock.now()) {
-        case .lockedOut(let remaining, let next):
-            try save(next, of: subject)
-            throw Refusals.lockedOut(remaining)
-        case .allowed(let counted):
-            try save(counted, of: subject)
-            guard let proof = try check() else { throw WrongSecret(freeTriesLeft: AttemptLimiter.freeFailures(after: counted)) }
-            try save(AttemptLimiter.succeeded(), of: subject)
-            return proof
+        try exclusively {
+            switch AttemptLimiter.beginAttempt(try state(of: subject), at: clock.now()) {
+            case .lockedOut(let remaining, let next):
+                try save(next, of: subject)
+                throw Refusals.lockedOut(remaining)
+            case .allowed(let counted):
+                try save(counted, of: subject)
+                guard let proof = try check() else {
+                    throw WrongSecret(freeTriesLeft: AttemptLimiter.freeFailures(after: counted))
+                }
+                try save(AttemptLimiter.succeeded(), of: subject)
+                return proof
+            }
         }
+    }
+
+    /// Throws the refusal that an attempt would get because of a delay: nobody is asked for what could not be checked.
+    func requireNoDelay(at subject: Data) throws {
+        let remaining = try attempts(at: subject).remaining
+        if remaining > .zero { throw Refusals.lockedOut(remaining) }
     }
 
     private func state(of subject: Data) throws -> AttemptState {
@@ -98,19 +121,22 @@ final class PasscodeKeeper: Sendable {
     /// Checks a passcode against the record, or during an unfinished change against both. Throws ``WrongSecret`` or a
     /// refusal; a success settles an unfinished change in favour of the passcode that fits.
     func prove(_ passcode: borrowing SecretBytes) throws -> ProvedPasscode {
-        let records = try records()
         let entered = SecretBytes(copying: passcode)
-        let proved = try attempt(at: Self.subject) {
-            for record in records {
-                if let proved = try Self.open(record, with: entered, enclave: enclave, storage: storage, vault: vault) {
-                    return proved
+        return try exclusively {
+            let records = try records()
+            let proved = try attempt(at: Self.subject) {
+                for record in records {
+                    if let proved = try open(record, with: entered) { return proved }
                 }
+                return nil as ProvedPasscode?
             }
-            return nil as ProvedPasscode?
+            try settle(on: proved.record, among: records)
+            return proved
         }
-        try settle(on: proved.record, among: records)
-        return proved
     }
+
+    /// Throws unless there is a passcode whose records verify: nobody is asked for one that could not be checked.
+    func requireRecords() throws { _ = try records() }
 
     /// The owner's passcode records, an incoming one first.
     private func records() throws -> [PasscodeRecord] {
@@ -123,15 +149,12 @@ final class PasscodeKeeper: Sendable {
         return records.sorted { $0.state.rawValue > $1.state.rawValue }
     }
 
-    private static func open(
-        _ record: PasscodeRecord, with passcode: borrowing SecretBytes, enclave: any Enclave, storage: KeyPairStorage,
-        vault: Vault
-    ) throws -> ProvedPasscode? {
+    private func open(_ record: PasscodeRecord, with passcode: borrowing SecretBytes) throws -> ProvedPasscode? {
         guard let salt = StretchSalt(Array(record.salt)) else {
             throw Refusal(.storeUnreadable, "A passcode record cannot be read.")
         }
         let parameters = try StretchParameters(canonicalBytes: Array(record.stretch))
-        let stretched = try PasscodeStretcher(parameters: parameters).stretch(passcode, salt: salt)
+        let stretched = try stretching.stretch(passcode, salt: salt, parameters: parameters)
         guard let pair = try vault.read({ try $0.keyPair(owner: storage.owner, role: KeyRole.passcode.code) }) else {
             throw Refusal(.storeUnreadable, "The passcode key is missing.")
         }
@@ -150,11 +173,11 @@ final class PasscodeKeeper: Sendable {
     func record(
         sealing half: PrivateHalf, under passcode: borrowing SecretBytes, state: PasscodeRecord.State
     ) throws -> PasscodeRecord {
-        let stretcher = PasscodeStretcher()
+        let parameters = StretchParameters.recommended
         let salt = StretchSalt.random()
-        let stretched = try stretcher.stretch(passcode, salt: salt)
+        let stretched = try stretching.stretch(passcode, salt: salt, parameters: parameters)
         return PasscodeRecord(
-            owner: storage.owner, stretch: Data(stretcher.parameters.canonicalBytes), salt: Data(salt.bytes),
+            owner: storage.owner, stretch: Data(parameters.canonicalBytes), salt: Data(salt.bytes),
             sealedPrivateHalf: try sealed(half, under: stretched), epoch: half.epoch, state: state,
             created: UInt64(Date().timeIntervalSince1970))
     }
@@ -184,7 +207,7 @@ final class PasscodeKeeper: Sendable {
             settled.state = .current
             try writer.setPasscodeRecord(settled)
         }
-        try vault.compactAfterSecretsChanged()
+        eraser.erase()
     }
 }
 

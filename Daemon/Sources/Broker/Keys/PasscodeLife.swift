@@ -11,12 +11,16 @@ import Vault
 ///
 /// Each is one transaction in which nothing is half done; a change leaves both the old and the new passcode valid until a
 /// second one has dropped the old. A kill in between leaves a store that the next entry of either passcode settles.
+///
+/// The key ring follows the store at once: whatever fails later, nothing may be wrapped to keys that are no longer stored.
+/// No passcode is checked meanwhile.
 struct PasscodeLife {
     let vault: Vault
     let keeper: PasscodeKeeper
     let storage: KeyPairStorage
     let ring: KeyRing
     let seeds: LogSeeds
+    let eraser: JournalEraser
 
     /// The classes whose keys the passcode protects.
     private static let protectedClasses: [AvailabilityClass] = [.afterFirstUnlock, .whenUnlocked, .whenPasscodeSet]
@@ -27,6 +31,11 @@ struct PasscodeLife {
     /// Sets the first passcode: new class keys, all objects wrapped to them. Returns the passcode key, for the log's next
     /// epoch.
     func set(_ passcode: borrowing SecretBytes) throws -> PrivateHalf {
+        let chosen = SecretBytes(copying: passcode)
+        return try keeper.exclusively { try setFirst(chosen) }
+    }
+
+    private func setFirst(_ passcode: borrowing SecretBytes) throws -> PrivateHalf {
         guard !ring.isPasscodeSet else { throw Refusals.passcodeAlreadySet }
         let fresh = try freshKeys()
         let record = try keeper.record(sealing: fresh.passcode, under: passcode, state: .current)
@@ -38,7 +47,8 @@ struct PasscodeLife {
             try seeds.store(log, in: writer)
             try forgetAttempts(in: writer)
         }
-        try finish(fresh)
+        adopt(fresh)
+        eraser.erase()
         return fresh.passcode
     }
 
@@ -46,6 +56,12 @@ struct PasscodeLife {
 
     /// Replaces a proved passcode by another. Returns the new passcode key, for the log's next epoch.
     func change(_ proved: ProvedPasscode, to passcode: borrowing SecretBytes) throws -> PrivateHalf {
+        let chosen = SecretBytes(copying: passcode)
+        return try keeper.exclusively { try replace(proved, by: chosen) }
+    }
+
+    private func replace(_ proved: ProvedPasscode, by passcode: borrowing SecretBytes) throws -> PrivateHalf {
+        try requireCurrent(proved)
         let opened = try privateHalves(openedBy: proved)
         let fresh = try freshKeys()
         let kept = try keeper.record(resealing: fresh.passcode, under: proved)
@@ -58,9 +74,9 @@ struct PasscodeLife {
             try writer.setPasscodeRecord(incoming)
             try seeds.store(log, in: writer)
         }
+        adopt(fresh)
         // Here a chip takes the new passcode; the software enclave has nothing to do.
         try keeper.settle(on: incoming, among: [kept, incoming])
-        try finish(fresh)
         return fresh.passcode
     }
 
@@ -69,6 +85,11 @@ struct PasscodeLife {
     /// Removes a proved passcode. What was bound to it is destroyed: objects of class `whenPasscodeSet`, and objects of
     /// which no slot opens without passcode or biometry. Returns which those were.
     func remove(_ proved: ProvedPasscode) throws -> [VaultID] {
+        try keeper.exclusively { try removeCurrent(proved) }
+    }
+
+    private func removeCurrent(_ proved: ProvedPasscode) throws -> [VaultID] {
+        try requireCurrent(proved)
         let opened = try privateHalves(openedBy: proved)
         let fresh = try [AvailabilityClass.afterFirstUnlock, .whenUnlocked].map(freshClassKey)
         let log = try seeds.sealedToEnclave(openedWith: proved.half)
@@ -85,10 +106,15 @@ struct PasscodeLife {
             try forgetAttempts(in: writer)
             try seeds.store(log, in: writer)
         }
-        try vault.compactAfterSecretsChanged()
         let always = ring.privateHalves.filter { $0.role == .classKey(.always) }
         ring.replace(publicHalves: (fresh + always).map(\.publicHalf), privateHalves: fresh + always)
+        eraser.erase()
         return destroyed
+    }
+
+    /// A passcode that was proved and then changed by another program's request proves nothing any more.
+    private func requireCurrent(_ proved: ProvedPasscode) throws(Refusal) {
+        guard ring.publicHalf(.passcode) == proved.half.publicHalf else { throw Refusals.keysChanged }
     }
 
     /// The rights that removing the passcode would destroy, for the warning before it.
@@ -145,8 +171,7 @@ struct PasscodeLife {
         return try records.compactMap { try storage.privateHalf(of: $0, passcode: proved.half) } + [proved.half]
     }
 
-    private func finish(_ fresh: FreshKeys) throws {
-        try vault.compactAfterSecretsChanged()
+    private func adopt(_ fresh: FreshKeys) {
         let always = ring.privateHalves.filter { $0.role == .classKey(.always) }
         let publicHalves = (fresh.wrapped + always).map(\.publicHalf) + [fresh.passcode.publicHalf]
         ring.replace(publicHalves: publicHalves, privateHalves: fresh.wrapped + always)

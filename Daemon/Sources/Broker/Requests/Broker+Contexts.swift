@@ -100,7 +100,7 @@ extension Broker {
     ) throws -> Reply {
         guard let id = VaultID(bytes: bytes) else { throw RightStore.notFound }
         let object = try rights.find(id: id, application: session.caller.program.application)
-        let opener = try RightOpener(object, storeID: vault.storeID, ring: ring)
+        let opener = try RightOpener(object, in: vault, ring: ring, stretching: stretching)
         if body.preflight {
             try evaluator.preflight(opener.demand)
             return .done
@@ -113,7 +113,7 @@ extension Broker {
         asking.applicationPassword = context.applicationPassword
         return try context.evaluating(asking.cancellation) { era in
             let evaluation = try evaluator.evaluate(opener.demand, asking: asking)
-            let right = try opener.opened(by: evaluation, enclave: enclave)
+            let right = try keeper.exclusively { try opener.opened(by: evaluation, enclave: enclave) }
             try session.verifyCaller()
             try trail.grant(
                 event("authorize", session, object: right.identifier), factors: evaluation.factorNames,

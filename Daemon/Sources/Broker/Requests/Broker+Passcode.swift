@@ -3,6 +3,7 @@ import Authenticators
 import Enclave
 import Foundation
 import KeySlots
+import Logging
 import OstiaryWire
 import Prompting
 import SecretMemory
@@ -70,9 +71,17 @@ extension Broker {
         try changing.withLock {
             try trail.change(event)
             let passcode = try change()
-            try trail.beginEpoch(under: passcode)
+            beginEpoch(under: passcode)
         }
         trail.note(event)
+    }
+
+    /// The change is made already. When the log cannot take a new epoch, the present one goes on, whose seed lies under the
+    /// new passcode too; whatever releases something then fails until the log can be written.
+    private func beginEpoch(under passcode: PrivateHalf?) {
+        do { try trail.beginEpoch(under: passcode) } catch {
+            log.error("the audit log began no epoch", metadata: ["cause": "\(error)"])
+        }
     }
 
     /// Proves the present passcode and nothing else.

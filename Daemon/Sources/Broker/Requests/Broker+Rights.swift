@@ -54,6 +54,7 @@ extension Broker {
 
     /// Refuses a rule that could not be satisfied on this machine, before a key is made that nobody could use.
     private func requireUsable(_ accessControl: AccessControl) throws {
+        try Self.requireCheckable(accessControl)
         let factors = accessControl.keyRequirement.factors
         if factors.contains(.securityKey) {
             throw Refusal(
@@ -76,6 +77,18 @@ extension Broker {
         }
     }
 
+    /// Nobody is asked for anything when a right is created, deleted or changed, so a rule for one of these would promise
+    /// what is not kept. Permitting it to nobody is kept.
+    private static func requireCheckable(_ accessControl: AccessControl) throws(Refusal) {
+        for operation in accessControl.operations where !operation.needsAccessSecret {
+            guard accessControl[operation] == .unrestricted else {
+                throw Refusal(
+                    .invalidRule, "A rule for the operation '\(operation.name)' is not supported; permit it or leave it out.",
+                    cause: "rule.unsupported-operation")
+            }
+        }
+    }
+
     private func requireFree(_ identifier: String, _ session: Session) throws {
         do {
             _ = try rights.find(identifier, application: session.caller.program.application)
@@ -95,7 +108,8 @@ extension Broker {
             .newApplicationPassword, repeated: .repeatApplicationPassword, object: body.identifier,
             operation: "protect a new right with a password", asking: asking)
         let parameters = ApplicationPasswordParameters()
-        return ApplicationPassword(stretchedKey: try parameters.stretch(chosen), parameters: parameters.bytes)
+        return ApplicationPassword(
+            stretchedKey: try parameters.stretch(chosen, by: stretching), parameters: parameters.bytes)
     }
 
     // MARK: finding and removing

@@ -59,7 +59,12 @@ extension Broker {
     }
 
     private func storeFinding() throws -> WireFinding {
-        let rows = try rights.list(application: nil)
+        let rows: [Stored<ObjectRecord>]
+        do { rows = try rights.list(application: nil) } catch VaultError.corrupt {
+            return .problem(
+                "store", "The list of the rights does not verify, so none of them is used.",
+                advice: "Somebody changed the database, or the disk is failing. Restore the state folder from a backup.")
+        }
         let bad = rows.filter { $0.record == nil }.count
         guard bad > 0 else { return .ok("store", "\(rows.count) rights, every row verifies.") }
         return .problem(

@@ -7,24 +7,39 @@ import SecretMemory
 import Vault
 
 /// Opens one right's slots with what an evaluation proved.
+///
+/// While the person is asked, a changed passcode may wrap the slots anew, so they are read again when they are opened; that
+/// is done inside `PasscodeKeeper.exclusively`, where slots and key ring belong together.
 final class RightOpener {
     let object: ObjectRecord
     let accessControl: AccessControl
     private let header: SlotHeader
-    private let slots: [KeySlot]
+    private let passwordParameters: Data?
+    private let vault: Vault
     private let ring: KeyRing
+    private let stretching: PasscodeStretching
     /// Set by the check of an application password, which is made by opening.
     private var accessSecret: SecretBytes?
 
     /// The uses that an authorization of a right covers: all that its access control permits.
     static let uses: [AccessControl.Operation] = [.read, .sign, .decrypt, .keyExchange]
 
-    init(_ object: ObjectRecord, storeID: VaultID, ring: KeyRing) throws {
+    init(_ object: ObjectRecord, in vault: Vault, ring: KeyRing, stretching: PasscodeStretching) throws {
         self.object = object
+        self.vault = vault
         self.ring = ring
+        self.stretching = stretching
         accessControl = try AccessControl(canonicalBytes: Array(object.accessControl))
-        header = try SlotHeader(of: object, storeID: storeID)
-        slots = try KeySlot.decode(object.slots)
+        header = try SlotHeader(of: object, storeID: vault.storeID)
+        passwordParameters = try KeySlot.decode(object.slots).lazy.compactMap(\.passwordParameters).first
+    }
+
+    /// The slots as they are stored now; throws when the right is gone.
+    private func slots() throws -> [KeySlot] {
+        guard let current = try vault.read({ try $0.object(object.id, owner: object.owner) }) else {
+            throw RightStore.notFound
+        }
+        return try KeySlot.decode(current.slots)
     }
 
     var operations: Set<AccessControl.Operation> { Set(Self.uses.filter { accessControl[$0] != nil }) }
@@ -37,13 +52,13 @@ final class RightOpener {
     }
 
     private var applicationPasswordCheck: ApplicationPasswordCheck? {
-        guard slots.contains(where: { $0.passwordParameters != nil }) else { return nil }
+        guard passwordParameters != nil else { return nil }
         return ApplicationPasswordCheck(subject: object.id.bytes) { [self] entered, passcode in
             try open(password: entered, passcode: passcode)
         }
     }
 
-    /// The opened right. Uses the slot that the evaluation satisfied.
+    /// The opened right. Uses a slot that the evaluation satisfied.
     func opened(by evaluation: Evaluation, enclave: any Enclave) throws -> OpenedRight {
         if accessSecret == nil { accessSecret = try open(evaluation) }
         guard let secret = accessSecret.take() else { throw SlotError.refused }
@@ -53,14 +68,15 @@ final class RightOpener {
     }
 
     private func open(_ evaluation: Evaluation) throws -> SecretBytes {
-        guard let slot = slots.first(where: { evaluation.factors.satisfies($0.factors) }) else { throw SlotError.refused }
+        guard let slot = try slots().first(where: { evaluation.factors.satisfies($0.factors) }) else { throw SlotError.refused }
         return try SlotOpener.open(slot, header: header, privateHalves: halves(evaluation.passcode))
     }
 
     private func open(password: borrowing SecretBytes, passcode: ProvedPasscode?) throws -> Bool {
-        for slot in slots {
-            guard let parameters = slot.passwordParameters else { continue }
-            let stretched = try ApplicationPasswordParameters(parameters).stretch(password)
+        // All slots of one object were made with the same password, salt and cost.
+        guard let passwordParameters else { return false }
+        let stretched = try ApplicationPasswordParameters(passwordParameters).stretch(password, by: stretching)
+        for slot in try slots() where slot.passwordParameters == passwordParameters {
             do {
                 accessSecret = try SlotOpener.open(
                     slot, header: header, privateHalves: halves(passcode),
@@ -95,7 +111,7 @@ struct ApplicationPasswordParameters {
 
     var bytes: Data { Data(parameters.canonicalBytes + salt.bytes) }
 
-    func stretch(_ password: borrowing SecretBytes) throws -> SecretBytes {
-        try PasscodeStretcher(parameters: parameters).stretch(password, salt: salt)
+    func stretch(_ password: borrowing SecretBytes, by stretching: PasscodeStretching) throws -> SecretBytes {
+        try stretching.stretch(password, salt: salt, parameters: parameters)
     }
 }

@@ -13,6 +13,7 @@ struct RightStore {
     let enclave: any Enclave
     let ring: KeyRing
     let owner: VaultID
+    let eraser: JournalEraser
 
     // MARK: making
 
@@ -66,6 +67,7 @@ struct RightStore {
                 identifier: record.attributes.identifier, group: record.attributes.group, kind: .right, owner: owner)
             if let existing {
                 guard replacing else { throw Self.duplicate }
+                try Self.requireRemovable(existing)
                 try writer.removeObject(existing.id, owner: owner)
             }
             guard try existing != nil || writer.objects(owner: owner, kind: .right).count < SessionLimits.rightCount
@@ -73,7 +75,7 @@ struct RightStore {
             try writer.insertObject(record)
             return existing?.id
         }
-        if replaced != nil { try vault.compactAfterSecretsChanged() }
+        if replaced != nil { eraser.erase() }
         return replaced
     }
 
@@ -113,12 +115,31 @@ struct RightStore {
 
     // MARK: removing
 
-    /// Destroys a right. Its row may be unreadable.
+    /// Destroys a right, on a full disk too. Its row may be unreadable.
     func remove(_ id: VaultID) throws {
         do {
-            try vault.write("right.remove", usingReserve: true) { try $0.removeObject(id, owner: owner) }
+            try vault.write("right.remove", usingReserve: true) { writer in
+                if let object = try readable(id, in: writer) { try Self.requireRemovable(object) }
+                try writer.removeObject(id, owner: owner)
+            }
         } catch VaultError.notFound { throw Self.notFound }
-        try vault.compactAfterSecretsChanged()
+        eraser.erase()
+    }
+
+    private func readable(_ id: VaultID, in reader: VaultReader) throws -> ObjectRecord? {
+        do { return try reader.object(id, owner: owner) } catch VaultError.corrupt(let reference, _)
+            where reference.table == .objects
+        { return nil }
+    }
+
+    /// An access control without an entry for deleting permits it to nobody; only removing the passcode, where the right
+    /// is bound to it, destroys such a right.
+    private static func requireRemovable(_ object: ObjectRecord) throws {
+        guard try AccessControl(canonicalBytes: Array(object.accessControl))[.delete] != nil else {
+            throw Refusal(
+                .operationNotPermitted, "The right's access control does not permit deleting it.",
+                cause: "right.operation-not-permitted")
+        }
     }
 
     /// The id behind a name, even when the row no longer verifies.
@@ -129,13 +150,16 @@ struct RightStore {
         }
     }
 
-    /// Destroys all rights of `application`; returns which.
+    /// Destroys all rights of `application`, on a full disk too; returns which. When one of them may not be deleted, none
+    /// is.
     func removeAll(application: String) throws -> [VaultID] {
-        let ids = try list(application: application).compactMap { $0.record?.id }
+        let records = try list(application: application).compactMap(\.record)
+        try records.forEach(Self.requireRemovable)
+        let ids = records.map(\.id)
         try vault.write("right.remove-all", usingReserve: true) { writer in
             for id in ids { try writer.removeObject(id, owner: owner) }
         }
-        try vault.compactAfterSecretsChanged()
+        eraser.erase()
         return ids
     }
 }

@@ -84,6 +84,8 @@ enum RefusalMapping {
         case .missingPublicHalf(.securityKey):
             Refusal(.companionNotAvailable, "No security key is enrolled.", cause: "security-key.not-enrolled")
         case .refused, .malformed: Refusals.unreadableItem("The slots")
+        // Planning found the key; between planning and opening it was wiped or replaced.
+        case .missingKey: Refusals.keysChanged
         default: Refusal(.internal, "The key slots could not be used; the daemon's log says why.", cause: "slots")
         }
     }

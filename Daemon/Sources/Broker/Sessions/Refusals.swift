@@ -22,6 +22,9 @@ enum Refusals {
 
     static let locked = Refusal(.locked, "The store is locked; enter the passcode once.", cause: "store.locked")
 
+    static let keysChanged = Refusal(
+        .systemCancel, "The passcode was changed or the store was locked meanwhile; try again.", cause: "keys.changed")
+
     static func unreadableItem(_ what: String) -> Refusal {
         Refusal(
             .itemUnreadable, "\(what) does not verify and is refused; `ostiary doctor` says more. Nothing of it is used.",

@@ -1,0 +1,17 @@
+import Logging
+import Vault
+
+/// Wipes what a committed change replaced or removed from the store's journal.
+///
+/// The change stands whether or not this succeeds, so a failure (another process reads the database) is no reason to report
+/// the change as failed: it is logged, and the next change and the next start erase it as well.
+struct JournalEraser {
+    let vault: Vault
+    let log: Logger
+
+    func erase() {
+        do { try vault.compactAfterSecretsChanged() } catch {
+            log.warning("old wraps lie in the store's journal until it can be emptied", metadata: ["cause": "\(error)"])
+        }
+    }
+}

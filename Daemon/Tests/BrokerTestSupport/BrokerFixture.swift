@@ -1,0 +1,104 @@
+package import Broker
+import Foundation
+import Glibc
+import Logging
+import OstiaryWire
+import Prompting
+package import StoreTestSupport
+package import Vault
+
+/// A broker with its server, in this process, over a state folder that survives it.
+package final class BrokerFixture {
+    package let folder: TestFolder
+    package let prompter = ScriptedPrompter()
+    package let clock: TestClock
+    package private(set) var broker: Broker
+    private var server: Server
+    private var socketNumber = 0
+    private let stretching: PasscodeStretching
+
+    package var stateDirectory: String { Self.stateDirectory(in: folder) }
+    package static func stateDirectory(in folder: TestFolder) -> String { folder.path("state") }
+
+    /// Opens the store in `folder`, or makes a new one there.
+    package init(
+        in folder: TestFolder? = nil, stateDirectory: String? = nil, stretching: PasscodeStretching = .quick,
+        clock: TestClock = TestClock(), observer: (any WriteObserver)? = nil, beginningLogAnew: Bool = false
+    ) throws {
+        let folder = try folder ?? TestFolder()
+        self.folder = folder
+        self.clock = clock
+        self.stretching = stretching
+        broker = try Self.open(
+            stateDirectory ?? Self.stateDirectory(in: folder), stretching, prompter, clock, observer, beginningLogAnew)
+        (server, socketPath) = try Self.serve(broker, in: folder)
+    }
+
+    package private(set) var socketPath: String
+
+    deinit { close() }
+
+    private static func open(
+        _ state: String, _ stretching: PasscodeStretching, _ prompter: ScriptedPrompter, _ clock: TestClock,
+        _ observer: (any WriteObserver)?, _ beginningLogAnew: Bool
+    ) throws -> Broker {
+        umask(0o077)
+        return try Broker.open(
+            BrokerConfiguration(
+                stateDirectory: state, promptProgram: "/nonexistent", prompts: PromptConfiguration(), version: "test"),
+            log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, stretching: stretching, prompter: prompter,
+            clock: clock, observer: observer, beginningLogAnew: beginningLogAnew)
+    }
+
+    private static func serve(_ broker: Broker, in folder: TestFolder) throws -> (Server, String) {
+        let path = folder.path("\(UInt32.random(in: 0 ... .max))")
+        let server = try Server(listeningAt: path, broker: broker)
+        Thread { server.run() }.start()
+        return (server, path)
+    }
+
+    /// A new connection.
+    package func client() throws -> TestClient { try TestClient(socketPath: socketPath) }
+
+    /// Ends the broker in order; nothing can be asked afterwards.
+    package func close() {
+        server.stop()
+        broker.close()
+    }
+
+    /// Ends the broker in order and opens it again.
+    package func restart() throws {
+        close()
+        broker = try Self.open(stateDirectory, stretching, prompter, clock, nil, false)
+        (server, socketPath) = try Self.serve(broker, in: folder)
+    }
+
+    /// The state folder as a crash at this moment leaves it, as a folder of its own.
+    package func crashCopy() throws -> TestFolder { try Self.copyOfState(stateDirectory) }
+
+    package static func copyOfState(_ stateDirectory: String) throws -> TestFolder {
+        let copy = try TestFolder()
+        try FileManager.default.copyItem(atPath: stateDirectory, toPath: self.stateDirectory(in: copy))
+        return copy
+    }
+
+    // MARK: steps that many tests begin with
+
+    package static let passcode = "correct horse 9"
+
+    /// Sets the first passcode; the store is unlocked afterwards.
+    package func setPasscode(_ passcode: String = BrokerFixture.passcode) throws {
+        prompter.prepare([.text(passcode), .text(passcode)])
+        try client().passcode(.set)
+    }
+
+    package func changePasscode(_ old: String = BrokerFixture.passcode, to new: String) throws {
+        prompter.prepare([.text(old), .text(new), .text(new)])
+        try client().passcode(.change)
+    }
+
+    package func removePasscode(_ passcode: String = BrokerFixture.passcode) throws {
+        prompter.prepare([.text(passcode), .confirm])
+        try client().passcode(.remove)
+    }
+}

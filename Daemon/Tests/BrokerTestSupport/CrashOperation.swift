@@ -1,0 +1,54 @@
+import AccessControl
+import OstiaryWire
+
+/// What the crash tests interrupt.
+public enum CrashOperation: String, CaseIterable, Sendable {
+    case create
+    case replace
+    case remove
+    case authorize
+    case wrongPasscode
+    case setPasscode
+    case changePasscode
+    case removePasscode
+
+    /// The right that `create` makes.
+    public static let createdName = "created"
+    /// The rights that the store begins with: one that asks for nothing, and with a passcode one that asks for it.
+    public static let openName = "open"
+    public static let boundName = "bound"
+
+    public static let passcode = "correct horse 9"
+    public static let newPasscode = "another battery 8"
+
+    public var beginsWithPasscode: Bool { self != .setPasscode }
+
+    /// What the person answers.
+    public var answers: [ScriptedPrompter.Answer] {
+        switch self {
+        case .create, .replace, .remove: []
+        case .authorize: [.text(Self.passcode)]
+        case .wrongPasscode: [.text("wrong"), .cancel]
+        case .setPasscode: [.text(Self.newPasscode), .text(Self.newPasscode)]
+        case .changePasscode: [.text(Self.passcode), .text(Self.newPasscode), .text(Self.newPasscode)]
+        case .removePasscode: [.text(Self.passcode), .confirm]
+        }
+    }
+
+    /// Carries it out; throws when it is refused, but for the one that ought to be.
+    public func run(_ client: TestClient) throws {
+        let unrestricted = AccessControl(availability: .whenUnlocked, using: .unrestricted)
+        switch self {
+        case .create: try client.create(Self.createdName, unrestricted, secret: Self.createdName)
+        case .replace: try client.create(Self.openName, unrestricted, secret: "replacement", replace: true)
+        case .remove: try client.remove(Self.openName)
+        case .authorize: try client.authorize(Self.boundName)
+        case .wrongPasscode:
+            let code = try refusal { try client.authorize(Self.boundName) }
+            guard code == .userCancel else { throw TestClient.UnexpectedAnswer() }
+        case .setPasscode: try client.passcode(.set)
+        case .changePasscode: try client.passcode(.change)
+        case .removePasscode: try client.passcode(.remove)
+        }
+    }
+}

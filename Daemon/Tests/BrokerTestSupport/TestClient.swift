@@ -1,0 +1,265 @@
+public import AccessControl
+import Crypto
+public import Foundation
+public import OstiaryWire
+public import SecretMemory
+import SwiftProtobuf
+import UnixSocket
+
+/// What the broker answered instead of what was asked for.
+public struct Refused: Error, Equatable, CustomStringConvertible {
+    public let code: WireFailureCode?
+    public let cause: String
+    public let explanation: String
+    public let retryAfter: Duration
+
+    public var description: String { "\(code.map { "\($0)" } ?? "unknown code") (\(cause)): \(explanation)" }
+}
+
+/// The code of what `body` was refused with; nil when it was carried out. Other errors are thrown.
+public func refusal(_ body: () throws -> Void) throws -> WireFailureCode? {
+    do {
+        try body()
+        return nil
+    } catch let refused as Refused { return refused.code }
+}
+
+/// A program that speaks the wire's protocol, one request at a time.
+public final class TestClient {
+    private let socket: UnixSocket
+    private var reader: FrameReader
+    private var lastID: UInt64 = 0
+
+    public init(socketPath: String) throws {
+        socket = try UnixSocket.connect(to: socketPath)
+        reader = FrameReader(socket: socket)
+        let greeting = try reader.next(WireGreeting.self).message
+        try done(
+            .hello(
+                .with {
+                    $0.protocolVersion = WireLimits.protocolVersion
+                    $0.nonce = greeting.nonce
+                }))
+    }
+
+    deinit { socket.shutdown() }
+
+    // MARK: one request
+
+    /// Sends a request and waits for its answer.
+    @discardableResult
+    public func call(
+        _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0)
+    ) throws -> (body: WireReply.OneOf_Body, tail: Data) {
+        lastID += 1
+        let id = lastID
+        try FrameWriter.send(
+            WireRequest.with {
+                $0.id = id
+                $0.body = body
+            }, tail: tail, on: socket)
+        let frame = try reader.next(WireReply.self)
+        let reply = frame.message
+        let tail = frame.tail.withUnsafeBytes { Data($0) }
+        guard reply.id == id, let body = reply.body else { throw UnexpectedAnswer() }
+        if case .failure(let failure) = body {
+            throw Refused(
+                code: WireFailureCode(rawValue: Int(failure.code)), cause: failure.cause,
+                explanation: failure.explanation, retryAfter: .seconds(failure.retryAfterSeconds))
+        }
+        return (body, tail)
+    }
+
+    public struct UnexpectedAnswer: Error {}
+
+    private func done(_ body: WireRequest.OneOf_Body) throws {
+        guard case .done = try call(body).body else { throw UnexpectedAnswer() }
+    }
+
+    private static let question = WireQuestion.with { $0.reason = "a test" }
+
+    // MARK: rights
+
+    @discardableResult
+    public func create(
+        _ name: String, _ accessControl: AccessControl, secret: String? = nil, replace: Bool = false
+    ) throws -> WireRight {
+        let request = WireCreateRightRequest.with {
+            $0.identifier = name
+            $0.accessControl = Data(accessControl.canonicalBytes)
+            $0.replace = replace
+            $0.hasSecret_p = secret != nil
+            $0.question = Self.question
+        }
+        guard case .right(let right) = try call(.createRight(request), tail: SecretBytes(text: secret ?? "")).body else {
+            throw UnexpectedAnswer()
+        }
+        return right
+    }
+
+    public func find(_ name: String) throws -> WireRight {
+        guard case .right(let right) = try call(.findRight(.with { $0.identifier = name })).body else {
+            throw UnexpectedAnswer()
+        }
+        return right
+    }
+
+    public func list() throws -> [WireRight] {
+        guard case .rights(let list) = try call(.listRights(.init())).body else { throw UnexpectedAnswer() }
+        return list.rights
+    }
+
+    public func remove(_ name: String) throws { try done(.removeRight(.with { $0.identifier = name })) }
+
+    public func removeAll() throws { try done(.removeAllRights(.init())) }
+
+    // MARK: contexts
+
+    public func openContext() throws -> UInt64 {
+        guard case .context(let opened) = try call(.openContext(.init())).body else { throw UnexpectedAnswer() }
+        return opened.contextID
+    }
+
+    /// Authorizes a right in a context and returns the names of the factors that were proved.
+    @discardableResult
+    public func authorize(
+        rightID: Data, in context: UInt64, preflight: Bool = false, interactive: Bool = true
+    ) throws -> [String] {
+        let request = WireAuthorizeRequest.with {
+            $0.contextID = context
+            $0.rightID = rightID
+            $0.preflight = preflight
+            $0.question = Self.question
+            $0.question.interactionNotAllowed = !interactive
+        }
+        switch try call(.authorize(request)).body {
+        case .granted(let granted): return granted.factors
+        case .done where preflight: return []
+        default: throw UnexpectedAnswer()
+        }
+    }
+
+    public func authorize(_ right: WireRight, in context: UInt64) throws -> [String] {
+        try authorize(rightID: right.rightID, in: context)
+    }
+
+    /// Authorizes a right by its name in a new context, which is returned.
+    @discardableResult
+    public func authorize(_ name: String) throws -> UInt64 {
+        let context = try openContext()
+        try authorize(rightID: find(name).rightID, in: context)
+        return context
+    }
+
+    public func evaluatePolicy(_ policy: Int32, in context: UInt64) throws {
+        _ = try call(
+            .evaluatePolicy(
+                .with {
+                    $0.contextID = context
+                    $0.policy = policy
+                    $0.question = Self.question
+                }))
+    }
+
+    public func deauthorize(_ context: UInt64) throws { try done(.deauthorize(.with { $0.contextID = context })) }
+
+    public func setApplicationPassword(_ password: String, in context: UInt64) throws {
+        _ = try call(.setCredential(.with { $0.contextID = context }), tail: SecretBytes(text: password))
+    }
+
+    // MARK: uses
+
+    /// Signs a fixed challenge and returns whether the signature verifies under the right's public key.
+    public func sign(_ right: WireRight, in context: UInt64) throws -> Bool {
+        let digest = SHA256.hash(data: Data("challenge".utf8))
+        let request = WireSignRequest.with {
+            $0.contextID = context
+            $0.rightID = right.rightID
+            $0.algorithm = "algid:sign:ECDSA:digest-X962:SHA256"
+        }
+        let signature = try call(.sign(request), tail: SecretBytes(bytes: Array(digest))).tail
+        return try P256.Signing.PublicKey(x963Representation: right.publicKey)
+            .isValidSignature(P256.Signing.ECDSASignature(derRepresentation: signature), for: digest)
+    }
+
+    public func secret(of right: WireRight, in context: UInt64) throws -> String {
+        let answer = try call(
+            .readSecret(
+                .with {
+                    $0.contextID = context
+                    $0.rightID = right.rightID
+                }))
+        return String(decoding: answer.tail, as: UTF8.self)
+    }
+
+    /// Key exchange with a fresh key; returns whether both sides have the same secret.
+    public func exchange(_ right: WireRight, in context: UInt64) throws -> Bool {
+        let peer = P256.KeyAgreement.PrivateKey()
+        let request = WireExchangeRequest.with {
+            $0.contextID = context
+            $0.rightID = right.rightID
+            $0.algorithm = "algid:keyexchange:ECDH"
+            $0.peerPublicKey = peer.publicKey.x963Representation
+        }
+        let shared = try call(.exchange(request)).tail
+        let expected = try peer.sharedSecretFromKeyAgreement(
+            with: P256.KeyAgreement.PublicKey(x963Representation: right.publicKey))
+        return expected.withUnsafeBytes { Data($0) } == shared
+    }
+
+    public func decrypt(_ ciphertext: Data, with right: WireRight, in context: UInt64) throws -> Data {
+        let request = WireDecryptRequest.with {
+            $0.contextID = context
+            $0.rightID = right.rightID
+            $0.algorithm = "algid:encrypt:ECIES:ECDH:KDFX963:SHA256:AESGCM"
+        }
+        return try call(.decrypt(request), tail: SecretBytes(bytes: ciphertext)).tail
+    }
+
+    // MARK: the owner's requests
+
+    public func passcode(_ action: WirePasscodeAction) throws {
+        try done(
+            .passcode(
+                .with {
+                    $0.action = action
+                    $0.question = Self.question
+                }))
+    }
+
+    public func lock() throws { try done(.lock(.init())) }
+
+    public func status() throws -> WireStatus {
+        guard case .status(let status) = try call(.status(.init())).body else { throw UnexpectedAnswer() }
+        return status
+    }
+
+    public func diagnosis() throws -> WireDiagnosis {
+        guard case .diagnosis(let diagnosis) = try call(.diagnose(.init())).body else { throw UnexpectedAnswer() }
+        return diagnosis
+    }
+
+    /// The whole audit log.
+    public func log() throws -> [WireLogRecord] {
+        var records: [WireLogRecord] = []
+        while true {
+            let request = WireReadLogRequest.with {
+                $0.firstIndex = UInt64(records.count)
+                $0.limit = WireLimits.logPageCount
+            }
+            guard case .logPage(let page) = try call(.readLog(request)).body else { throw UnexpectedAnswer() }
+            records += page.records
+            if page.records.isEmpty || UInt64(records.count) >= page.recordCount { return records }
+        }
+    }
+
+    /// - Parameter interactive: whether the passcode may be asked for, which the seals need.
+    public func verifyLog(interactive: Bool) throws -> WireLogVerdict {
+        let request = WireVerifyLogRequest.with {
+            $0.question = Self.question
+            $0.question.interactionNotAllowed = !interactive
+        }
+        guard case .logVerdict(let verdict) = try call(.verifyLog(request)).body else { throw UnexpectedAnswer() }
+        return verdict
+    }
+}

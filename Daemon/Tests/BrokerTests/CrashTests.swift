@@ -1,0 +1,215 @@
+import AccessControl
+import BrokerTestSupport
+import Foundation
+import Glibc
+import OstiaryWire
+import Prompting
+import SecretMemory
+import StoreTestSupport
+import Testing
+import UnixSocket
+import Vault
+
+@testable import Broker
+
+/// Kills the broker at each commit of each operation and looks at what is left.
+@Suite("A broker that is killed")
+struct CrashTests {
+    private typealias Names = CrashOperation
+
+    /// A state folder to begin with, closed.
+    private static func template(for operation: CrashOperation) throws -> TestFolder {
+        let fixture = try BrokerFixture()
+        if operation.beginsWithPasscode {
+            try fixture.setPasscode(Names.passcode)
+            try fixture.create(Names.boundName, Requirement(anyOf: [.passcode]), .whenUnlocked)
+        }
+        try fixture.create(Names.openName, .unrestricted, .afterFirstUnlock)
+        fixture.close()
+        return fixture.folder
+    }
+
+    @Test(.timeLimit(.minutes(4)), arguments: CrashOperation.allCases)
+    func `at no commit loses or halves anything`(operation: CrashOperation) throws {
+        let template = try Self.template(for: operation)
+        let state = BrokerFixture.stateDirectory(in: template)
+        var killCount = 0
+        for moment in ["before", "after"] {
+            for number in 1... {
+                let copy = try BrokerFixture.copyOfState(state)
+                let result = try TestProgram(
+                    "broker-crasher", [BrokerFixture.stateDirectory(in: copy), operation.rawValue, moment, "\(number)"]
+                ).run()
+                let isDone = result.output == "acknowledged\n"
+                try #require(isDone ? result.code == 0 : result.code == SIGKILL, "\(operation) \(moment) \(number): \(result)")
+                let aftermath = try Aftermath(
+                    of: operation, in: copy, isAcknowledged: isDone, triesNewPasscodeFirst: number.isMultiple(of: 2))
+                try aftermath.check("\(operation), killed \(moment) commit \(number)")
+                if isDone { break }
+                killCount += 1
+            }
+        }
+        #expect(killCount >= 2, "\(operation) commits at least once")
+    }
+
+    @Test func `between counting an attempt and checking it gives no free try`() throws {
+        let copy = try BrokerFixture.copyOfState(
+            BrokerFixture.stateDirectory(in: Self.template(for: .wrongPasscode)))
+        for number: UInt32 in 1...3 {
+            let result = try TestProgram(
+                "broker-crasher", [BrokerFixture.stateDirectory(in: copy), "wrongPasscode", "after", "1"]
+            ).run()
+            #expect(result.code == SIGKILL)
+            let fixture = try BrokerFixture(in: copy)
+            #expect(try fixture.client().status().passcode.failedAttempts == number)
+            fixture.close()
+        }
+    }
+
+    @Test func `after the change and before erasing leaves that to the next start`() throws {
+        let traces = Traces()
+        let fixture = try BrokerFixture(observer: traces)
+        try fixture.setPasscode()
+        try fixture.create("bound", Requirement(anyOf: [.passcode]), .whenUnlocked)
+        fixture.broker.journalEraser.erase()
+        let old = try OldWraps(in: fixture.stateDirectory)
+        traces.copyState(of: fixture.stateDirectory, at: "passcode.change")
+        try fixture.changePasscode(to: "another battery 8")
+        let copy = try #require(traces.copy)
+        let replaced = try old.withoutThose(in: fixture.stateDirectory)
+        #expect(try replaced.traces(in: BrokerFixture.stateDirectory(in: copy)) > 0)
+        let reopened = try BrokerFixture(in: copy)
+        #expect(try replaced.traces(in: reopened.stateDirectory) == 0 || reopened.hasTwoPasscodes)
+        try reopened.unlock("another battery 8")
+        #expect(try replaced.traces(in: reopened.stateDirectory) == 0)
+    }
+
+    /// The real daemon, killed at any time while rights are made.
+    @Test(.timeLimit(.minutes(2)))
+    func `at any moment of a stream of creations keeps every acknowledged right`() throws {
+        let folder = try TestFolder()
+        var acknowledged: [String: Data] = [:]
+        for round in 1...20 {
+            let daemon = try DaemonProcess(in: folder)
+            let client = try daemon.client()
+            let stored = try client.list()
+            #expect(stored.allSatisfy { $0.unreadableBecause.isEmpty })
+            let found = Dictionary(uniqueKeysWithValues: stored.map { ($0.identifier, $0.publicKey) })
+            #expect(acknowledged.allSatisfy { found[$0.key] == $0.value }, "round \(round)")
+            // What was stored and not acknowledged is whole as well, and counts from now on.
+            #expect(found.count <= acknowledged.count + 1)
+            acknowledged = found
+            for name in found.keys.shuffled().prefix(3) {
+                let context = try client.authorize(name)
+                #expect(try client.secret(of: client.find(name), in: context) == name)
+            }
+            #expect(try client.verifyLog(interactive: false).intact)
+
+            daemon.kill(after: .microseconds(Int.random(in: 2000...60_000)))
+            let open = AccessControl(availability: .whenUnlocked, using: .unrestricted)
+            for number in 0... {
+                let name = "\(round).\(number)"
+                do { acknowledged[name] = try client.create(name, open, secret: name).publicKey } catch is Refused {
+                    Issue.record("a creation was refused")
+                } catch { break }
+            }
+            daemon.waitForEnd()
+        }
+        #expect(acknowledged.count >= 20)
+    }
+}
+
+/// A store that a killed broker left, opened again.
+private struct Aftermath {
+    private typealias Names = CrashOperation
+    let operation: CrashOperation
+    let fixture: BrokerFixture
+    let isAcknowledged: Bool
+    let triesNewPasscodeFirst: Bool
+
+    init(of operation: CrashOperation, in folder: TestFolder, isAcknowledged: Bool, triesNewPasscodeFirst: Bool) throws {
+        self.operation = operation
+        self.isAcknowledged = isAcknowledged
+        self.triesNewPasscodeFirst = triesNewPasscodeFirst
+        fixture = try BrokerFixture(in: folder)
+    }
+
+    func check(_ comment: Comment) throws {
+        let client = try fixture.client()
+        #expect(try client.list().allSatisfy { $0.unreadableBecause.isEmpty }, comment)
+        #expect(try client.verifyLog(interactive: false).intact, comment)
+        try checkLogState(comment)
+        let passcode = try survivingPasscode(comment)
+        try checkRights(passcode, comment)
+        try checkRecords(passcode, comment)
+        fixture.prompter.prepare(passcode.map { [.text($0)] } ?? [])
+        let verdict = try client.verifyLog(interactive: true)
+        #expect(verdict.intact && verdict.sealsChecked, comment)
+        fixture.close()
+    }
+
+    /// A record that a crash cut off is recovered from, never taken for tampering.
+    private func checkLogState(_ comment: Comment) throws {
+        let finding = try #require(try fixture.client().diagnosis().findings.first { $0.check == "audit log" })
+        #expect(finding.verdict != .problem, comment)
+    }
+
+    /// The passcode that opens the store, after an entry of it; exactly one does then.
+    private func survivingPasscode(_ comment: Comment) throws -> String? {
+        guard try fixture.client().status().passcode.isSet else {
+            #expect(operation == .setPasscode && !isAcknowledged || operation == .removePasscode, comment)
+            return nil
+        }
+        #expect(operation != .removePasscode || !isAcknowledged, comment)
+        let candidates = triesNewPasscodeFirst ? [Names.newPasscode, Names.passcode] : [Names.passcode, Names.newPasscode]
+        let working = try candidates.filter(opens)
+        #expect(working.count == 1, "\(comment): \(working)")
+        switch operation {
+        case .setPasscode: #expect(working == [Names.newPasscode], comment)
+        case .changePasscode where isAcknowledged: #expect(working == [Names.newPasscode], comment)
+        case .changePasscode: break
+        default: #expect(working == [Names.passcode], comment)
+        }
+        return working.first
+    }
+
+    private func opens(_ passcode: String) throws -> Bool {
+        fixture.prompter.prepare([.text(passcode), .cancel])
+        let client = try fixture.client()
+        return try refusal { try client.evaluatePolicy(2, in: client.openContext()) } == nil
+    }
+
+    /// Rights are there and give their secret, or are absent; which of both where the operation leaves no choice.
+    private func checkRights(_ passcode: String?, _ comment: Comment) throws {
+        let names = try Set(fixture.client().list().map(\.identifier))
+        let bound = names.contains(Names.boundName)
+        #expect(bound == (operation.beginsWithPasscode && passcode != nil), comment)
+        if bound, let passcode {
+            #expect(try fixture.opens(Names.boundName, answers: [.text(passcode)]), comment)
+        }
+        #expect(names.contains(Names.createdName) == isAcknowledged || operation != .create || !isAcknowledged, comment)
+        if names.contains(Names.createdName) { #expect(try secret(Names.createdName) == Names.createdName, comment) }
+        let isThere = names.contains(Names.openName)
+        #expect(isThere || operation == .remove, comment)
+        #expect(!isThere || operation != .remove || !isAcknowledged, comment)
+        guard isThere else { return }
+        let expected = operation == .replace ? ["secret of open", "replacement"] : ["secret of open"]
+        let secret = try secret(Names.openName)
+        #expect(isAcknowledged ? secret == expected.last : expected.contains(secret), comment)
+    }
+
+    private func secret(_ name: String) throws -> String {
+        fixture.prompter.prepare([])
+        let client = try fixture.client()
+        let context = try client.authorize(name)
+        let right = try client.find(name)
+        #expect(try client.sign(right, in: context))
+        return try client.secret(of: right, in: context)
+    }
+
+    /// An interrupted change is settled by the entry that came after it.
+    private func checkRecords(_ passcode: String?, _ comment: Comment) throws {
+        let records = try fixture.broker.vault.read { try $0.passcodeRecords(owner: fixture.broker.owner) }
+        #expect(records.map(\.record?.state) == (passcode == nil ? [] : [.current]), comment)
+    }
+}

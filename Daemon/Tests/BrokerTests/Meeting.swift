@@ -1,0 +1,17 @@
+import Broker
+import BrokerTestSupport
+import Synchronization
+
+/// Stretches cheaply, and runs something in the middle of it when told to.
+final class Meeting: Sendable {
+    private let interlude = Mutex<(@Sendable () -> Void)?>(nil)
+
+    func duringNextStretch(_ body: @escaping @Sendable () -> Void) { interlude.withLock { $0 = body } }
+
+    var stretching: PasscodeStretching {
+        PasscodeStretching { [self] entry, salt, parameters in
+            interlude.withLock { $0.take() }?()
+            return try PasscodeStretching.quick.stretch(entry, salt: salt, parameters: parameters)
+        }
+    }
+}

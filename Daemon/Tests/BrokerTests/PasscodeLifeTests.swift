@@ -1,0 +1,297 @@
+import AccessControl
+import BrokerTestSupport
+import Foundation
+import KeySlots
+import OstiaryWire
+import Prompting
+import SecretMemory
+import StoreTestSupport
+import Testing
+import Vault
+
+@testable import Broker
+
+@Suite("The life of a passcode")
+struct PasscodeLifeTests {
+    static let new = "another battery 8"
+    let fixture: BrokerFixture
+
+    init() throws { fixture = try BrokerFixture() }
+
+    /// Every small rule in every class: the rights that can exist now.
+    private func createAll() throws {
+        for availability in AvailabilityClass.allCases {
+            for rule in SmallRules.creatable { try fixture.create(name(rule, availability), rule, availability) }
+        }
+    }
+
+    private func name(_ rule: Requirement, _ availability: AvailabilityClass) -> String { "\(rule) \(availability)" }
+
+    private func answers(_ rule: Requirement, passcode: String?) -> [ScriptedPrompter.Answer] {
+        let asksForPassword = rule.factors.contains(.applicationPassword)
+        return (passcode.map { [.text($0)] } ?? []) + (asksForPassword ? [.text(BrokerFixture.applicationPassword)] : [])
+    }
+
+    /// Opens every right that there is, each after a lock, so that each proves all that it needs.
+    private func expectAllOpen(passcode: String) throws {
+        for availability in AvailabilityClass.allCases {
+            for rule in SmallRules.creatable {
+                try fixture.client().lock()
+                let isAsked = rule.factors.contains(.passcode) || [.whenUnlocked, .whenPasscodeSet].contains(availability)
+                #expect(
+                    try fixture.opens(
+                        name(rule, availability), answers: answers(rule, passcode: isAsked ? passcode : nil)),
+                    "\(rule) \(availability)")
+            }
+        }
+    }
+
+    // MARK: none
+
+    @Test func `without a passcode there is nothing to change or remove`() throws {
+        let client = try fixture.client()
+        #expect(try refusal { try client.passcode(.change) } == .passcodeNotSet)
+        #expect(try refusal { try client.passcode(.remove) } == .passcodeNotSet)
+        #expect(try refusal { try client.evaluatePolicy(2, in: client.openContext()) } == .passcodeNotSet)
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
+    // MARK: set
+
+    @Test func `setting a passcode keeps every right, and closes it`() throws {
+        let open = try [Requirement.unrestricted, Requirement(anyOf: [.applicationPassword])]
+        let classes: [AvailabilityClass] = [.always, .afterFirstUnlock, .whenUnlocked]
+        for availability in classes {
+            for rule in open { try fixture.create(name(rule, availability), rule, availability) }
+        }
+        let before = try fixture.client().list()
+        try fixture.setPasscode()
+        #expect(try fixture.client().list() == before)
+        for availability in classes {
+            for rule in open {
+                #expect(try fixture.opens(name(rule, availability), answers: answers(rule, passcode: nil)))
+            }
+        }
+        try fixture.restart()
+        for availability in classes {
+            try fixture.restart()
+            for rule in open {
+                try fixture.client().lock()
+                let isAsked = availability == .whenUnlocked || (availability == .afterFirstUnlock && rule == open[0])
+                #expect(
+                    try fixture.opens(
+                        name(rule, availability),
+                        answers: answers(rule, passcode: isAsked ? BrokerFixture.passcode : nil)))
+            }
+        }
+    }
+
+    @Test func `a passcode that is set is not set again`() throws {
+        try fixture.setPasscode()
+        fixture.prompter.prepare([.text(Self.new), .text(Self.new)])
+        #expect(try refusal { try fixture.client().passcode(.set) } == .passcodeAlreadySet)
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
+    @Test(arguments: [
+        (["short 1", "12345678901", "aaaaaaaaaaaa"], WireFailureCode.passcodeTooWeak),
+        (["good enough 1", "good enough 2", "good enough 1", "other", "good enough 1", ""], .passcodeMismatch),
+    ])
+    func `a weak or mistyped passcode is not set`(entries: [String], code: WireFailureCode) throws {
+        fixture.prompter.prepare(entries.map { .text($0) })
+        #expect(try refusal { try fixture.client().passcode(.set) } == code)
+        #expect(fixture.prompter.unusedAnswers.isEmpty)
+        #expect(try !fixture.client().status().passcode.isSet)
+    }
+
+    @Test(arguments: 0...1) func `cancelling leaves no passcode`(answered: Int) throws {
+        fixture.prompter.prepare(Array(repeating: .text(Self.new), count: answered) + [.cancel])
+        #expect(try refusal { try fixture.client().passcode(.set) } == .userCancel)
+        #expect(try !fixture.client().status().passcode.isSet)
+    }
+
+    // MARK: change
+
+    @Test func `changing the passcode keeps every right and refuses the old passcode`() throws {
+        try fixture.setPasscode()
+        try createAll()
+        let before = try fixture.client().list()
+        try fixture.changePasscode(to: Self.new)
+        #expect(try fixture.client().list() == before)
+        try expectAllOpen(passcode: Self.new)
+        let old = ScriptedPrompter.Answer.text(BrokerFixture.passcode)
+        #expect(
+            try fixture.refusalOfAuthorizing("passcode always", answers: [old, old, old])?.code == .authenticationFailed)
+        try fixture.restart()
+        try expectAllOpenAfterRestart()
+    }
+
+    private func expectAllOpenAfterRestart() throws {
+        try fixture.unlock(Self.new)
+        try expectAllOpen(passcode: Self.new)
+    }
+
+    @Test func `a change leaves one record and new keys for all but the class 'always'`() throws {
+        try fixture.setPasscode()
+        let before = Set(fixture.broker.ring.publicHalves.map(\.encoded))
+        try fixture.changePasscode(to: Self.new)
+        let after = Set(fixture.broker.ring.publicHalves.map(\.encoded))
+        #expect(before.count == 6 && after.count == 6)
+        #expect(before.intersection(after) == [fixture.broker.ring.publicHalf(.classKey(.always))!.encoded])
+        let records = try fixture.broker.vault.read { try $0.passcodeRecords(owner: fixture.broker.owner) }
+        #expect(records.compactMap(\.record?.state) == [.current])
+    }
+
+    @Test func `a change needs the passcode, and three wrong ones end it`() throws {
+        try fixture.setPasscode()
+        fixture.prompter.prepare([.text("wrong"), .text("wrong"), .text("wrong"), .text(Self.new), .text(Self.new)])
+        #expect(try refusal { try fixture.client().passcode(.change) } == .authenticationFailed)
+        #expect(fixture.prompter.askedKinds == [.enterPasscode, .enterPasscode, .enterPasscode])
+        try fixture.unlock()
+    }
+
+    @Test func `an old copy of the files opens itself with the old passcode, and nothing of the new store`() throws {
+        try fixture.setPasscode()
+        try createAll()
+        let copy = try fixture.crashCopy()
+        try fixture.changePasscode(to: Self.new)
+        let old = try BrokerFixture(in: copy)
+        #expect(try old.refusalOfAuthorizing("passcode always", answers: [.text(Self.new), .cancel])?.code == .userCancel)
+        #expect(try old.opens("passcode always", answers: [.text(BrokerFixture.passcode)]))
+        let proved = try old.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        let halves = try old.broker.life.privateHalves(openedBy: proved)
+        let opener = StandaloneOpener(halves: halves, applicationPassword: BrokerFixture.applicationPassword)
+        for slot in try old.storedSlots() { #expect(opener.opens(slot)) }
+        for slot in try fixture.storedSlots() {
+            let isFree = slot.header.availability == .always
+                && slot.slot.factors.isDisjoint(with: [.passcode, .biometry])
+            #expect(opener.opens(slot) == isFree, "\(slot.slot.factors) \(slot.header.availability)")
+        }
+    }
+
+    // MARK: what happens at the same time
+
+    @Test func `a passcode that is changed while it is asked for is refused, the new one opens`() throws {
+        try fixture.setPasscode()
+        try fixture.create("right", Requirement(anyOf: [.passcode]), .whenUnlocked)
+        let (fixture, path) = (fixture, fixture.socketPath)
+        nonisolated(unsafe) let shared = fixture
+        fixture.prompter.prepare([.text(BrokerFixture.passcode), .text(Self.new)])
+        fixture.prompter.duringNextQuestion {
+            shared.prompter.always { [prompter = shared.prompter] _ in
+                Self.changing(prompter.asked.count - 1)
+            }
+            try? TestClient(socketPath: path).passcode(.change)
+            shared.prompter.always(nil)
+        }
+        #expect(try fixture.client().authorize("right") > 0)
+        #expect(fixture.prompter.unusedAnswers.isEmpty)
+    }
+
+    /// The answers of somebody who changes the passcode, by the question's number.
+    private static func changing(_ number: Int) -> ScriptedPrompter.Answer {
+        number == 1 ? .text(BrokerFixture.passcode) : .text(new)
+    }
+
+    @Test func `a passcode that was proved before another change does not change it again`() throws {
+        try fixture.setPasscode()
+        let proved = try fixture.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        try fixture.changePasscode(to: Self.new)
+        #expect(throws: Refusals.keysChanged) {
+            try fixture.broker.life.change(proved, to: SecretBytes(text: "a third passcode"))
+        }
+        #expect(throws: Refusals.keysChanged) { try fixture.broker.life.remove(proved) }
+        try fixture.unlock(Self.new)
+    }
+
+    @Test func `entering the old passcode while it is being changed does not undo the change`() throws {
+        let meeting = Meeting()
+        let fixture = try BrokerFixture(stretching: meeting.stretching)
+        try fixture.setPasscode()
+        fixture.prompter.always { $0.kind == .enterPasscode ? .text(BrokerFixture.passcode) : .text(Self.new) }
+        let path = fixture.socketPath
+        let changed = DispatchSemaphore(value: 0)
+        meeting.duringNextStretch {
+            Thread {
+                try? TestClient(socketPath: path).passcode(.change)
+                changed.signal()
+            }.start()
+            // With the lock in place this always runs out; without it the change goes through here.
+            _ = changed.wait(timeout: .now() + .milliseconds(300))
+        }
+        let client = try fixture.client()
+        try client.evaluatePolicy(2, in: client.openContext())
+        changed.wait()
+        fixture.prompter.always(nil)
+        try fixture.unlock(Self.new)
+        fixture.prompter.prepare([.text(BrokerFixture.passcode), .cancel])
+        #expect(try refusal { try client.evaluatePolicy(2, in: client.openContext()) } == .userCancel)
+    }
+
+    // MARK: remove
+
+    @Test func `removing the passcode destroys what was bound to it and keeps the rest`() throws {
+        try fixture.setPasscode()
+        try createAll()
+        let client = try fixture.client()
+        let context = try client.openContext()
+        let bound = try client.find("passcode always")
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        _ = try client.authorize(bound, in: context)
+        let before = try client.list()
+
+        try fixture.removePasscode()
+        #expect(fixture.prompter.askedKinds.count == 2 && fixture.prompter.unpreparedCount == 0)
+        let surviving = AvailabilityClass.allCases.filter { $0 != .whenPasscodeSet }.flatMap { availability in
+            SmallRules.creatable.filter { $0.factors.isDisjoint(with: [.passcode, .biometry]) }
+                .map { name($0, availability) }
+        }
+        let after = try client.list()
+        #expect(Set(after.map(\.identifier)) == Set(surviving))
+        #expect(after.allSatisfy { right in before.contains(right) })
+        #expect(try refusal { _ = try client.sign(bound, in: context) } == .notAuthorized)
+        #expect(try !client.status().passcode.isSet && client.status().unlocked)
+
+        for isRestarted in [false, true] {
+            if isRestarted { try fixture.restart() }
+            for name in surviving {
+                let answers: [ScriptedPrompter.Answer] =
+                    name.hasPrefix("application") ? [.text(BrokerFixture.applicationPassword)] : []
+                #expect(try fixture.opens(name, answers: answers))
+            }
+        }
+    }
+
+    @Test func `what the warning names is what is destroyed`() throws {
+        try fixture.setPasscode()
+        try fixture.create("bound", Requirement(anyOf: [.passcode]), .whenUnlocked)
+        try fixture.create("free", .unrestricted, .whenUnlocked)
+        fixture.prompter.prepare([.text(BrokerFixture.passcode), .cancel])
+        #expect(try refusal { try fixture.client().passcode(.remove) } == .userCancel)
+        let warning = try #require(fixture.prompter.askedKinds.last)
+        #expect("\(warning)".contains("1 right") && "\(warning)".contains("bound") && !"\(warning)".contains("free"))
+        #expect(try fixture.opens("bound", answers: [.text(BrokerFixture.passcode)]))
+    }
+
+    @Test func `a passcode set again is a new one, and what was destroyed stays away`() throws {
+        try fixture.setPasscode()
+        try fixture.create("bound", Requirement(anyOf: [.passcode]), .whenUnlocked)
+        try fixture.create("free", .unrestricted, .whenUnlocked)
+        try fixture.removePasscode()
+        try fixture.setPasscode(Self.new)
+        #expect(try fixture.client().list().map(\.identifier) == ["free"])
+        try fixture.client().lock()
+        #expect(try fixture.opens("free", answers: [.text(BrokerFixture.passcode), .text(Self.new)]))
+    }
+
+    @Test func `the real stretching function carries a passcode through its whole life`() throws {
+        let fixture = try BrokerFixture(stretching: .argon2id)
+        try fixture.setPasscode()
+        try fixture.create("right", Requirement(anyOf: [.passcode]), .whenUnlocked)
+        try fixture.changePasscode(to: Self.new)
+        try fixture.restart()
+        #expect(try fixture.opens("right", answers: [.text(BrokerFixture.passcode), .text(Self.new)]))
+        try fixture.removePasscode(Self.new)
+        #expect(try fixture.client().list().isEmpty)
+    }
+}
