@@ -53,9 +53,9 @@ public final class Broker: Sendable {
         life = PasscodeLife(
             vault: vault, keeper: keeper, storage: storage, ring: ring, seeds: seeds, eraser: eraser)
         rights = RightStore(vault: vault, enclave: enclave, ring: ring, owner: owner, eraser: eraser)
-        evaluator = Evaluator(
-            keeper: keeper, life: life, ring: ring, prompter: prompter, isHardware: enclave.kind == .tpm)
         trail = AuditTrail(audit: audit, vault: vault, seeds: seeds, log: log)
+        evaluator = Evaluator(
+            keeper: keeper, life: life, ring: ring, prompter: prompter, trail: trail, isHardware: enclave.kind == .tpm)
         // A daemon that was killed after a change and before it erased what the change replaced left that to this one.
         eraser.erase()
         beginDelayAgain()
@@ -71,7 +71,7 @@ public final class Broker: Sendable {
 
     /// Ends all grants, wipes every key and anchors the log. Nothing is answered afterwards.
     public func close() {
-        sessions.endAllGrants()
+        sessions.lock()
         ring.wipe()
         trail.close()
         do { try vault.close() } catch { log.error("the store was not closed", metadata: ["cause": "\(error)"]) }

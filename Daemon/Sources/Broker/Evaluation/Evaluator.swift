@@ -16,6 +16,7 @@ struct Evaluator {
     let life: PasscodeLife
     let ring: KeyRing
     let prompter: any Prompter
+    let trail: AuditTrail
     let isHardware: Bool
 
     /// Says whether a demand could be satisfied now; never prompts.
@@ -126,9 +127,10 @@ struct Evaluator {
             .enterPasscode, PasscodeKeeper.subject, demand, asking: asking, wrong: "Wrong passcode."
         ) { entered in
             let entered = SecretBytes(copying: entered)
+            let era = ring.era
             return try keeper.exclusively {
                 let proved = try keeper.prove(entered)
-                ring.add(try life.privateHalves(openedBy: proved))
+                ring.add(try life.privateHalves(openedBy: proved), since: era)
                 return proved
             }
         }
@@ -166,11 +168,20 @@ struct Evaluator {
                 cancelTitle: asking.question.cancelTitle, fallbackTitle: asking.question.fallbackTitle)
             let entered = try Questioning(prompter: prompter, asking: asking).secret(question)
             do { return try check(entered) } catch let error as WrongSecret {
+                recordWrongTry(kind, demand, asking)
                 notice = DisplayText(wrong)
                 triesLeft = error.freeTriesLeft
             }
         }
         throw Self.failed
+    }
+
+    /// A wrong try is a decision of its own, whatever the evaluation comes to.
+    private func recordWrongTry(_ kind: PromptKind, _ demand: Demand, _ asking: Asking) {
+        let event = AuditTrail.Event(
+            name: "attempt", program: asking.session.caller.program, object: demand.object,
+            operation: kind.factor == .applicationPassword ? "application-password" : "passcode")
+        trail.refuse(event, because: Self.failed)
     }
 
     private static let failed = Refusal(

@@ -13,6 +13,8 @@ final class KeyRing: Sendable {
     private struct Contents {
         var publicHalves: [KeyRole: PublicHalf] = [:]
         var privateHalves: [KeyRole: PrivateHalf] = [:]
+        /// Counts the locks: what was proved before one opens nothing after it.
+        var era: UInt64 = 0
     }
 
     private let contents: Mutex<Contents>
@@ -31,13 +33,17 @@ final class KeyRing: Sendable {
             contents.publicHalves = Dictionary(publicHalves.map { ($0.role, $0) }) { $1 }
             contents.privateHalves = [:]
         }
-        add(privateHalves)
+        add(privateHalves, since: era)
     }
 
-    /// Keeps private halves that a passcode entry opened. The passcode key is not among what can be kept, nor a half whose
-    /// public half is not current.
-    func add(_ halves: [PrivateHalf]) {
+    /// To be read before a passcode is checked, for ``add(_:since:)``.
+    var era: UInt64 { contents.withLock { $0.era } }
+
+    /// Keeps private halves that a passcode entry opened, unless a lock came since `era`. The passcode key is not among what
+    /// can be kept, nor a half whose public half is not current.
+    func add(_ halves: [PrivateHalf], since era: UInt64) {
         contents.withLock { contents in
+            guard contents.era == era else { return }
             for half in halves where half.role != .passcode && contents.publicHalves[half.role] == half.publicHalf {
                 contents.privateHalves[half.role] = half
             }
@@ -47,6 +53,7 @@ final class KeyRing: Sendable {
     /// Wipes what a lock ends. Without a passcode nothing could open it again, so nothing is wiped.
     func lock() {
         contents.withLock { contents in
+            contents.era += 1
             guard contents.publicHalves[.passcode] != nil else { return }
             for role in Self.wipedByLock { contents.privateHalves[role] = nil }
         }

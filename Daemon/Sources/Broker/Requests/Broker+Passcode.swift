@@ -131,7 +131,7 @@ extension Broker {
     /// Ends all grants and wipes what needs an unlocked store. Works even when the log cannot be written.
     func lock(_ session: Session) -> Reply {
         ring.lock()
-        sessions.endAllGrants()
+        sessions.lock()
         trail.note(event("lock", session))
         return .done
     }

@@ -63,6 +63,9 @@ final class Session: Sendable {
     /// Ends the connection from another thread; ``run()`` returns.
     func close() { socket.shutdown() }
 
+    /// Ends the requests that wait for a person; those that only work go on.
+    func cancelSlowRequests(_ reason: RequestCancellation.Reason) { slow.cancelAll(reason) }
+
     private func end() {
         socket.shutdown()
         slow.cancelAll(.connectionEnded)
