@@ -43,12 +43,21 @@ struct OldWraps {
         OldWraps(pieces: pieces.subtracting(try OldWraps(in: stateDirectory).pieces))
     }
 
+    /// Those that lie in one piece in the files; a page's end may cut others in two.
+    func foundWhole(in stateDirectory: String) throws -> OldWraps {
+        let contents = try Self.contents(of: stateDirectory)
+        return OldWraps(pieces: pieces.filter { piece in contents.contains { $0.range(of: piece) != nil } })
+    }
+
     /// How many pieces occur anywhere in the files of a state folder: database, journal, free pages.
     func traces(in stateDirectory: String) throws -> Int {
-        let contents = try FileManager.default.contentsOfDirectory(atPath: stateDirectory).map {
+        try foundWhole(in: stateDirectory).count
+    }
+
+    private static func contents(of stateDirectory: String) throws -> [Data] {
+        try FileManager.default.contentsOfDirectory(atPath: stateDirectory).map {
             try Data(contentsOf: URL(fileURLWithPath: stateDirectory + "/" + $0))
         }
-        return pieces.count { piece in contents.contains { $0.range(of: piece) != nil } }
     }
 }
 

@@ -3,14 +3,23 @@ public import Foundation
 /// A folder of its own for one test, removed with the value.
 public final class TestFolder: Sendable {
     public let path: String
+    private let isOwned: Bool
+
+    /// A folder that another process owns and removes.
+    public init(of other: String) {
+        path = other
+        isOwned = false
+    }
 
     public init() throws {
+        isOwned = true
         path = NSTemporaryDirectory() + "/ostiary-test-" + UUID().uuidString
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
 
     deinit {
+        guard isOwned else { return }
         // A leftover folder does no harm, and a test's result should not depend on it.
         try? FileManager.default.removeItem(atPath: path)
     }

@@ -1,17 +1,17 @@
-import AccessControl
 import BrokerTestSupport
+import Foundation
 import Glibc
-import OstiaryWire
 import StoreTestSupport
 import Synchronization
 import Vault
 
-/// Carries out one operation on an existing state folder and is killed at one exact commit of it.
+/// Serves an existing state folder, answers its own questions, and is killed at one exact commit.
 ///
-///     broker-crasher STATE-FOLDER OPERATION before|after N
+///     broker-crasher FOLDER OPERATION before|after N
 ///
-/// N counts the commits from the operation's first; "before" kills when the changes are made and not committed, "after" when
-/// they are on disk. It prints "acknowledged" when the operation was answered. Passcodes are stretched cheaply.
+/// FOLDER holds the folder `state`. OPERATION says how the person answers. N counts commits from the first request on:
+/// "before" kills when the changes are made and not committed, "after" when they are on disk. It prints its socket's path
+/// when it serves, and serves until it is killed. Passcodes are stretched cheaply.
 @main
 struct BrokerCrasherProgram {
     static func main() throws {
@@ -19,15 +19,11 @@ struct BrokerCrasherProgram {
         guard arguments.count == 5, let operation = CrashOperation(rawValue: arguments[2]), let number = Int(arguments[4])
         else { exit(2) }
         let executioner = Executioner(killsBeforeCommit: arguments[3] == "before", number: number)
-        let fixture = try BrokerFixture(stateDirectory: arguments[1], observer: executioner)
+        let fixture = try BrokerFixture(in: TestFolder(of: arguments[1]), observer: executioner)
         fixture.prompter.prepare(operation.answers)
-        let client = try fixture.client()
         executioner.arm()
-        try operation.run(client)
-        print("acknowledged")
-        // The daemon's orderly end would commit once more.
-        fflush(nil)
-        _exit(0)
+        try FileHandle.standardOutput.write(contentsOf: Data((fixture.socketPath + "\n").utf8))
+        while true { pause() }
     }
 }
 
@@ -42,6 +38,7 @@ final class Executioner: WriteObserver {
         self.number = number
     }
 
+    /// Counts from now on.
     func arm() { state.withLock { $0.isArmed = true } }
 
     func willCommit(_ label: String) { if killsBeforeCommit { count() } }
