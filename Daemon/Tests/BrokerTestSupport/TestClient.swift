@@ -105,8 +105,13 @@ public final class TestClient {
     }
 
     public func list() throws -> [WireRight] {
-        guard case .rights(let list) = try call(.listRights(.init())).body else { throw UnexpectedAnswer() }
-        return list.rights
+        var rights: [WireRight] = []
+        while true {
+            let request = WireListRightsRequest.with { $0.offset = UInt32(rights.count) }
+            guard case .rights(let page) = try call(.listRights(request)).body else { throw UnexpectedAnswer() }
+            rights += page.rights
+            if page.rights.isEmpty || rights.count >= Int(page.total) { return rights }
+        }
     }
 
     public func remove(_ name: String) throws { try done(.removeRight(.with { $0.identifier = name })) }
