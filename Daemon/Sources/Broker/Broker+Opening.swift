@@ -117,6 +117,9 @@ struct StateDirectory {
             throw BrokerOpeningError.store(
                 "The store in \(path) has version \(found); this daemon reads up to \(supported). Upgrade Ostiary; nothing "
                     + "was changed.")
+        } catch VaultError.diskFull {
+            throw BrokerOpeningError.store(
+                "The disk that holds \(path) is full, so the store cannot be opened; free space and start again.")
         } catch let error as VaultError {
             throw BrokerOpeningError.store(
                 "The store in \(path) cannot be used (\(error)). Restore it from a backup, or move the folder away to begin "

@@ -17,10 +17,12 @@ package final class BrokerFixture {
     private var socketNumber = 0
     private let stretching: PasscodeStretching
 
-    package var stateDirectory: String { Self.stateDirectory(in: folder) }
+    package let stateDirectory: String
     package static func stateDirectory(in folder: TestFolder) -> String { folder.path("state") }
 
     /// Opens the store in `folder`, or makes a new one there.
+    ///
+    /// - Parameter stateDirectory: where the store lies, when it is not in `folder`.
     package init(
         in folder: TestFolder? = nil, stateDirectory: String? = nil, stretching: PasscodeStretching = .quick,
         clock: TestClock = TestClock(), observer: (any WriteObserver)? = nil, beginningLogAnew: Bool = false
@@ -29,8 +31,9 @@ package final class BrokerFixture {
         self.folder = folder
         self.clock = clock
         self.stretching = stretching
+        self.stateDirectory = stateDirectory ?? Self.stateDirectory(in: folder)
         broker = try Self.open(
-            stateDirectory ?? Self.stateDirectory(in: folder), stretching, prompter, clock, observer, beginningLogAnew)
+            self.stateDirectory, stretching, prompter, clock, observer, beginningLogAnew)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 

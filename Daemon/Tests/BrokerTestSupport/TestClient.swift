@@ -70,7 +70,7 @@ public final class TestClient {
         return (body, tail)
     }
 
-    public struct UnexpectedAnswer: Error {}
+    public struct UnexpectedAnswer: Error { public init() {} }
 
     private func done(_ body: WireRequest.OneOf_Body) throws {
         guard case .done = try call(body).body else { throw UnexpectedAnswer() }

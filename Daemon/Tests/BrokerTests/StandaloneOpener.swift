@@ -40,6 +40,8 @@ extension BrokerFixture {
         try broker.vault.read { try $0.objects(owner: broker.owner, kind: .right) }.compactMap(\.record)
     }
 
+    func publicHalves() -> [PublicHalf] { broker.ring.publicHalves }
+
     func slots(of object: ObjectRecord) throws -> [StoredSlot] {
         let header = try SlotHeader(of: object, storeID: broker.vault.storeID)
         return try KeySlot.decode(object.slots).map { StoredSlot(slot: $0, header: header) }

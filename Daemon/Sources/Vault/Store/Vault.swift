@@ -36,8 +36,24 @@ public final class Vault: Sendable {
             guard create else { throw VaultError.missing }
             try VaultError.mapping { try Self.create(file, protector: protector) }
         }
-        (queue, storeID) = try VaultError.mapping {
-            let queue = try Self.connect(file.path)
+        do {
+            (queue, storeID) = try Self.open(file, protector: protector)
+        } catch VaultError.diskFull {
+            // A store that is only to be tidied up opens on a full disk too.
+            guard try file.giveUpReserve() else { throw VaultError.diskFull }
+            (queue, storeID) = try Self.open(file, protector: protector)
+        }
+        self.file = file
+        self.protector = protector
+        self.observer = observer
+        try file.keepReserve()
+    }
+
+    private static func open(
+        _ file: VaultFile, protector: any RecordProtector
+    ) throws -> (queue: DatabaseQueue, storeID: VaultID) {
+        try VaultError.mapping {
+            let queue = try connect(file.path)
             try VaultSchema.migrator.migrate(queue)
             let identity = try queue.read { database in
                 guard try VaultSchema.isUnaltered(in: database) else { throw VaultError.unreadable(.alteredSchema) }
@@ -45,10 +61,6 @@ public final class Vault: Sendable {
             }
             return (queue, identity)
         }
-        self.file = file
-        self.protector = protector
-        self.observer = observer
-        try file.keepReserve()
     }
 
     /// Runs `body` on one consistent view of the store.

@@ -14,6 +14,8 @@ extension VaultError {
 
     private init(extended error: DatabaseError) {
         switch error.extendedResultCode {
+        // What SQLite says when there is no room for the journal's index.
+        case .SQLITE_IOERR_SHMSIZE: self = .diskFull
         case .SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_PRIMARYKEY: self = .duplicate
         case .SQLITE_CONSTRAINT_FOREIGNKEY: self = .notFound
         default: self = .io(code: error.extendedResultCode.rawValue)

@@ -1,0 +1,257 @@
+import AccessControl
+import BrokerTestSupport
+import Foundation
+import OstiaryWire
+import StoreTestSupport
+import Testing
+
+@testable import Broker
+
+@Suite("The audit log")
+struct AuditTests {
+    let fixture: BrokerFixture
+
+    init() throws { fixture = try BrokerFixture() }
+
+    private struct Line: Equatable {
+        let event: String
+        let result: String
+        var object = ""
+        var factors: [String] = []
+        var strength = ""
+        var reason = ""
+
+        init(
+            _ event: String, _ result: String, _ object: String = "", factors: [String] = [], strength: String = "",
+            reason: String = ""
+        ) {
+            (self.event, self.result, self.object) = (event, result, object)
+            (self.factors, self.strength, self.reason) = (factors, strength, reason)
+        }
+
+        init(_ record: WireLogRecord) {
+            self.init(
+                record.event, record.result, record.object, factors: record.factors, strength: record.strength,
+                reason: record.reason)
+        }
+    }
+
+    /// What `body` adds to the log.
+    private func lines(_ body: () throws -> Void) throws -> [Line] {
+        let client = try fixture.client()
+        let before = try client.log().count
+        try body()
+        let added = try client.log().dropFirst(before)
+        #expect(added.allSatisfy { !$0.program.isEmpty && $0.processID == UInt32(getpid()) || $0.event == "log-epoch" })
+        #expect(added.allSatisfy { abs($0.time - Date().timeIntervalSince1970) < 600 })
+        return added.map(Line.init)
+    }
+
+    // MARK: what is written
+
+    @Test func `each decision says what was proved and how strong that is`() throws {
+        try fixture.setPasscode()
+        let client = try fixture.client()
+        try fixture.create("bound", Requirement(anyOf: [.passcode]), .whenUnlocked)
+        try fixture.create("free", .unrestricted, .always)
+        try fixture.create("both", Requirement(anyOf: [[.passcode, .applicationPassword]]), .always)
+        var context: UInt64 = 0
+        #expect(
+            try lines {
+                fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+                context = try client.authorize("bound")
+            } == [Line("authorize", "granted", "bound", factors: ["passcode"], strength: "key-bound")])
+        #expect(
+            try lines { _ = try client.sign(client.find("bound"), in: context) }
+                == [Line("sign", "granted", "bound", factors: ["passcode"], strength: "key-bound")])
+        #expect(
+            try lines { _ = try client.secret(of: client.find("bound"), in: context) }
+                == [Line("read", "granted", "bound", factors: ["passcode"], strength: "key-bound")])
+        #expect(try lines { try client.authorize("free") } == [Line("authorize", "granted", "free")])
+        #expect(
+            try lines {
+                fixture.prompter.prepare([.text(BrokerFixture.passcode), .text(BrokerFixture.applicationPassword)])
+                try client.authorize("both")
+            } == [
+                Line("authorize", "granted", "both", factors: ["passcode", "application-password"], strength: "key-bound")
+            ])
+        #expect(
+            try lines { try fixture.unlock() }
+                == [Line("evaluate-policy", "granted", factors: ["passcode"], strength: "key-bound")])
+    }
+
+    @Test func `each refusal says why, without what was typed`() throws {
+        try fixture.setPasscode()
+        let client = try fixture.client()
+        try fixture.create("bound", Requirement(anyOf: [.passcode]), .whenUnlocked)
+        let wrong = ScriptedPrompter.Answer.text("a wrong passcode")
+        #expect(
+            try lines { _ = try fixture.refusalOfAuthorizing("bound", answers: [wrong, wrong, wrong]) }
+                == [Line("authorize", "refused", "bound", reason: "authentication.failed")])
+        #expect(
+            try lines { _ = try fixture.refusalOfAuthorizing("bound", answers: [.cancel]) }
+                == [Line("authorize", "refused", "bound", reason: "prompt.cancelled")])
+        #expect(
+            try lines { _ = try refusal { _ = try client.sign(client.find("bound"), in: client.openContext()) } }
+                == [Line("sign", "refused", "bound", reason: "right.not-authorized")])
+        #expect(
+            try lines { _ = try fixture.refusalOfAuthorizing("bound", answers: [wrong, wrong]) }
+                == [Line("authorize", "refused", "bound", reason: "passcode.locked-out")])
+        let log = try Data(contentsOf: URL(fileURLWithPath: fixture.stateDirectory + "/audit.log"))
+        #expect(log.range(of: Data("a wrong passcode".utf8)) == nil)
+    }
+
+    @Test func `each change is announced before it is made, and confirmed`() throws {
+        let open = AccessControl(availability: .always, using: .unrestricted)
+        let client = try fixture.client()
+        #expect(
+            try lines { try client.create("right", open) }
+                == [Line("create", "begun", "right"), Line("create", "done", "right")])
+        #expect(try lines { try client.remove("right") } == [Line("remove", "done", "right")])
+        #expect(try lines { try client.lock() } == [Line("lock", "done")])
+        #expect(try lines { try client.deauthorize(client.openContext()) } == [Line("deauthorize", "done")])
+        #expect(
+            try lines { try fixture.setPasscode() }
+                == [Line("passcode-set", "begun"), Line("log-epoch", "begun", "2"), Line("passcode-set", "done")])
+        #expect(
+            try lines { try fixture.changePasscode(to: "another battery 8") }
+                == [Line("passcode-change", "begun"), Line("log-epoch", "begun", "3"), Line("passcode-change", "done")])
+        #expect(
+            try lines { try fixture.removePasscode("another battery 8") }
+                == [Line("passcode-remove", "begun"), Line("log-epoch", "begun", "4"), Line("passcode-remove", "done")])
+    }
+
+    @Test func `equal refusals in a row are one record and a count`() throws {
+        let client = try fixture.client()
+        try fixture.create("free", .unrestricted, .always)
+        let right = try client.find("free")
+        let context = try client.openContext()
+        for _ in 1...50 { #expect(try refusal { _ = try client.sign(right, in: context) } == .notAuthorized) }
+        #expect(try client.log().count { $0.event == "sign" } == 1)
+        try fixture.restart()
+        let records = try fixture.client().log().filter { $0.event == "sign" }
+        #expect(records.map(\.repetitions).reduce(0, +) == 50 && records.count == 2)
+    }
+
+    // MARK: checking
+
+    @Test func `seals of all epochs are checked through set, change and removal`() throws {
+        func expectSealsChecked(_ answers: [ScriptedPrompter.Answer]) throws {
+            fixture.prompter.prepare(answers)
+            let verdict = try fixture.client().verifyLog(interactive: true)
+            #expect(verdict.intact && verdict.sealsChecked, "\(verdict.explanation)")
+            #expect(fixture.prompter.unusedAnswers.isEmpty && fixture.prompter.unpreparedCount == 0)
+        }
+        func expectOnlyChainChecked() throws {
+            let verdict = try fixture.client().verifyLog(interactive: false)
+            #expect(verdict.intact && !verdict.sealsChecked)
+        }
+        try fixture.create("free", .unrestricted, .always)
+        try expectSealsChecked([])
+        try fixture.setPasscode()
+        try expectSealsChecked([.text(BrokerFixture.passcode)])
+        try expectOnlyChainChecked()
+        for (old, new) in [(BrokerFixture.passcode, "another battery 8"), ("another battery 8", "a third staple 7")] {
+            try fixture.changePasscode(old, to: new)
+            #expect(try fixture.opens("free"))
+            try expectSealsChecked([.text(new)])
+            try fixture.restart()
+            try expectOnlyChainChecked()
+            try expectSealsChecked([.text(new)])
+        }
+        try fixture.removePasscode("a third staple 7")
+        try expectSealsChecked([])
+        try fixture.restart()
+        try expectSealsChecked([])
+    }
+
+    @Test func `the seals are not checked for who does not know the passcode`() throws {
+        try fixture.setPasscode()
+        fixture.prompter.prepare([.text("wrong"), .text("wrong"), .text("wrong")])
+        #expect(try refusal { _ = try fixture.client().verifyLog(interactive: true) } == .authenticationFailed)
+    }
+
+    // MARK: a damaged log
+
+    /// What somebody does to the log's file while the daemon is stopped.
+    enum Damage: CaseIterable {
+        case changedByte, cut, missing
+
+        func inflict(on path: String) throws {
+            let url = URL(fileURLWithPath: path)
+            var bytes = try Data(contentsOf: url)
+            switch self {
+            case .changedByte: bytes[bytes.count / 2] ^= 1
+            case .cut: bytes.removeLast(200)
+            case .missing: return try FileManager.default.removeItem(at: url)
+            }
+            try bytes.write(to: url)
+        }
+    }
+
+    private func damaged(_ damage: Damage) throws -> TestFolder {
+        try fixture.setPasscode()
+        try fixture.create("bound", Requirement(anyOf: [.passcode]), .whenUnlocked)
+        try fixture.create("free", .unrestricted, .always)
+        for _ in 1...3 { #expect(try fixture.opens("free")) }
+        fixture.close()
+        let copy = try BrokerFixture.copyOfState(fixture.stateDirectory)
+        try damage.inflict(on: BrokerFixture.stateDirectory(in: copy) + "/audit.log")
+        return copy
+    }
+
+    @Test(arguments: Damage.allCases) func `with a damaged log nothing is released and nothing changed`(damage: Damage) throws {
+        let broken = try BrokerFixture(in: damaged(damage))
+        let client = try broken.client()
+        #expect(try !client.verifyLog(interactive: false).intact)
+        #expect(try client.diagnosis().findings.first { $0.check == "audit log" }?.verdict == .problem)
+        #expect(try broken.refusalOfAuthorizing("free")?.code == .logUnwritable)
+        let bound = try broken.refusalOfAuthorizing("bound", answers: [.text(BrokerFixture.passcode)])
+        #expect(bound?.code == .logUnwritable)
+        #expect(try refusal { try broken.create("new", .unrestricted, .always) } == .logUnwritable)
+        broken.prompter.prepare([.text(BrokerFixture.passcode)])
+        #expect(try refusal { try client.evaluatePolicy(2, in: client.openContext()) } == .logUnwritable)
+        broken.prompter.prepare([.text(BrokerFixture.passcode), .text("another battery 8"), .text("another battery 8")])
+        #expect(try refusal { try client.passcode(.change) } == .logUnwritable)
+        #expect(try Set(client.list().map(\.identifier)) == ["bound", "free"])
+    }
+
+    @Test(arguments: Damage.allCases) func `with a damaged log it can be locked, deauthorized and removed`(damage: Damage) throws {
+        let broken = try BrokerFixture(in: damaged(damage))
+        let client = try broken.client()
+        try client.deauthorize(client.openContext())
+        #expect(try broken.refusalOfAuthorizing("bound", answers: [.text(BrokerFixture.passcode)]) != nil)
+        #expect(try client.status().unlocked)
+        try client.lock()
+        #expect(try !client.status().unlocked)
+        try client.remove("free")
+        #expect(try client.list().map(\.identifier) == ["bound"])
+        try client.removeAll()
+        #expect(try client.list().isEmpty)
+    }
+
+    @Test(arguments: Damage.allCases) func `a damaged log is begun anew when told to, and kept as evidence`(damage: Damage) throws {
+        let folder = try damaged(damage)
+        let state = BrokerFixture.stateDirectory(in: folder)
+        let evidence = try? Data(contentsOf: URL(fileURLWithPath: state + "/audit.log"))
+        let renewed = try BrokerFixture(in: folder, beginningLogAnew: true)
+        #expect(try renewed.opens("bound", answers: [.text(BrokerFixture.passcode)]))
+        let log = try renewed.client().log()
+        #expect(log.first?.event == "log-began-anew")
+        renewed.prompter.prepare([.text(BrokerFixture.passcode)])
+        let verdict = try renewed.client().verifyLog(interactive: true)
+        #expect(verdict.intact && verdict.sealsChecked)
+        let kept = try FileManager.default.contentsOfDirectory(atPath: state).filter { $0.contains("damaged") }
+        #expect(try kept.map { try Data(contentsOf: URL(fileURLWithPath: state + "/" + $0)) } == (evidence.map { [$0] } ?? []))
+        try renewed.restart()
+        #expect(try renewed.opens("bound", answers: [.text(BrokerFixture.passcode)]))
+    }
+
+    @Test func `an intact log is not replaced, whatever the daemon is told`() throws {
+        #expect(try fixture.client().log().count == 1)
+        try fixture.create("free", .unrestricted, .always)
+        fixture.close()
+        let reopened = try BrokerFixture(in: fixture.folder, beginningLogAnew: true)
+        #expect(try reopened.client().log().map(\.event) == ["log-epoch", "create", "create"])
+    }
+}

@@ -1,0 +1,308 @@
+import AccessControl
+import Broker
+import BrokerTestSupport
+import Foundation
+import GRDB
+import KeySlots
+import OstiaryWire
+import Prompting
+import SecretMemory
+import StoreTestSupport
+import Testing
+import Vault
+
+@Suite("Somebody who writes the database")
+struct DatabaseWriterTests {
+    /// A store with a passcode, a right that asks for it, and one that asks for nothing; closed.
+    struct Template: Sendable {
+        let folder: TestFolder
+        let victimID: Data
+        /// A forged list of slots for the victim: sealed to the true public halves, which authenticates nobody.
+        let forgedSlots: Data
+    }
+
+    static let template = Result { try makeTemplate() }
+
+    private static func makeTemplate() throws -> Template {
+        let fixture = try BrokerFixture()
+        try fixture.setPasscode()
+        try fixture.create("victim", Requirement(anyOf: [.passcode]), .whenUnlocked)
+        try fixture.create("other", .unrestricted, .always)
+        guard try fixture.opens("victim", answers: [.text("wrong"), .text(BrokerFixture.passcode)]) else {
+            throw TestClient.UnexpectedAnswer()
+        }
+        let id = try fixture.client().find("victim").rightID
+        let forged = try forgedSlots(fixture, objectID: id)
+        fixture.close()
+        return Template(folder: fixture.folder, victimID: id, forgedSlots: forged)
+    }
+
+    let store: StoppedStore
+    let victimID: Data
+
+    init() throws {
+        let template = try Self.template.get()
+        store = try StoppedStore(copying: template.folder)
+        victimID = template.victimID
+    }
+
+    // MARK: what must hold
+
+    private func fixture() throws -> BrokerFixture { try BrokerFixture(in: store.folder) }
+
+    /// The victim is refused wherever it is named, nothing of it is shown, and nobody is asked for anything.
+    private func expectVictimRefused(_ fixture: BrokerFixture, _ comment: Comment? = nil) throws {
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        let client = try fixture.client()
+        let context = try client.openContext()
+        let open = AccessControl(availability: .always, using: .unrestricted)
+        #expect(try refusal { _ = try client.find("victim") } == .itemUnreadable, comment)
+        #expect(try refusal { try client.authorize(rightID: victimID, in: context) } == .itemUnreadable, comment)
+        #expect(
+            try refusal { try client.authorize(rightID: victimID, in: context, preflight: true) } == .itemUnreadable, comment)
+        #expect(try refusal { try client.create("victim", open) } == .itemUnreadable, comment)
+        #expect(try refusal { try client.create("victim", open, replace: true) } == .itemUnreadable, comment)
+        let list = try client.list()
+        #expect(list.filter(\.unreadableBecause.isEmpty).map(\.identifier) == ["other"], comment)
+        let refused = list.filter { !$0.unreadableBecause.isEmpty }
+        #expect(!refused.isEmpty && refused.allSatisfy(Self.showsNothing), comment)
+        #expect(try client.status().rights.unreadableCount == UInt32(refused.count), comment)
+        #expect(try client.diagnosis().findings.first { $0.check == "store" }?.verdict == .problem, comment)
+        #expect(fixture.prompter.asked.isEmpty, comment)
+        #expect(try fixture.opens("other"), comment)
+    }
+
+    private static func showsNothing(_ right: WireRight) -> Bool {
+        right.identifier.isEmpty && right.accessControl.isEmpty && right.publicKey.isEmpty && right.application.isEmpty
+    }
+
+    /// The passcode is not asked for and opens nothing; what needs none works.
+    private func expectPasscodeUnusable(_ fixture: BrokerFixture, _ code: WireFailureCode, _ comment: Comment? = nil) throws {
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        let client = try fixture.client()
+        #expect(try refusal { try client.authorize("victim") } == code, comment)
+        #expect(try refusal { try client.evaluatePolicy(2, in: client.openContext()) } == code, comment)
+        #expect(try refusal { try client.passcode(.change) } == code, comment)
+        #expect(try refusal { try client.passcode(.remove) } == code, comment)
+        #expect(fixture.prompter.asked.isEmpty, comment)
+        #expect(try fixture.opens("other"), comment)
+    }
+
+    private func expectNotOpened(_ comment: Comment? = nil) throws {
+        let before = try store.folder.stateBytes()
+        #expect(throws: BrokerOpeningError.self, comment) { try fixture() }
+        #expect(try store.folder.stateBytes() == before, comment)
+    }
+
+    // MARK: every column
+
+    struct Column: CustomTestStringConvertible, Sendable {
+        let table: String
+        let name: String
+        var testDescription: String { "\(table).\(name)" }
+    }
+
+    static let columns: [Column] = {
+        do {
+            let store = try StoppedStore(copying: template.get().folder)
+            return try store.rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'grdb%'")
+                .map { $0["name"] as String }.filter { $0 != "manifests" }.flatMap { table in
+                    try store.rows("SELECT name FROM pragma_table_info(?)", [table]).map {
+                        Column(table: table, name: $0["name"])
+                    }
+                }
+        } catch { return [] }
+    }()
+
+    @Test func `every column of eight tables is tried`() {
+        #expect(Set(Self.columns.map(\.table)).count == 8)
+        #expect(Self.columns.count == 8 * 4 + 2 + 3 + 4 + 6 + 2 + 10 + 4 + 3)
+    }
+
+    @Test(arguments: columns) func `who changes a column gains nothing`(column: Column) throws {
+        let isObject = column.table == "objects"
+        let changed = try store.alter(
+            column.name, of: column.table,
+            where: isObject ? "row_key = ?" : "rowid = (SELECT min(rowid) FROM \(column.table))",
+            isObject ? [victimID] : [])
+        try #require(changed == 1)
+        switch column.table {
+        case "objects": try expectVictimRefused(fixture())
+        case "passcode_records": try expectPasscodeUnusable(fixture(), .storeUnreadable)
+        case "attempt_counters": try expectPasscodeUnusable(fixture(), .itemUnreadable)
+        case "log_epochs": try expectEpochRefused(fixture())
+        default: try expectNotOpened()
+        }
+    }
+
+    /// An epoch's record only matters where the log's seals are: nothing else depends on it.
+    private func expectEpochRefused(_ fixture: BrokerFixture) throws {
+        let client = try fixture.client()
+        #expect(try fixture.opens("victim", answers: [.text(BrokerFixture.passcode)]))
+        #expect(try refusal { _ = try client.verifyLog(interactive: false) } == .storeUnreadable)
+        fixture.prompter.prepare([.text(BrokerFixture.passcode), .text("another battery 8"), .text("another battery 8")])
+        #expect(try refusal { try client.passcode(.change) } == .storeUnreadable)
+        #expect(try fixture.opens("victim", answers: [.text(BrokerFixture.passcode)]))
+    }
+
+    // MARK: whole rows
+
+    @Test(arguments: ["store", "users", "key_pairs", "log_anchors", "log_epochs", "passcode_records", "attempt_counters", "objects"])
+    func `who deletes rows gains nothing`(table: String) throws {
+        try store.write("DELETE FROM \(table)" + (table == "objects" ? " WHERE row_key = ?" : ""), table == "objects" ? [victimID] : [])
+        switch table {
+        case "objects": try expectVictimRefused(fixture())
+        case "passcode_records": try expectPasscodeUnusable(fixture(), .storeUnreadable)
+        case "attempt_counters": try expectPasscodeUnusable(fixture(), .itemUnreadable)
+        case "log_epochs": try expectEpochRefused(fixture())
+        default: try expectNotOpened()
+        }
+    }
+
+    @Test(arguments: ["entries", "generation", "mac", "DELETE"], VaultTable.allCases)
+    func `who changes a list of rows gains nothing`(column: String, table: VaultTable) throws {
+        let condition = "row_key = ?"
+        let changed = try column == "DELETE"
+            ? store.write("DELETE FROM manifests WHERE \(condition)", [Data([table.rawValue])])
+            : store.alter(column, of: "manifests", where: condition, [Data([table.rawValue])])
+        guard changed > 0 else { return }  // The store's own record and the lists themselves are in no list.
+        switch table {
+        case .objects: try expectNoRights(fixture())
+        case .passcodeRecords, .attemptCounters: try expectPasscodeUnusable(fixture(), .itemUnreadable)
+        case .logEpochs:
+            let fixture = try fixture()
+            #expect(try fixture.opens("victim", answers: [.text(BrokerFixture.passcode)]))
+            #expect(try refusal { _ = try fixture.client().verifyLog(interactive: false) } == .itemUnreadable)
+        default: try expectNotOpened()
+        }
+    }
+
+    /// Without an authentic list no right is used, and none is said to be absent.
+    private func expectNoRights(_ fixture: BrokerFixture) throws {
+        let client = try fixture.client()
+        let context = try client.openContext()
+        #expect(try refusal { _ = try client.find("other") } == .itemUnreadable)
+        #expect(try refusal { _ = try client.find("never made") } == .itemUnreadable)
+        #expect(try refusal { _ = try client.list() } == .itemUnreadable)
+        #expect(try refusal { try client.authorize(rightID: victimID, in: context) } == .itemUnreadable)
+        #expect(try refusal { try fixture.create("new", .unrestricted, .always) } == .itemUnreadable)
+        #expect(try client.diagnosis().findings.first { $0.check == "store" }?.verdict == .problem)
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
+    @Test(arguments: ["public_key", "key_blob", "slots", "access_control", "attribute_record", "payload", "mac"])
+    func `who swaps a column of two rights makes both unreadable`(column: String) throws {
+        try store.write(
+            """
+            CREATE TEMP TABLE old AS SELECT row_key, \(column) AS value FROM objects;
+            UPDATE objects SET \(column) = (SELECT value FROM old WHERE old.row_key <> objects.row_key);
+            """)
+        let fixture = try fixture()
+        let client = try fixture.client()
+        #expect(try client.list().allSatisfy { !$0.unreadableBecause.isEmpty && Self.showsNothing($0) })
+        for name in ["victim", "other"] { #expect(try refusal { _ = try client.find(name) } == .itemUnreadable) }
+    }
+
+    @Test func `an unreadable right can be removed, and its name is free again`() throws {
+        _ = try store.alter("slots", of: "objects", where: "row_key = ?", [victimID])
+        let fixture = try fixture()
+        let client = try fixture.client()
+        try client.remove("victim")
+        #expect(try client.list().map(\.identifier) == ["other"])
+        try fixture.create("victim", .unrestricted, .always)
+        #expect(try fixture.opens("victim"))
+    }
+
+    // MARK: forgery and replay
+
+    /// Slots that open with the true keys, to an access secret of the forger's choice, without any factor.
+    private static func forgedSlots(_ fixture: BrokerFixture, objectID: Data) throws -> Data {
+        let object = try #require(try fixture.objects().first { $0.id.bytes == objectID })
+        let header = try #require(try fixture.slots(of: object).first?.header)
+        let halves = Dictionary(uniqueKeysWithValues: fixture.publicHalves().map { ($0.role, $0) })
+        let slots = try SlotSealer.seal(
+            SecretBytes(random: 32), alternatives: [[]], header: header, publicHalves: { halves[$0] })
+        return KeySlot.encode(slots)
+    }
+
+    @Test func `forged slots, which would open, are refused with their row`() throws {
+        let forged = try Self.template.get().forgedSlots
+        #expect(try store.write("UPDATE objects SET slots = ? WHERE row_key = ?", [forged, victimID]) == 1)
+        try expectVictimRefused(fixture())
+    }
+
+    @Test func `a planted right is refused by its id and not found by its name`() throws {
+        let id = VaultID().bytes
+        let forged = try Self.template.get().forgedSlots
+        let row = try #require(try store.rows("SELECT * FROM objects WHERE row_key = ?", [victimID]).first)
+        var values = Dictionary(uniqueKeysWithValues: zip(row.columnNames, row.databaseValues))
+        values["row_key"] = id.databaseValue
+        values["slots"] = forged.databaseValue
+        values["name_digest"] = Data(count: 32).databaseValue
+        values["mac"] = Data(count: 32).databaseValue
+        let columns = Array(row.columnNames)
+        try store.write(
+            "INSERT INTO objects (\(columns.joined(separator: ", "))) VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))",
+            StatementArguments(columns.map { values[$0] ?? .null }))
+        let fixture = try fixture()
+        let client = try fixture.client()
+        let context = try client.openContext()
+        #expect(try refusal { try client.authorize(rightID: id, in: context) } == .itemUnreadable)
+        #expect(try client.list().filter { !$0.unreadableBecause.isEmpty }.map(\.rightID) == [id])
+        #expect(try refusal { _ = try client.find("planted") } == .notFound)
+        #expect(try fixture.opens("victim", answers: [.text(BrokerFixture.passcode)]))
+    }
+
+    /// Rows of the template, put back after the passcode was changed.
+    private func replay(_ table: String, where condition: String = "1", after change: (BrokerFixture) throws -> Void) throws {
+        let old = try store.rows("SELECT * FROM \(table) WHERE \(condition)")
+        let fixture = try fixture()
+        try change(fixture)
+        fixture.close()
+        try store.restore(old, into: table)
+    }
+
+    private func changePasscode(_ fixture: BrokerFixture) throws { try fixture.changePasscode(to: "another battery 8") }
+
+    @Test func `an old row of a right is not accepted`() throws {
+        try replay("objects", where: "row_key = x'\(victimID.map { String(format: "%02x", $0) }.joined())'", after: changePasscode)
+        try expectVictimRefused(fixture())
+    }
+
+    @Test func `old key pairs are not accepted`() throws {
+        try replay("key_pairs", after: changePasscode)
+        try expectNotOpened()
+    }
+
+    @Test func `an old passcode record is not accepted`() throws {
+        try replay("passcode_records", after: changePasscode)
+        try expectPasscodeUnusable(fixture(), .storeUnreadable)
+    }
+
+    @Test func `an old counter of wrong passcodes is not accepted`() throws {
+        try replay("attempt_counters") { fixture in
+            let wrong = ScriptedPrompter.Answer.text("wrong")
+            _ = try fixture.refusalOfAuthorizing("victim", answers: [wrong, wrong, wrong])
+        }
+        try expectPasscodeUnusable(fixture(), .itemUnreadable)
+    }
+
+    @Test func `an old anchor of the log is not accepted`() throws {
+        try replay("log_anchors") { _ = try $0.opens("other") }
+        try expectNotOpened()
+    }
+
+    @Test func `a trigger that would keep copies of wraps is found`() throws {
+        try store.write("CREATE TRIGGER spy AFTER DELETE ON objects BEGIN SELECT 1; END")
+        try expectNotOpened()
+    }
+}
+
+extension TestFolder {
+    /// The database and the log; SQLite's shared memory changes by being looked at.
+    fileprivate func stateBytes() throws -> [Data] {
+        try ["vault.sqlite", "audit.log"].map {
+            try Data(contentsOf: URL(fileURLWithPath: BrokerFixture.stateDirectory(in: self) + "/" + $0))
+        }
+    }
+}
