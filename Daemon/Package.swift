@@ -87,7 +87,12 @@ let package = Package(
             swiftSettings: adapter),
         .testTarget(name: "AuthenticatorsTests", dependencies: ["Authenticators", shared], swiftSettings: adapter),
         .testTarget(
-            name: "PromptingTests", dependencies: ["Prompting", "PromptProtocol", "ostiary-prompt", shared],
+            name: "PromptingTests",
+            dependencies: ["Prompting", "PromptProtocol", "TerminalTestSupport", "ostiary-prompt", shared],
+            swiftSettings: adapter),
+        // Pseudo-terminals and the processes on them.
+        .target(
+            name: "TerminalTestSupport", dependencies: ["Prompting", shared], path: "Tests/TerminalTestSupport",
             swiftSettings: adapter),
         // A client of the raw protocol, a scripted person, and a broker in this process.
         .target(
@@ -106,5 +111,15 @@ let package = Package(
                 "StoreTestSupport", "broker-crasher", "ostiaryd", shared, crypto, grdb, protobuf,
             ],
             swiftSettings: adapter),
+        // The real programs, as processes, spoken to and attacked from outside.
+        .testTarget(
+            name: "DaemonTests",
+            dependencies: [
+                "ostiaryd", "ostiary-prompt", "test-caller", "Prompting", "StoreTestSupport", "TerminalTestSupport", shared,
+                protobuf,
+            ],
+            swiftSettings: adapter),
+        .executableTarget(
+            name: "test-caller", dependencies: [shared], path: "Tests/Programs/test-caller", swiftSettings: adapter),
     ]
 )

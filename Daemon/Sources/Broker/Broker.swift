@@ -71,7 +71,7 @@ public final class Broker: Sendable {
 
     /// Ends all grants, wipes every key and anchors the log. Nothing is answered afterwards.
     public func close() {
-        sessions.lock()
+        sessions.endAllGrants()
         ring.wipe()
         trail.close()
         do { try vault.close() } catch { log.error("the store was not closed", metadata: ["cause": "\(error)"]) }
@@ -88,7 +88,7 @@ public final class Broker: Sendable {
         } catch {
             let refusal = refusal(for: error)
             if RefusalMapping.isDecision(refusal) {
-                trail.refuse(event(request.kind.rawValue, session, object: objectName(of: request)), because: refusal)
+                trail.refuse(event(request.eventName, session, object: objectName(of: request)), because: refusal)
             }
             throw refusal
         }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Prompting
+import TerminalTestSupport
 import Testing
 import UnixSocket
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 @testable import Prompting
+import TerminalTestSupport
 import Testing
 import UnixSocket
 

@@ -2,6 +2,7 @@ import CLinuxShims
 import Foundation
 import Glibc
 import Prompting
+import TerminalTestSupport
 import Testing
 import UnixSocket
 

@@ -128,10 +128,12 @@ extension Broker {
 
     // MARK: lock
 
-    /// Ends all grants and wipes what needs an unlocked store. Works even when the log cannot be written.
+    /// Ends all grants and all questions, and wipes what needs an unlocked store. Works even when the log cannot be written.
     func lock(_ session: Session) -> Reply {
         ring.lock()
-        sessions.lock()
+        sessions.endAllGrants()
+        // A change of the passcode that was past its questions opens the new keys: it is waited for, and they are wiped too.
+        changing.withLock { ring.lock() }
         trail.note(event("lock", session))
         return .done
     }

@@ -1,3 +1,4 @@
+import AccessControl
 import OstiaryWire
 import SecretMemory
 import UnixSocket
@@ -20,5 +21,28 @@ final class IncomingRequest: @unchecked Sendable {
         kind = RequestKind(body)
         terminal = frame.descriptor
         tail = frame.takeTail()
+    }
+}
+
+extension IncomingRequest {
+    /// What the audit log calls the request, granted or refused.
+    var eventName: String {
+        switch body {
+        case .authorize(let body): if case .requirement = body.subject { "authorize-requirement" } else { "authorize" }
+        case .evaluatePolicy: "evaluate-policy"
+        case .createRight: "create"
+        case .removeRight: "remove"
+        case .removeAllRights: "remove-all"
+        case .exchange: AccessControl.Operation.keyExchange.name
+        case .readSecret: AccessControl.Operation.read.name
+        case .passcode(let body):
+            switch body.action {
+            case .set: "passcode-set"
+            case .change: "passcode-change"
+            case .remove: "passcode-remove"
+            case .unspecified, .UNRECOGNIZED: "passcode"
+            }
+        default: kind.rawValue
+        }
     }
 }

@@ -63,8 +63,12 @@ final class Session: Sendable {
     /// Ends the connection from another thread; ``run()`` returns.
     func close() { socket.shutdown() }
 
-    /// Ends the requests that wait for a person; those that only work go on.
-    func cancelSlowRequests(_ reason: RequestCancellation.Reason) { slow.cancelAll(reason) }
+    /// Ends what was granted and what the person is being asked, which need not be for a context: the passcode may be about
+    /// to be changed.
+    func endAllGrants() {
+        contexts.endAllGrants()
+        slow.cancelAll(.locked)
+    }
 
     private func end() {
         socket.shutdown()
@@ -128,6 +132,7 @@ final class Session: Sendable {
     private func admit(_ request: IncomingRequest) throws -> RequestRule {
         let rule = DispatchTable.rule(for: request.kind)
         guard request.id != 0 else { throw Refusal(.malformed, "Request id 0 is not allowed.") }
+        guard !slow.isRunning(request.id) else { throw Refusal(.malformed, "The request id is in use.") }
         guard rule.state == state.withLock({ $0 }) else {
             throw Refusal(.outOfOrder, "The request is not allowed at this point of the connection.")
         }
@@ -152,14 +157,16 @@ final class Session: Sendable {
     private func startSlow(_ request: IncomingRequest) throws {
         let cancellation = try slow.begin(request.id)
         Threads.start("ostiary-request") { [self] in
-            defer { slow.finish(request.id) }
-            do {
-                do { try send(broker.answer(request, in: self, cancellation: cancellation), to: request.id) } catch
-                    let refusal as Refusal
-                { try send(refusal, to: request.id) }
-            } catch {
+            let reply = slowReply(to: request, cancellation)
+            do { try send(reply, to: request.id) { slow.finish(request.id) } } catch {
                 close()  // The answer cannot be sent: the connection's thread ends the rest.
             }
+        }
+    }
+
+    private func slowReply(to request: IncomingRequest, _ cancellation: RequestCancellation) -> Reply {
+        do { return try broker.answer(request, in: self, cancellation: cancellation) } catch {
+            return Reply(.failure(error.message))
         }
     }
 
@@ -169,12 +176,15 @@ final class Session: Sendable {
         try send(Reply(.failure(refusal.message)), to: id)
     }
 
-    private func send(_ reply: consuming Reply, to id: UInt64) throws {
+    /// - Parameter beforeSending: runs when it is this answer's turn. A slow request ends there: not later, because whoever
+    ///   has the answer may use the id again, and not sooner, because what waits to be sent counts against the limit.
+    private func send(_ reply: consuming Reply, to id: UInt64, beforeSending: () -> Void = {}) throws {
         var message = WireReply()
         message.id = id
         message.body = reply.body
         sending.lock()
         defer { sending.unlock() }
+        beforeSending()
         try FrameWriter.send(message, tail: reply.tail, on: socket)
     }
 }

@@ -19,13 +19,8 @@ final class SessionRegistry: Sendable {
 
     func closeAll() { for session in all { session.close() } }
 
-    /// Ends all grants in all contexts, and whatever a person is being asked for.
-    func lock() {
-        for session in all {
-            session.cancelSlowRequests(.locked)
-            session.contexts.endAllGrants()
-        }
-    }
+    /// Ends all grants in all contexts, and all questions.
+    func endAllGrants() { for session in all { session.endAllGrants() } }
 
     /// Ends the grants on one object in all contexts.
     func endGrants(on object: VaultID) { for session in all { session.contexts.endGrants(on: object) } }

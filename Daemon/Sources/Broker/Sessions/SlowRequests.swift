@@ -5,11 +5,12 @@ import Synchronization
 final class SlowRequests: Sendable {
     private let running = Mutex<[UInt64: RequestCancellation]>([:])
 
-    /// Counts a request in; refuses when too many wait or the id is in use.
+    func isRunning(_ id: UInt64) -> Bool { running.withLock { $0[id] != nil } }
+
+    /// Counts a request in, whose id is not in use; refuses when too many wait. Called by the connection's thread alone.
     func begin(_ id: UInt64) throws(Refusal) -> RequestCancellation {
         let cancellation = try RequestCancellation()
         let refusal: Refusal? = running.withLock { running in
-            guard running[id] == nil else { return Refusal(.malformed, "The request id is in use.") }
             guard running.count < SessionLimits.slowRequestCount else {
                 return Refusal(.tooMany, "\(SessionLimits.slowRequestCount) requests of this program wait already.")
             }

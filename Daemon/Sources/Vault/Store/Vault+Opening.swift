@@ -2,13 +2,14 @@ import Foundation
 import GRDB
 
 extension Vault {
-    /// Opens the database at `path`, refusing before anything is changed what is not a store of this version.
-    static func connect(_ path: String) throws -> DatabaseQueue {
+    /// Opens the database at `path`, refusing before anything is changed what is not a store of this version. Only one that
+    /// ``create(_:protector:)`` is about to fill may be empty: in the store's place it is a store that was lost.
+    static func connect(_ path: String, mayBeEmpty: Bool = false) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.busyMode = .timeout(1)
         // `Configuration.journalMode` is left alone: it would lower `synchronous` again after this closure.
         configuration.prepareDatabase { database in
-            try refuseForeign(database)
+            try refuseForeign(database, mayBeEmpty: mayBeEmpty)
             try database.execute(sql: settings)
         }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
@@ -21,7 +22,7 @@ extension Vault {
     /// Makes a whole store beside its place and moves it there.
     static func create(_ file: VaultFile, protector: any RecordProtector) throws {
         try file.makeUnfinished()
-        let queue = try connect(file.unfinishedPath)
+        let queue = try connect(file.unfinishedPath, mayBeEmpty: true)
         try VaultSchema.migrator.migrate(queue)
         try queue.write { database in
             try StoreRecord.create(
@@ -49,11 +50,10 @@ extension Vault {
             && Int.fetchOne(database, sql: "PRAGMA trusted_schema") == 0
     }
 
-    /// A database without any table is one that ``create(_:protector:)`` is about to fill.
-    private static func refuseForeign(_ database: Database) throws {
+    private static func refuseForeign(_ database: Database, mayBeEmpty: Bool) throws {
         let isEmpty = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_schema") == 0
         let application = try Int32.fetchOne(database, sql: "PRAGMA application_id")
-        guard isEmpty || application == VaultFormat.applicationID else { throw VaultError.unreadable(.anotherProgram) }
+        guard (isEmpty && mayBeEmpty) || application == VaultFormat.applicationID else { throw VaultError.unreadable(.anotherProgram) }
         let version = UInt32(bitPattern: try Int32.fetchOne(database, sql: "PRAGMA user_version") ?? 0)
         guard version <= VaultFormat.schemaVersion else {
             throw VaultError.tooNew(found: version, supported: VaultFormat.schemaVersion)

@@ -1,0 +1,341 @@
+import AccessControl
+import Foundation
+import Glibc
+import OstiaryWire
+import StoreTestSupport
+import SwiftProtobuf
+import TerminalTestSupport
+import Testing
+import UnixSocket
+
+/// Questions to a person, from the request on the socket to the answer, on real terminals.
+@Suite(.timeLimit(.minutes(5))) struct PromptTests {
+    // MARK: who may be asked where
+
+    @Test func `a question is put on the caller's own terminal and answered with what was proved`() throws {
+        let stage = try Stage()
+        let context = try stage.client.openContext()
+        let id = try stage.beginAuthorizing(in: context, reason: "to push a branch")
+        for text in [Caller.program, Stage.rightName, "to push a branch"] { #expect(stage.terminal.screen.contains(text)) }
+        stage.terminal.type(Stage.passcode + "\r")
+        let answer = try stage.client.answer(to: id)
+        #expect(answer.factors == ["passcode"])
+        #expect(try stage.canSign(in: context))
+        #expect(!stage.terminal.screen.contains(Stage.passcode))
+        #expect(stage.terminal.isAsBefore)
+    }
+
+    @Test func `another terminal is not written to`() throws {
+        let stage = try Stage()
+        let other = try PseudoTerminal()
+        try expectNotInteractive(stage, descriptor: other.slave.number, "prompt.terminal-notControllingTerminal")
+        #expect(other.screen.isEmpty)
+        #expect(stage.terminal.screen.isEmpty)
+    }
+
+    @Test func `what is no terminal, or a terminal's other side, is refused`() throws {
+        let stage = try Stage()
+        let null = try PseudoTerminal.open("/dev/null")
+        try expectNotInteractive(stage, descriptor: null.number, "prompt.terminal-notATerminal")
+        try expectNotInteractive(stage, descriptor: stage.terminal.master.number, "prompt.terminal-notATerminal")
+        let readOnly = try PseudoTerminal.open(stage.terminal.path, O_RDONLY)
+        try expectNotInteractive(stage, descriptor: readOnly.number, "prompt.terminal-notATerminal")
+    }
+
+    @Test func `a program in the background is not asked for`() throws {
+        let stage = try Stage()
+        let terminal = try PseudoTerminal()
+        let caller = try Caller(at: stage.folders, on: terminal, .background).greeted()
+        let question = try WireRequest.OneOf_Body.authorize(stage.right, in: caller.client.openContext())
+        let answer = try caller.client.ask(question, descriptor: terminal.slave.number)
+        #expect(answer.refusal == .notInteractive)
+        #expect(answer.cause == "prompt.terminal-callerInBackground")
+        #expect(!terminal.screen.contains("Passcode"))
+    }
+
+    @Test func `without terminal and dialog it is not interactive, at once`() throws {
+        let stage = try Stage()
+        let begin = ContinuousClock.now
+        try expectNotInteractive(stage, descriptor: -1, "prompt.not-interactive")
+        #expect(begin.duration(to: .now) < .seconds(2))
+        #expect(stage.terminal.screen.isEmpty)
+    }
+
+    @Test func `a program that does not want to ask is not given a question`() throws {
+        let stage = try Stage()
+        let question = try WireAuthorizeRequest.with {
+            $0.contextID = try stage.client.openContext()
+            $0.rightID = stage.right
+            $0.question.reason = "to test"
+            $0.question.interactionNotAllowed = true
+        }
+        let answer = try stage.client.ask(.authorize(question), descriptor: stage.terminal.slave.number)
+        #expect(answer.refusal == .notInteractive)
+        #expect(stage.terminal.screen.isEmpty)
+    }
+
+    @Test func `a configuration that forbids terminals is kept to`() throws {
+        let stage = try Stage(configurationText: "prompt.terminal = never\n")
+        try expectNotInteractive(stage, descriptor: stage.terminal.slave.number, "prompt.terminal-forbiddenByPolicy")
+    }
+
+    private func expectNotInteractive(
+        _ stage: Stage, descriptor: CInt, _ cause: String, _ location: SourceLocation = #_sourceLocation
+    ) throws {
+        let context = try stage.client.openContext()
+        let answer = try stage.client.ask(.authorize(stage.right, in: context), descriptor: descriptor)
+        #expect(answer.refusal == .notInteractive, sourceLocation: location)
+        #expect(answer.cause == cause, sourceLocation: location)
+        #expect(try !stage.canSign(in: context), sourceLocation: location)
+    }
+
+    // MARK: what is typed
+
+    @Test func `typed ahead input is not taken as an answer`() throws {
+        let stage = try Stage()
+        stage.terminal.type("typed ahead\r")
+        _ = try stage.authorizedContext()
+        #expect(try stage.client.status().passcode.failedAttempts == 0)
+    }
+
+    @Test func `Ctrl-C cancels the question, and the caller goes on`() throws {
+        let stage = try Stage()
+        let context = try stage.client.openContext()
+        let id = try stage.beginAuthorizing(in: context)
+        stage.terminal.type("half\u{3}")
+        #expect(try stage.client.answer(to: id).refusal == .userCancel)
+        #expect(try !stage.canSign(in: context))
+        #expect(stage.terminal.isAsBefore)
+        #expect(try stage.client.status().passcode.failedAttempts == 0)
+    }
+
+    @Test func `three wrong passcodes end a question, and each was counted`() throws {
+        let stage = try Stage()
+        let context = try stage.client.openContext()
+        let id = try stage.client.send(.authorize(stage.right, in: context), descriptor: stage.terminal.slave.number)
+        for text in ["wrong", Stage.passcode + " ", Stage.passcode.uppercased()] {
+            stage.terminal.answer("Passcode: ", with: text)
+        }
+        #expect(try stage.client.answer(to: id).refusal == .authenticationFailed)
+        #expect(try !stage.canSign(in: context))
+        #expect(try stage.client.status().passcode.failedAttempts == 3)
+        _ = try stage.authorizedContext()
+        #expect(try stage.client.status().passcode.failedAttempts == 0)
+    }
+
+    @Test func `after five wrong passcodes not even the right one is asked for, a kill in between or not`() throws {
+        let stage = try Stage()
+        let first = try stage.client.send(
+            .authorize(stage.right, in: stage.client.openContext()), descriptor: stage.terminal.slave.number)
+        for _ in 0..<3 { stage.terminal.answer("Passcode: ", with: "wrong") }
+        #expect(try stage.client.answer(to: first).refusal == .authenticationFailed)
+        #expect(stage.daemon.kill() == .killed(signal: SIGKILL, leftCore: false))
+        let next = try Stage(stage.daemon.restarted())
+        #expect(try next.client.status().passcode.failedAttempts == 3)
+        let second = try next.client.send(
+            .authorize(next.right, in: next.client.openContext()), descriptor: next.terminal.slave.number)
+        for _ in 0..<2 { next.terminal.answer("Passcode: ", with: "wrong") }
+        let answer = try next.client.answer(to: second)
+        #expect(answer.refusal == .lockedOut)
+        #expect((1...60).contains(answer.failure?.retryAfterSeconds ?? 0))
+        #expect(next.daemon.kill() == .killed(signal: SIGKILL, leftCore: false))
+        let last = try Stage(next.daemon.restarted())
+        let locked = try last.client.ask(
+            .authorize(last.right, in: last.client.openContext()), descriptor: last.terminal.slave.number)
+        #expect(locked.refusal == .lockedOut)
+        #expect(last.terminal.screen.isEmpty)
+    }
+
+    @Test func `a weak passcode and one that was mistyped are not set`() throws {
+        let daemon = try DaemonProcess(in: DaemonFolders())
+        let terminal = try PseudoTerminal()
+        let caller = try Caller(at: daemon.folders, on: terminal).greeted()
+        let weak = try caller.client.send(.passcode(.set), descriptor: terminal.slave.number)
+        for text in ["short", "12345678", "aaaaaaaaaa"] { terminal.answer("New passcode: ", with: text) }
+        #expect(try caller.client.answer(to: weak).refusal == .passcodeTooWeak)
+        let mistyped = try caller.client.send(.passcode(.set), descriptor: terminal.slave.number)
+        for number in 0..<3 {
+            terminal.answer("New passcode: ", with: "correct horse")
+            terminal.answer("Repeat new passcode: ", with: "correct horse \(number)")
+        }
+        #expect(try caller.client.answer(to: mistyped).refusal == .passcodeMismatch)
+        #expect(try caller.client.status().passcode.isSet == false)
+    }
+
+    // MARK: reasons
+
+    @Test func `a reason cannot steer the terminal or pretend to be the prompt`() throws {
+        let stage = try Stage()
+        let context = try stage.client.openContext()
+        let reason = "pay\u{1B}[2J\u{1B}]0;title\u{7} \u{202E}gnp.\u{2066}\r\nPasscode: \u{9B}31m\u{200B}end"
+        let id = try stage.beginAuthorizing(in: context, reason: reason)
+        stage.terminal.waitFor("Enter: continue")
+        let screen = stage.terminal.screen
+        for scalar in ["\u{1B}", "\u{7}", "\u{202E}", "\u{2066}", "\u{9B}", "\u{200B}"] { #expect(!screen.contains(scalar)) }
+        let lines = screen.split(whereSeparator: \.isNewline)
+        #expect(lines.filter { $0.hasPrefix("Passcode:") }.count == 1, "only the field begins like the field")
+        #expect(lines.contains { $0.contains("pay") && $0.contains("end") && $0.hasPrefix("  ") })
+        stage.terminal.type("\u{3}")
+        #expect(try stage.client.answer(to: id).refusal == .userCancel)
+    }
+
+    @Test(arguments: ["", " ", "\n\t", "\u{1B}", "\u{202E}\u{200B}"])
+    func `a reason with nothing to show is refused`(_ reason: String) throws {
+        let stage = try Stage()
+        let context = try stage.client.openContext()
+        let bodies: [WireRequest.OneOf_Body] = [
+            .authorize(stage.right, in: context, reason: reason),
+            .passcode(.with { $0.action = .change; $0.question = .reason(reason) }),
+            .evaluatePolicy(.with { $0.contextID = context; $0.policy = 2; $0.question = .reason(reason) }),
+        ]
+        for body in bodies {
+            #expect(try stage.client.ask(body, descriptor: stage.terminal.slave.number).refusal == .emptyReason)
+        }
+        #expect(stage.terminal.screen.isEmpty)
+    }
+
+    // MARK: ends that nobody typed
+
+    @Test(arguments: [SIGKILL, SIGTERM, SIGSEGV])
+    func `a prompt that is killed is no answer, and the terminal is as before`(_ signal: CInt) throws {
+        let stage = try Stage()
+        let context = try stage.client.openContext()
+        let id = try stage.beginAuthorizing(in: context)
+        stage.terminal.type("half a passcode")
+        for prompt in runningPrompts(of: stage.daemon.processID) { #expect(kill(prompt, signal) == 0) }
+        #expect(try stage.client.answer(to: id).refusal == .systemCancel)
+        #expect(stage.terminal.isAsBefore)
+        #expect(try !stage.canSign(in: context))
+        #expect(!stage.daemon.standardError.contains("half"))
+    }
+
+    enum Withdrawal: CaseIterable { case cancel, deauthorize, closeContext }
+
+    @Test(arguments: Withdrawal.allCases)
+    func `a program can take its question back`(_ withdrawal: Withdrawal) throws {
+        let stage = try Stage()
+        let context = try stage.client.openContext()
+        let id = try stage.beginAuthorizing(in: context)
+        let body: WireRequest.OneOf_Body =
+            switch withdrawal {
+            case .cancel: .cancel(.with { $0.requestID = id })
+            case .deauthorize: .deauthorize(.with { $0.contextID = context })
+            case .closeContext: .closeContext(.with { $0.contextID = context })
+            }
+        #expect(try stage.client.ask(body).isDone)
+        #expect(try stage.client.answer(to: id).refusal == .appCancel)
+        #expect(stage.terminal.isAsBefore)
+        #expect(runningPrompts(of: stage.daemon.processID).isEmpty)
+    }
+
+    @Test func `another connection cannot cancel a question`() throws {
+        let stage = try Stage()
+        let id = try stage.beginAuthorizing(in: stage.client.openContext())
+        #expect(try stage.daemon.client().ask(.cancel(.with { $0.requestID = id })).isDone)
+        stage.terminal.type(Stage.passcode + "\r")
+        #expect(try stage.client.answer(to: id).factors == ["passcode"])
+    }
+
+    // MARK: several at once
+
+    @Test func `one question is shown at a time, in the order in which they came`() throws {
+        let stage = try Stage()
+        let first = try stage.beginAuthorizing(in: stage.client.openContext())
+        let waiting = try (0..<2).map { _ in
+            let terminal = try PseudoTerminal()
+            let caller = try Caller(at: stage.folders, on: terminal).greeted()
+            let question = try WireRequest.OneOf_Body.authorize(stage.right, in: caller.client.openContext())
+            let id = try caller.client.send(question, descriptor: terminal.slave.number)
+            #expect(terminal.staysSilent())
+            return (terminal: terminal, caller: caller, id: id)
+        }
+        #expect(runningPrompts(of: stage.daemon.processID).count == 1)
+        stage.terminal.type(Stage.passcode + "\r")
+        #expect(try stage.client.answer(to: first).factors == ["passcode"])
+        waiting[0].terminal.waitFor("Passcode: ")
+        #expect(waiting[1].terminal.staysSilent())
+        waiting[0].terminal.type("\u{3}")
+        #expect(try waiting[0].caller.client.answer(to: waiting[0].id).refusal == .userCancel)
+        waiting[1].terminal.answer("Passcode: ", with: Stage.passcode)
+        #expect(try waiting[1].caller.client.answer(to: waiting[1].id).factors == ["passcode"])
+    }
+
+    @Test func `a question whose caller is gone before its turn is never shown`() throws {
+        let stage = try Stage()
+        let first = try stage.beginAuthorizing(in: stage.client.openContext())
+        let terminal = try PseudoTerminal()
+        let caller = try Caller(at: stage.folders, on: terminal).greeted()
+        try caller.client.send(
+            .authorize(stage.right, in: caller.client.openContext()), descriptor: terminal.slave.number)
+        #expect(terminal.staysSilent())
+        caller.client.close()
+        stage.terminal.type(Stage.passcode + "\r")
+        #expect(try stage.client.answer(to: first).factors == ["passcode"])
+        #expect(terminal.staysSilent())
+    }
+
+    @Test func `a connection has a limited number of requests under way, and each id once`() throws {
+        let stage = try Stage()
+        let context = try stage.client.openContext()
+        let first = try stage.beginAuthorizing(in: context)
+        let question = WireRequest.OneOf_Body.authorize(stage.right, in: context)
+        // Also a request that is answered at once may not use the id of one that waits.
+        for body in [question, .status] {
+            try stage.client.send(body, id: first)
+            #expect(try stage.client.answer(to: first).refusal == .malformed)
+        }
+        let others = try (0..<15).map { _ in try stage.client.send(question, descriptor: stage.terminal.slave.number) }
+        #expect(try stage.client.ask(question).refusal == .tooMany)
+        #expect(try stage.client.ask(.readLog(.init())).refusal == .tooMany)
+        #expect(try stage.client.status().mode == .user, "what is answered at once goes on")
+        #expect(try stage.daemon.client().log().isEmpty == false, "another connection has places of its own")
+        #expect(try stage.client.ask(.closeContext(.with { $0.contextID = context })).isDone)
+        for id in [first] + others { #expect(try stage.client.answer(to: id).refusal == .appCancel || id != first) }
+        #expect(try stage.client.log().isEmpty == false, "there is room again")
+    }
+
+    @Test func `after three cancelled questions a program has to wait before it may ask again`() throws {
+        let stage = try Stage()
+        let context = try stage.client.openContext()
+        for _ in 0..<3 {
+            let id = try stage.beginAuthorizing(in: context)
+            stage.terminal.clearScreen()
+            stage.terminal.type("\u{3}")
+            #expect(try stage.client.answer(to: id).refusal == .userCancel)
+            stage.terminal.clearScreen()
+        }
+        let answer = try stage.client.ask(.authorize(stage.right, in: context), descriptor: stage.terminal.slave.number)
+        #expect(answer.refusal == .cooldown)
+        #expect((1...30).contains(answer.failure?.retryAfterSeconds ?? 0))
+        #expect(stage.terminal.screen.isEmpty)
+        // A new connection is the same program.
+        let terminal = try PseudoTerminal()
+        let again = try Caller(at: stage.folders, on: terminal).greeted().client
+        let question = try WireRequest.OneOf_Body.authorize(stage.right, in: again.openContext())
+        #expect(try again.ask(question, descriptor: terminal.slave.number).refusal == .cooldown)
+    }
+
+    // MARK: pinentry
+
+    @Test(arguments: ["/usr/bin/pinentry-tty", "/usr/bin/pinentry-curses"])
+    func `a pinentry that the configuration names asks instead`(_ program: String) throws {
+        let stage = try Stage(configurationText: "prompt.front-ends = pinentry\nprompt.pinentry = \(program)\n")
+        var size = winsize(ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0)
+        #expect(ioctl(stage.terminal.slave.number, UInt(TIOCSWINSZ), &size) == 0)
+        let context = try stage.client.openContext()
+        let id = try stage.client.send(.authorize(stage.right, in: context), descriptor: stage.terminal.slave.number)
+        stage.terminal.waitFor("Passcode:")
+        #expect(stage.terminal.screen.contains(Stage.rightName))
+        stage.terminal.type(Stage.passcode + "\r")
+        #expect(try stage.client.answer(to: id).factors == ["passcode"])
+        #expect(try stage.canSign(in: context))
+        #expect(stage.terminal.isAsBefore)
+        #expect(!stage.terminal.screen.contains(Stage.passcode))
+    }
+
+    @Test func `a pinentry that is not there makes questions unavailable, and nothing else is asked`() throws {
+        let stage = try Stage(configurationText: "prompt.front-ends = pinentry\nprompt.pinentry = /nonexistent/pinentry\n")
+        try expectNotInteractive(stage, descriptor: stage.terminal.slave.number, "prompt.dialog")
+        #expect(stage.terminal.screen.isEmpty)
+    }
+}

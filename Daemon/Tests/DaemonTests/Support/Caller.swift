@@ -1,0 +1,104 @@
+import CLinuxShims
+import Foundation
+import Glibc
+import TerminalTestSupport
+import Testing
+import UnixSocket
+
+/// Another program that speaks to the daemon (`test-caller`), and the test's hand in it: requests go through that process, so
+/// that the daemon sees its program, its user and its terminal; answers are read from its connection directly.
+final class Caller {
+    let client: RawClient
+    /// The process that the daemon knows as the caller.
+    let processID: pid_t
+    /// The caller's connection itself. What is written here comes from the test, not from the caller.
+    let connection: UnixSocket
+
+    static let program = Build.program("test-caller")
+
+    /// Where a caller runs in its terminal.
+    enum Place { case foreground, background }
+
+    /// Starts a caller on a terminal. `next` is what it executes when ``executeNext(_:)`` is called.
+    convenience init(
+        at folders: DaemonFolders, on terminal: PseudoTerminal, _ place: Place = .foreground, next: [String] = []
+    ) throws {
+        let command = ([Caller.program, folders.socket] + next).map { "'\($0)'" }.joined(separator: " ")
+        let script =
+            switch place {
+            case .foreground: "echo ready; exec \(command)"
+            case .background: "set -m; echo ready; \(command) & wait"
+            }
+        try self.init { channel in try CallerProcess(on: terminal, script: script, descriptors: [channel]) }
+    }
+
+    /// Starts a caller without a terminal. `wrapper` is a program with arguments that executes what follows them; `next` is
+    /// what the caller executes when ``executeNext(_:)`` is called.
+    convenience init(
+        at folders: DaemonFolders, program: String = Caller.program, under wrapper: [String] = [], next: [String] = []
+    ) throws {
+        let command = wrapper + [program, folders.socket] + next
+        try self.init { channel in
+            try SpawnedProcess(command[0], Array(command.dropFirst()), descriptors: [-1, -1, -1, channel])
+        }
+    }
+
+    private init(_ start: (_ channel: CInt) throws -> AnyObject) throws {
+        var ends: [CInt] = [-1, -1]
+        let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw SystemCallError("socketpair") }
+        let channel = UnixSocket(owning: Descriptor(owning: ends[0]))
+        let process = try Self.start(start, giving: Descriptor(owning: ends[1]))
+        try channel.setReceiveTimeout(seconds: 30)
+        var processID: pid_t = 0
+        let received = try withUnsafeMutableBytes(of: &processID) { bytes in
+            let received = try channel.receive(into: bytes)
+            return (count: received.count, descriptor: received.descriptor)
+        }
+        guard received.count == MemoryLayout<pid_t>.size, received.descriptor >= 0 else { throw NoConnection() }
+        self.processID = processID
+        connection = UnixSocket(owning: Descriptor(owning: received.descriptor))
+        client = try RawClient(connection, sendingOn: channel, to: process)
+    }
+
+    /// The process alone holds its end afterwards.
+    private static func start(
+        _ start: (_ channel: CInt) throws -> AnyObject, giving end: consuming Descriptor
+    ) throws -> AnyObject { try start(end.number) }
+
+    /// The caller could not connect.
+    struct NoConnection: Error {}
+
+    /// Greets, as every caller that behaves does first.
+    func greeted() throws -> Caller {
+        try client.greet()
+        return self
+    }
+
+    /// The file that the caller executes.
+    var executable: String? {
+        try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(processID)/exe")
+    }
+
+    /// Makes the caller execute its next program, connection and all; returns when that runs.
+    func executeNext(_ program: String) throws {
+        client.closeSending()
+        try eventually("the caller executes \(program)") { executable == program }
+    }
+
+    /// Kills the caller; the test keeps its connection open.
+    func kill() { _ = Glibc.kill(processID, SIGKILL) }
+}
+
+/// Waits until something holds that other processes bring about; throws after 20 seconds.
+func eventually(_ what: String, _ holds: () throws -> Bool) throws {
+    let end = ContinuousClock.now.advanced(by: .seconds(20))
+    while try !holds() {
+        guard ContinuousClock.now < end else { throw NeverHappened(what: what) }
+        usleep(2_000)
+    }
+}
+
+struct NeverHappened: Error {
+    let what: String
+}

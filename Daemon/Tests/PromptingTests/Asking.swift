@@ -1,0 +1,71 @@
+import Foundation
+import Glibc
+import Prompting
+import SecretMemory
+import Synchronization
+import TerminalTestSupport
+import Testing
+import UnixSocket
+
+extension CallerProcess {
+    /// This process as prompts are told of it.
+    func caller(
+        _ terminal: SharedDescriptor?, userID: UInt32 = getuid(), program: String = "/usr/bin/asker"
+    ) throws -> PromptCaller {
+        let status = try #require(ProcessStatus(of: processID))
+        return PromptCaller(
+            processID: processID, startTime: status.startTime, userID: userID, program: program, terminal: terminal)
+    }
+}
+
+/// What a question came to, in a form that can be compared.
+enum Ending: Equatable {
+    case entered(String, PromptFactor)
+    case confirmed, cancelled, fallback, timedOut
+    case interrupted(PromptInterruption)
+    case unavailable(PromptUnavailability)
+    case stillAsking
+
+    init(_ outcome: consuming PromptOutcome) {
+        switch consume outcome {
+        case .entered(let secret):
+            let factor = secret.factor
+            guard let bytes = secret.take(for: factor) else { fatalError("a secret is handed over for its own factor") }
+            self = .entered(bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }, factor)
+        case .confirmed: self = .confirmed
+        case .cancelled: self = .cancelled
+        case .fallback: self = .fallback
+        case .timedOut: self = .timedOut
+        case .interrupted(let interruption): self = .interrupted(interruption)
+        case .unavailable(let reason): self = .unavailable(reason)
+        }
+    }
+}
+
+/// A question that is being put in a thread of its own.
+final class Asking: Sendable {
+    let cancellation: PromptCancellation
+    private let ending = Mutex<Ending>(.stillAsking)
+    private let done = DispatchSemaphore(value: 0)
+
+    init(_ prompter: any Prompter, _ question: PromptQuestion, on caller: PromptCaller) throws {
+        cancellation = try PromptCancellation()
+        Thread.detachNewThread { [self] in
+            let ending = Ending(prompter.ask(question, on: caller, cancellation: cancellation))
+            self.ending.withLock { $0 = ending }
+            done.signal()
+        }
+    }
+
+    /// What it came to, within ten seconds.
+    func wait(seconds: Double = 10) -> Ending {
+        if done.wait(timeout: .now() + seconds) == .success { done.signal() }
+        return ending.withLock { $0 }
+    }
+}
+
+extension PromptQuestion {
+    static let passcode = PromptQuestion(
+        .enterPasscode, object: DisplayText("GitHub token"), operation: DisplayText("read"),
+        reason: DisplayText("to push"))
+}

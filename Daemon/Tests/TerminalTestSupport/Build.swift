@@ -1,0 +1,23 @@
+import Foundation
+public import Glibc
+
+/// Where the programs of this build lie.
+public enum Build {
+    /// The absolute path of a program of this build.
+    public static func program(_ name: String) -> String {
+        URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent(name).path
+    }
+
+    public static let prompt = program("ostiary-prompt")
+}
+
+/// The running prompts that `parent` has started and not reaped.
+public func runningPrompts(of parent: pid_t = getpid()) -> [pid_t] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return names.compactMap { pid_t($0) }.filter { processID in
+        guard let text = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8) else { return false }
+        guard let end = text.range(of: " (ostiary-prompt) ") else { return false }
+        let fields = text[end.upperBound...].split(separator: " ")
+        return fields[0] != "Z" && fields[1] == "\(parent)"
+    }
+}

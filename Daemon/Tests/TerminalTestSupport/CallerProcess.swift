@@ -1,0 +1,29 @@
+public import Glibc
+import Prompting
+public import Testing
+
+/// A process in a session of its own whose controlling terminal is a pseudo-terminal: what a program in a terminal window is.
+public final class CallerProcess: Sendable {
+    private let process: SpawnedProcess
+    public var processID: pid_t { process.processID }
+
+    /// Runs `script` in a shell after it took the terminal; waits until the script says `ready`.
+    ///
+    /// - Parameter descriptors: what the shell finds as its descriptors from 3 on.
+    public init(
+        on terminal: PseudoTerminal, script: String = "echo ready; exec sleep 600", descriptors: [CInt] = [],
+        _ location: SourceLocation = #_sourceLocation
+    ) throws {
+        process = try SpawnedProcess(
+            "/bin/bash", ["-c", "exec 0<>\(terminal.path) 1>&0 2>&0; \(script)"], descriptors: [-1, -1, -1] + descriptors)
+        terminal.waitFor("ready", location)
+        terminal.clearScreen()
+    }
+
+    public func signal(_ number: CInt) { process.signal(number) }
+
+    /// Kills and reaps it.
+    public func end() { process.end() }
+
+    public var isRunning: Bool { ProcessStatus(of: processID).map { !$0.isDead } ?? false }
+}
