@@ -36,7 +36,11 @@ final class DaemonFolders: Sendable {
     }
 
     func write(_ text: String, to path: String, mode: mode_t = 0o600) throws {
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        try write(Data(text.utf8), to: path, mode: mode)
+    }
+
+    func write(_ contents: Data, to path: String, mode: mode_t = 0o600) throws {
+        try contents.write(to: URL(fileURLWithPath: path))
         guard chmod(path, mode) == 0 else { throw SystemCallError("chmod", subject: path) }
     }
 

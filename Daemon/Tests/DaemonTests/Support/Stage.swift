@@ -37,17 +37,15 @@ struct Stage {
     /// Folders of a daemon that was given passcode and right, and was stopped.
     static func folders(configurationText: String = "") throws -> DaemonFolders {
         let folders = try DaemonFolders(configurationText: configurationText)
-        let model = try model.get()
-        for name in try FileManager.default.contentsOfDirectory(atPath: model.root.path("state")) {
-            try FileManager.default.copyItem(
-                atPath: model.root.path("state/\(name)"), toPath: folders.root.path("state/\(name)"))
-        }
+        guard mkdir(folders.state, 0o700) == 0 else { throw SystemCallError("mkdir", subject: folders.state) }
+        for (name, contents) in try model.get() { try folders.write(contents, to: "\(folders.state)/\(name)") }
         return folders
     }
 
+    /// The files of such a daemon's state folder.
     private static let model = Result { try makeModel() }
 
-    private static func makeModel() throws -> DaemonFolders {
+    private static func makeModel() throws -> [String: Data] {
         let daemon = try DaemonProcess(in: DaemonFolders())
         let terminal = try PseudoTerminal()
         let caller = try Caller(at: daemon.folders, on: terminal).greeted()
@@ -59,7 +57,7 @@ struct Stage {
             .createRight(rightName, .passcode, hasSecret: true), tail: Array(secret.utf8))
         try #require(created.right != nil)
         try #require(daemon.stop() == .exited(0))
-        return daemon.folders
+        return try daemon.folders.snapshot().compactMapValues(\.contents)
     }
 
     // MARK: steps
