@@ -87,7 +87,10 @@ struct AuditTests {
         let wrong = ScriptedPrompter.Answer.text("a wrong passcode")
         #expect(
             try lines { _ = try fixture.refusalOfAuthorizing("bound", answers: [wrong, wrong, wrong]) }
-                == [Line("authorize", "refused", "bound", reason: "authentication.failed")])
+                == [
+                    Line("attempt", "refused", "bound", reason: "authentication.failed"),
+                    Line("authorize", "refused", "bound", reason: "authentication.failed"),
+                ])
         #expect(
             try lines { _ = try fixture.refusalOfAuthorizing("bound", answers: [.cancel]) }
                 == [Line("authorize", "refused", "bound", reason: "prompt.cancelled")])

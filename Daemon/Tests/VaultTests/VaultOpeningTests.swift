@@ -58,7 +58,7 @@ struct VaultOpeningTests {
     @Test(arguments: [0, 100, 8192]) func `garbage is unreadable and left alone`(size: Int) throws {
         let garbage = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ 1) })
         try garbage.write(to: URL(fileURLWithPath: path))
-        let reason: UnreadableReason = size == 0 ? .storeRecord : .notADatabase
+        let reason: UnreadableReason = size == 0 ? .anotherProgram : .notADatabase
         #expect(throws: VaultError.unreadable(reason)) { try open(create: true) }
         if size > 0 { #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == garbage) }
     }

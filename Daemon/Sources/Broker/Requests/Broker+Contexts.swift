@@ -106,10 +106,12 @@ extension Broker {
             return .done
         }
         let context = try session.contexts.context(body.contextID)
-        if let held = context.heldRight(id) {
+        var asking = try asking(body.question, request, session, cancellation)
+        // A program that forbids a prompt asks whether the authorization that it holds still stands; one that allows it asks
+        // the person anew.
+        if !asking.question.isInteractionAllowed, let held = context.heldRight(id) {
             return Reply(.granted(granted(held.factors.factors.map(\.name), held.strength)))
         }
-        var asking = try asking(body.question, request, session, cancellation)
         asking.applicationPassword = context.applicationPassword
         return try context.evaluating(asking.cancellation) { era in
             let evaluation = try evaluator.evaluate(opener.demand, asking: asking)
