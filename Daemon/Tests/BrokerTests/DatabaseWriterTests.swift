@@ -165,7 +165,9 @@ struct DatabaseWriterTests {
         let changed = try column == "DELETE"
             ? store.write("DELETE FROM manifests WHERE \(condition)", [Data([table.rawValue])])
             : store.alter(column, of: "manifests", where: condition, [Data([table.rawValue])])
-        guard changed > 0 else { return }  // The store's own record and the lists themselves are in no list.
+        // The store's own record and the lists themselves are in no list.
+        try #require((changed == 1) == ![.store, .manifests].contains(table))
+        guard changed == 1 else { return }
         switch table {
         case .objects: try expectNoRights(fixture())
         case .passcodeRecords, .attemptCounters: try expectPasscodeUnusable(fixture(), .itemUnreadable)

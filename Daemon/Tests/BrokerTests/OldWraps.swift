@@ -62,7 +62,7 @@ struct OldWraps {
 }
 
 /// Copies a state folder at a certain commit, as a crash there would leave it.
-final class Traces: WriteObserver {
+final class StateCopier: WriteObserver {
     private let state = Mutex((directory: "", label: "", copy: nil as TestFolder?))
 
     func copyState(of directory: String, at label: String) {
@@ -78,12 +78,5 @@ final class Traces: WriteObserver {
             guard label == state.label, state.copy == nil else { return }
             state.copy = try? BrokerFixture.copyOfState(state.directory)
         }
-    }
-}
-
-extension BrokerFixture {
-    /// An unfinished change: the record of the old passcode is there on purpose.
-    var hasTwoPasscodes: Bool {
-        get throws { try broker.vault.read { try $0.passcodeRecords(owner: broker.owner) }.count == 2 }
     }
 }
