@@ -11,7 +11,8 @@ import UnixSocket
 struct Daemon {
     let options: Ostiaryd
 
-    func run() throws {
+    /// Serves until a signal ends the process; throws what keeps it from serving.
+    func run() throws -> Never {
         LoggingSystem.bootstrap(StreamLogHandler.standardError)
         let log = Logger(label: "ostiaryd")
         let signals = TerminationSignals()
@@ -32,6 +33,8 @@ struct Daemon {
         runtime.removeSocket()
         broker.close()
         log.notice("ended")
+        // Not exit(3): what it tears down, a session that was given up may still use.
+        _exit(0)
     }
 
     private func openBroker(_ log: Logger) throws -> Broker {

@@ -46,8 +46,8 @@ import UnixSocket
             let id = try stage.beginAuthorizing(in: context)
             stage.terminal.clearScreen()
             stage.terminal.type(Stage.passcode + "\r")
-            stage.terminal.waitFor("\r\n")
-            // The prompt is done, and the passcode is being stretched.
+            // When the prompt is gone the passcode is being stretched.
+            try eventually("the prompt is done") { runningPrompts(of: stage.daemon.processID).isEmpty }
             #expect(try locker.ask(.lock).isDone)
             let answer = try stage.client.answer(to: id)
             #expect(answer.refusal == .systemCancel || answer.factors == ["passcode"])

@@ -256,7 +256,7 @@ import UnixSocket
     @Test func `two descriptors in one frame end the connection`() throws {
         let client = try daemon.client()
         let null = try Descriptor(open("/dev/null", O_RDWR | O_CLOEXEC), from: "open")
-        for byte in [0, 0, 0] as [UInt8] { try client.send(bytes: [byte], descriptor: null.number) }
+        for byte in [0, 0] as [UInt8] { try client.send(bytes: [byte], descriptor: null.number) }
         #expect(try client.isEndedByDaemon)
         try eventually("the log says so") { daemon.standardError.contains("cause=surplusDescriptors") }
         try expectUnharmed(by: client)

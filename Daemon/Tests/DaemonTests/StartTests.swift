@@ -264,6 +264,37 @@ import UnixSocket
         #expect(verdict.intact, "\(verdict.explanation)")
     }
 
+    @Test func `a daemon that is told to end amid requests ends in order`() throws {
+        let stage = try Stage()
+        _ = try stage.beginAuthorizing(in: stage.client.openContext())
+        let clients = try (0..<4).map { _ in try Busy(stage.daemon.client()) }
+        for client in clients { client.begun.wait() }
+        #expect(stage.daemon.stop() == .exited(0))
+        #expect(stage.terminal.isAsBefore)
+        for client in clients { client.ended.wait() }
+        try expectIntactLog(stage.daemon.restarted())
+    }
+
+    /// A client that asks for one thing after the other until the daemon is gone.
+    private final class Busy: @unchecked Sendable {
+        // SAFETY: (@unchecked) the client is used by the one thread alone.
+        private let client: RawClient
+        let begun = DispatchSemaphore(value: 0)
+        let ended = DispatchSemaphore(value: 0)
+
+        init(_ client: RawClient) {
+            self.client = client
+            Thread.detachNewThread { [self] in
+                defer { ended.signal() }
+                // Any error is the end of the connection, which is what this waits for.
+                while (try? self.client.ask(.createRight("busy", .unrestricted, replace: true))) != nil {
+                    begun.signal()
+                    guard (try? self.client.ask(.readLog(.init()))) != nil else { return }
+                }
+            }
+        }
+    }
+
     @Test func `a daemon that ends takes its prompt along and restores the terminal`() throws {
         let stage = try Stage()
         let context = try stage.client.openContext()

@@ -29,11 +29,15 @@ public final class Server: Sendable {
         }
     }
 
-    /// Accepts no more and ends all sessions; safe from any thread.
+    /// Accepts no more, ends all sessions and waits for them: what they do must not meet a store that is closed. A session
+    /// that cannot end in time is given up. Safe from any thread but a session's.
     public func stop() {
-        isStopping.store(true, ordering: .releasing)
+        isStopping.store(true, ordering: .sequentiallyConsistent)
         listener.shutdown()
         broker.sessions.closeAll()
+        if !broker.sessions.waitUntilNoneRuns(seconds: SessionLimits.endSeconds) {
+            broker.log.warning("a session did not end in time")
+        }
     }
 
     private func start(_ socket: UnixSocket) {
@@ -46,6 +50,7 @@ public final class Server: Sendable {
             broker.log.warning("too many connections", metadata: ["limit": "\(SessionLimits.connectionCount)"])
             return
         }
+        if isStopping.load(ordering: .sequentiallyConsistent) { session.close() }
         Threads.start("ostiary-session") { [broker] in
             session.run()
             broker.sessions.remove(session)

@@ -31,7 +31,7 @@ final class Session: Sendable {
         nonce = Data(exposing: SecretBytes(random: WireLimits.nonceByteCount))
     }
 
-    /// Serves the connection until it ends.
+    /// Serves the connection until it has ended and nothing that it asked for is still being done.
     func run() {
         defer { end() }
         do {
@@ -74,6 +74,7 @@ final class Session: Sendable {
         socket.shutdown()
         slow.cancelAll(.connectionEnded)
         contexts.wipe()
+        slow.wait()
     }
 
     // MARK: the handshake
@@ -156,7 +157,7 @@ final class Session: Sendable {
 
     private func startSlow(_ request: IncomingRequest) throws {
         let cancellation = try slow.begin(request.id)
-        Threads.start("ostiary-request") { [self] in
+        slow.start { [self] in
             let reply = slowReply(to: request, cancellation)
             do { try send(reply, to: request.id) { slow.finish(request.id) } } catch {
                 close()  // The answer cannot be sent: the connection's thread ends the rest.

@@ -10,6 +10,9 @@ enum SessionLimits {
     static let handshakeSeconds = 5
     /// Time for the caller to take an answer off the socket, in seconds.
     static let sendSeconds = 10
+    /// Time for all sessions to end when the daemon does, in seconds: a prompt has one to restore its terminal, and checking
+    /// a passcode takes less.
+    static let endSeconds = 3
     /// Stack of a connection's thread: the deepest use is an HPKE open.
     static let stackByteCount = 512 * 1024
     /// Rights of one owner; bounds the authenticated list of them, which is written anew with each change.

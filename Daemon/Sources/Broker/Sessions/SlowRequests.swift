@@ -1,9 +1,11 @@
+import Dispatch
 import OstiaryMessages
 import Synchronization
 
 /// The requests of one connection that wait for a person or a slow part, and how to end them.
 final class SlowRequests: Sendable {
     private let running = Mutex<[UInt64: RequestCancellation]>([:])
+    private let threads = DispatchGroup()
 
     func isRunning(_ id: UInt64) -> Bool { running.withLock { $0[id] != nil } }
 
@@ -20,6 +22,18 @@ final class SlowRequests: Sendable {
         if let refusal { throw refusal }
         return cancellation
     }
+
+    /// Runs a request's work on a thread of its own.
+    func start(_ work: @escaping @Sendable () -> Void) {
+        threads.enter()
+        Threads.start("ostiary-request") { [threads] in
+            defer { threads.leave() }
+            work()
+        }
+    }
+
+    /// Waits until the threads are done. Those that wait for a person have to be cancelled before.
+    func wait() { threads.wait() }
 
     func finish(_ id: UInt64) { _ = running.withLock { $0.removeValue(forKey: id) } }
 
