@@ -155,6 +155,21 @@ import Testing
         }
     }
 
+    @Test func `a settled state is stored when its wait began again or is over, not while it runs`() {
+        let (state, second) = state(failures: 5)
+        func mustStore(at now: BootMoment) -> Bool {
+            AttemptLimiter.mustStore(AttemptLimiter.settled(state, at: now), insteadOf: state)
+        }
+        #expect(!mustStore(at: moment(second)))
+        #expect(!mustStore(at: moment(second + 59)))
+        #expect(mustStore(at: moment(second + 60)))
+        #expect(mustStore(at: moment(second, Self.laterBoot)))
+        #expect(mustStore(at: moment(second - 1)))
+        let over = AttemptLimiter.settled(state, at: moment(second + 60))
+        #expect(!AttemptLimiter.mustStore(AttemptLimiter.settled(over, at: moment(5, Self.laterBoot)), insteadOf: over))
+        #expect(!AttemptLimiter.mustStore(.initial, insteadOf: .initial))
+    }
+
     @Test func `the count does not wrap`() throws {
         let full = AttemptState(
             failedCount: .max, wait: .init(deadline: .zero, remaining: .zero, bootIdentifier: Self.boot))

@@ -2,6 +2,8 @@ import AccessControl
 import BrokerTestSupport
 import OstiaryWire
 import Prompting
+import StoreTestSupport
+import Synchronization
 import Testing
 
 @Suite("Wrong passcodes")
@@ -35,6 +37,20 @@ struct AttemptTests {
         #expect(fixture.prompter.unusedAnswers.count == 1)
         #expect(fixture.prompter.asked.map(\.triesLeft) == [nil, 3, 2])
         #expect(try failedAttempts() == 3)
+    }
+
+    @Test func `one is on disk before the passcode is looked at`() throws {
+        let meeting = Meeting()
+        let fixture = try BrokerFixture(stretching: meeting.stretching)
+        try fixture.setPasscode()
+        let state = fixture.stateDirectory
+        let copy = Mutex<TestFolder?>(nil)
+        meeting.duringNextStretch { copy.withLock { $0 = try? BrokerFixture.copyOfState(state) } }
+        try fixture.unlock()
+        #expect(try fixture.client().status().passcode.failedAttempts == 0)
+        let copied: TestFolder = try #require(copy.withLock { $0 })
+        let killed = try BrokerFixture(in: copied)
+        #expect(try killed.client().status().passcode.failedAttempts == 1)
     }
 
     @Test func `a success in between forgives them`() throws {

@@ -93,9 +93,11 @@ public struct FrameReader: ~Copyable {
     private mutating func receive(atLeast count: Int) throws(FrameReadError) {
         guard end - start < count else { return }
         makeRoom(for: count)
+        // The time runs from the first byte: how long a connection was idle before does not count.
+        if end == start { try receiveOnce() }
         let deadline = Self.monotonicSeconds() + Double(Self.frameSeconds)
         while end - start < count {
-            if end > start { try waitForMore(until: deadline) }
+            try waitForMore(until: deadline)
             try receiveOnce()
         }
     }
