@@ -9,6 +9,7 @@ public struct RefusalAggregator: Sendable {
     public static let capacity = 256
 
     private struct Key: Hashable {
+        let event: String
         let program: String
         let object: String
         let operation: String
@@ -29,7 +30,8 @@ public struct RefusalAggregator: Sendable {
     public mutating func add(_ refusal: AuditEntry, at now: Duration) -> [AuditEntry] {
         var due = takeDue(at: now)
         let key = Key(
-            program: refusal.program, object: refusal.object, operation: refusal.operation, reason: refusal.reason)
+            event: refusal.event, program: refusal.program, object: refusal.object, operation: refusal.operation,
+            reason: refusal.reason)
         if let window = windows[key] {
             windows[key]?.folded = Self.fold(refusal, into: window.folded)
             return due
