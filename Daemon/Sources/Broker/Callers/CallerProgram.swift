@@ -41,6 +41,8 @@ struct CallerProgram: Equatable, Sendable {
     /// Whether the file is named like an interpreter, with or without a version behind (`python3.11`).
     static func isInterpreter(_ path: String) -> Bool {
         let name = PathName.last(of: path)
+        // The dynamic loader runs whatever program it is given as an argument.
+        if name.hasPrefix("ld-") || name.hasPrefix("ld.so") { return true }
         let stem = name.prefix { $0.isLetter }
         return interpreters.contains(String(stem)) && name.dropFirst(stem.count).allSatisfy { !$0.isLetter }
     }

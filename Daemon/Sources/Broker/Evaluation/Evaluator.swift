@@ -123,11 +123,12 @@ struct Evaluator {
     // MARK: collecting
 
     private func provePasscode(_ demand: Demand, asking: Asking) throws -> ProvedPasscode {
-        try prove(
+        // A lock that comes while the person types ends what is asked; what was typed must not unlock after it.
+        let era = ring.era
+        return try prove(
             .enterPasscode, PasscodeKeeper.subject, demand, asking: asking, wrong: "Wrong passcode."
         ) { entered in
             let entered = SecretBytes(copying: entered)
-            let era = ring.era
             return try keeper.exclusively {
                 let proved = try keeper.prove(entered)
                 ring.add(try life.privateHalves(openedBy: proved), since: era)

@@ -15,6 +15,17 @@ final class KeyRing: Sendable {
         var privateHalves: [KeyRole: PrivateHalf] = [:]
         /// Counts the locks: what was proved before one opens nothing after it.
         var era: UInt64 = 0
+
+        mutating func keep(_ halves: [PrivateHalf]) {
+            for half in halves where half.role != .passcode && publicHalves[half.role] == half.publicHalf {
+                privateHalves[half.role] = half
+            }
+        }
+
+        mutating func lock() {
+            guard publicHalves[.passcode] != nil else { return }
+            for role in KeyRing.wipedByLock { privateHalves[role] = nil }
+        }
     }
 
     private let contents: Mutex<Contents>
@@ -24,19 +35,21 @@ final class KeyRing: Sendable {
 
     init(publicHalves: [PublicHalf], privateHalves: [PrivateHalf]) {
         contents = Mutex(Contents())
-        replace(publicHalves: publicHalves, privateHalves: privateHalves)
+        replace(publicHalves: publicHalves, privateHalves: privateHalves, since: 0)
     }
 
-    /// Takes a new set of key pairs; the old ones are wiped.
-    func replace(publicHalves: [PublicHalf], privateHalves: [PrivateHalf]) {
+    /// Takes a new set of key pairs; the old ones are wiped. After a lock since `era` the new set is taken locked, as far
+    /// as a passcode can open it again.
+    func replace(publicHalves: [PublicHalf], privateHalves: [PrivateHalf], since era: UInt64) {
         contents.withLock { contents in
             contents.publicHalves = Dictionary(publicHalves.map { ($0.role, $0) }) { $1 }
             contents.privateHalves = [:]
+            contents.keep(privateHalves)
+            if contents.era != era { contents.lock() }
         }
-        add(privateHalves, since: era)
     }
 
-    /// To be read before a passcode is checked, for ``add(_:since:)``.
+    /// To be read before the person is asked, for ``add(_:since:)`` and ``replace(publicHalves:privateHalves:since:)``.
     var era: UInt64 { contents.withLock { $0.era } }
 
     /// Keeps private halves that a passcode entry opened, unless a lock came since `era`. The passcode key is not among what
@@ -44,9 +57,7 @@ final class KeyRing: Sendable {
     func add(_ halves: [PrivateHalf], since era: UInt64) {
         contents.withLock { contents in
             guard contents.era == era else { return }
-            for half in halves where half.role != .passcode && contents.publicHalves[half.role] == half.publicHalf {
-                contents.privateHalves[half.role] = half
-            }
+            contents.keep(halves)
         }
     }
 
@@ -54,8 +65,7 @@ final class KeyRing: Sendable {
     func lock() {
         contents.withLock { contents in
             contents.era += 1
-            guard contents.publicHalves[.passcode] != nil else { return }
-            for role in Self.wipedByLock { contents.privateHalves[role] = nil }
+            contents.lock()
         }
     }
 

@@ -37,6 +37,7 @@ struct PasscodeLife {
 
     private func setFirst(_ passcode: borrowing SecretBytes) throws -> PrivateHalf {
         guard !ring.isPasscodeSet else { throw Refusals.passcodeAlreadySet }
+        let era = ring.era
         let fresh = try freshKeys()
         let record = try keeper.record(sealing: fresh.passcode, under: passcode, state: .current)
         let log = try seeds.wrapped(under: fresh.passcode, openedWith: nil)
@@ -47,7 +48,7 @@ struct PasscodeLife {
             try seeds.store(log, in: writer)
             try forgetAttempts(in: writer)
         }
-        adopt(fresh)
+        adopt(fresh, since: era)
         eraser.erase()
         return fresh.passcode
     }
@@ -62,6 +63,7 @@ struct PasscodeLife {
 
     private func replace(_ proved: ProvedPasscode, by passcode: borrowing SecretBytes) throws -> PrivateHalf {
         try requireCurrent(proved)
+        let era = ring.era
         let opened = try privateHalves(openedBy: proved)
         let fresh = try freshKeys()
         let kept = try keeper.record(resealing: fresh.passcode, under: proved)
@@ -74,7 +76,7 @@ struct PasscodeLife {
             try writer.setPasscodeRecord(incoming)
             try seeds.store(log, in: writer)
         }
-        adopt(fresh)
+        adopt(fresh, since: era)
         // Here a chip takes the new passcode; the software enclave has nothing to do.
         try keeper.settle(on: incoming, among: [kept, incoming])
         return fresh.passcode
@@ -107,7 +109,8 @@ struct PasscodeLife {
             try seeds.store(log, in: writer)
         }
         let always = ring.privateHalves.filter { $0.role == .classKey(.always) }
-        ring.replace(publicHalves: (fresh + always).map(\.publicHalf), privateHalves: fresh + always)
+        ring.replace(
+            publicHalves: (fresh + always).map(\.publicHalf), privateHalves: fresh + always, since: ring.era)
         eraser.erase()
         return destroyed
     }
@@ -171,10 +174,10 @@ struct PasscodeLife {
         return try records.compactMap { try storage.privateHalf(of: $0, passcode: proved.half) } + [proved.half]
     }
 
-    private func adopt(_ fresh: FreshKeys) {
+    private func adopt(_ fresh: FreshKeys, since era: UInt64) {
         let always = ring.privateHalves.filter { $0.role == .classKey(.always) }
         let publicHalves = (fresh.wrapped + always).map(\.publicHalf) + [fresh.passcode.publicHalf]
-        ring.replace(publicHalves: publicHalves, privateHalves: fresh.wrapped + always)
+        ring.replace(publicHalves: publicHalves, privateHalves: fresh.wrapped + always, since: era)
     }
 
     // MARK: objects

@@ -64,6 +64,7 @@ extension Broker {
         }
         let context = try session.contexts.context(body.contextID)
         if let grant = context.policyGrant(body.policy, now: BootTime.now()) {
+            try session.verifyCaller()
             return Reply(.granted(granted(grant.factors.factors.map(\.name), strength(of: grant.factors))))
         }
         let asking = try asking(body.question, request, session, cancellation)
@@ -110,6 +111,7 @@ extension Broker {
         // A program that forbids a prompt asks whether the authorization that it holds still stands; one that allows it asks
         // the person anew.
         if !asking.question.isInteractionAllowed, let held = context.heldRight(id) {
+            try session.verifyCaller()
             return Reply(.granted(granted(held.factors.factors.map(\.name), held.strength)))
         }
         asking.applicationPassword = context.applicationPassword

@@ -142,17 +142,20 @@ extension Broker {
     func removeRight(_ body: WireRemoveRightRequest, _ session: Session) throws -> Reply {
         let application = session.caller.program.application
         let id: VaultID
+        var name = body.identifier
         switch body.which {
         case .identifier(let identifier)?: id = try rights.id(of: identifier, application: application)
         case .rightID(let bytes)?:
             guard let named = VaultID(bytes: bytes) else { throw RightStore.notFound }
-            id = try rights.find(id: named, application: application).id
+            let object = try rights.find(id: named, application: application)
+            id = object.id
+            name = object.attributes.identifier
         case nil: throw Refusal(.malformed, "The request names no right.")
         }
         try session.verifyCaller()
         try changing.withLock { try rights.remove(id) }
         sessions.endGrants(on: id)
-        trail.note(event("remove", session, object: body.identifier))
+        trail.note(event("remove", session, object: name))
         return Reply(.done(.with { $0.count = 1 }))
     }
 
