@@ -58,7 +58,8 @@ public final class PseudoTerminal: Sendable {
     public func waitFor(_ text: String, _ location: SourceLocation = #_sourceLocation) {
         let end = ContinuousClock.now.advanced(by: .seconds(20))
         while ContinuousClock.now < end {
-            if screen.contains(text) { return }
+            // By bytes: "\r\n" is one character, in which a search by characters finds no "\n".
+            if Array(screen.utf8).contains(Array(text.utf8)) { return }
             readAvailable(waitMilliseconds: 50)
         }
         Issue.record("\(text) was not shown; shown was: \(screen.debugDescription)", sourceLocation: location)
