@@ -203,7 +203,8 @@ struct AuditTests {
         return copy
     }
 
-    @Test(arguments: Damage.allCases) func `with a damaged log nothing is released and nothing changed`(damage: Damage) throws {
+    @Test(arguments: Damage.allCases)
+    func `with a damaged log nothing is released and nothing changed`(damage: Damage) throws {
         let broken = try BrokerFixture(in: damaged(damage))
         let client = try broken.client()
         #expect(try !client.verifyLog(interactive: false).intact)
@@ -219,7 +220,8 @@ struct AuditTests {
         #expect(try Set(client.list().map(\.identifier)) == ["bound", "free"])
     }
 
-    @Test(arguments: Damage.allCases) func `with a damaged log it can be locked, deauthorized and removed`(damage: Damage) throws {
+    @Test(arguments: Damage.allCases)
+    func `with a damaged log it can be locked, deauthorized and removed`(damage: Damage) throws {
         let broken = try BrokerFixture(in: damaged(damage))
         let client = try broken.client()
         try client.deauthorize(client.openContext())
@@ -233,7 +235,8 @@ struct AuditTests {
         #expect(try client.list().isEmpty)
     }
 
-    @Test(arguments: Damage.allCases) func `a damaged log is begun anew when told to, and kept as evidence`(damage: Damage) throws {
+    @Test(arguments: Damage.allCases)
+    func `a damaged log is begun anew when told to, and kept as evidence`(damage: Damage) throws {
         let folder = try damaged(damage)
         let state = BrokerFixture.stateDirectory(in: folder)
         let evidence = try? Data(contentsOf: URL(fileURLWithPath: state + "/audit.log"))
@@ -245,7 +248,8 @@ struct AuditTests {
         let verdict = try renewed.client().verifyLog(interactive: true)
         #expect(verdict.intact && verdict.sealsChecked)
         let kept = try FileManager.default.contentsOfDirectory(atPath: state).filter { $0.contains("damaged") }
-        #expect(try kept.map { try Data(contentsOf: URL(fileURLWithPath: state + "/" + $0)) } == (evidence.map { [$0] } ?? []))
+        let keptBytes = try kept.map { try Data(contentsOf: URL(fileURLWithPath: state + "/" + $0)) }
+        #expect(keptBytes == (evidence.map { [$0] } ?? []))
         try renewed.restart()
         #expect(try renewed.opens("bound", answers: [.text(BrokerFixture.passcode)]))
     }

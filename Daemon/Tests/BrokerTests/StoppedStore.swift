@@ -37,14 +37,16 @@ struct StoppedStore {
     }
 
     /// Changes one column of the rows that `condition` names, within the column's type.
-    func alter(_ column: String, of table: String, where condition: String, _ arguments: StatementArguments = []) throws -> Int {
+    func alter(
+        _ column: String, of table: String, where condition: String, _ arguments: StatementArguments = []
+    ) throws -> Int {
         try withDatabase { database in
             let rows = try Row.fetchAll(
                 database, sql: "SELECT rowid, \(column) FROM \(table) WHERE \(condition)", arguments: arguments)
             for row in rows {
-                let values: [(any DatabaseValueConvertible)?] = [Self.another(row[1] as DatabaseValue), row[0] as DatabaseValue]
+                let (number, value): (DatabaseValue, DatabaseValue) = (row[0], row[1])
                 try database.execute(
-                    sql: "UPDATE \(table) SET \(column) = ? WHERE rowid = ?", arguments: StatementArguments(values))
+                    sql: "UPDATE \(table) SET \(column) = ? WHERE rowid = ?", arguments: [Self.another(value), number])
             }
             return rows.count
         }

@@ -87,7 +87,7 @@ struct VaultTamperTests {
                 WHEN 'integer' THEN \(name) + 1
                 WHEN 'text' THEN \(name) || 'x'
                 WHEN 'blob' THEN CAST(substr(\(name), 1, length(\(name)) - 1)
-                    || CASE substr(\(name), -1) WHEN x'7E' THEN x'7D' ELSE x'7E' END AS BLOB)
+                    || CASE hex(substr(\(name), -1)) WHEN '00' THEN x'01' ELSE x'00' END AS BLOB)
                 ELSE x'01' END
             WHERE rowid = (SELECT min(rowid) FROM \(table))
             """)
