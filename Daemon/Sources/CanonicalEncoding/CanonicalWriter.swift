@@ -3,6 +3,8 @@
 public struct CanonicalWriter: Sendable {
     /// What was written so far.
     public var bytes: [UInt8] { written }
+
+    // Inlinable like what writes to it: a byte costs a call otherwise.
     @usableFromInline var written: [UInt8] = []
 
     /// An empty writer; `capacity` is a hint, in bytes.

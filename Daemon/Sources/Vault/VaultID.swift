@@ -5,19 +5,27 @@ public struct VaultID: Hashable, Sendable, CustomStringConvertible {
     /// Number of bytes.
     public static let byteCount = 16
 
+    // Two numbers rather than `Data`: identifiers are compared and hashed with each use of a right.
+    private let halves: Halves
+
+    private struct Halves: Hashable {
+        let first: UInt64
+        let second: UInt64
+    }
+
     /// The bytes.
-    public let bytes: Data
+    public var bytes: Data { unsafe withUnsafeBytes(of: halves) { unsafe Data($0) } }
 
     /// A new identifier of the system's randomness.
     public init() {
         var generator = SystemRandomNumberGenerator()
-        bytes = Data((0..<Self.byteCount).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+        halves = Halves(first: generator.next(), second: generator.next())
     }
 
     /// The identifier with these bytes; nil unless there are exactly 16.
     public init?(bytes: Data) {
         guard bytes.count == Self.byteCount else { return nil }
-        self.bytes = Data(bytes)
+        halves = unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: Halves.self) }
     }
 
     /// Lower-case hexadecimal.

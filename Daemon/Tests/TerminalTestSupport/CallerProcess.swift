@@ -16,7 +16,8 @@ public final class CallerProcess: Sendable {
     ) throws {
         process = try SpawnedProcess(
             "/bin/bash", ["-c", "exec 0<>\(terminal.path) 1>&0 2>&0; \(script)"], descriptors: [-1, -1, -1] + descriptors)
-        terminal.waitFor("ready", location)
+        // With its line end, which may come later and would be taken for something that was shown afterwards.
+        terminal.waitFor("ready\r\n", location)
         terminal.clearScreen()
     }
 

@@ -130,11 +130,10 @@ public final class AuthorizationContext: Sendable {
     /// Signs a digest with the key of a right. The algorithm is a digest form, named by Apple's string.
     public func sign(digest: Data, right: Data, algorithm: String, cancellation: Cancellation? = nil) throws -> Data {
         let id = try openedForUse()
-        let request = WireSignRequest.with {
-            $0.contextID = id.id
-            $0.rightID = right
-            $0.algorithm = algorithm
-        }
+        var request = WireSignRequest()
+        request.contextID = id.id
+        request.rightID = right
+        request.algorithm = algorithm
         return try Self.data(
             id.connection.call(.sign(request), tail: SecretBytes(digest), cancellation: cancellation))
     }

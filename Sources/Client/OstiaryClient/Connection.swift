@@ -8,8 +8,17 @@ import UnixSocket
 
 /// The daemon's answer to one request.
 struct Answer: ~Copyable {
-    let body: WireReply.OneOf_Body
+    private let message: WireReply
     let tail: SecretBytes
+
+    init(_ frame: consuming IncomingFrame<WireReply>) {
+        message = frame.message
+        tail = frame.takeTail()
+    }
+
+    /// The request that it answers.
+    var id: UInt64 { message.id }
+    var body: WireReply.OneOf_Body { message.body ?? .done(WireDone()) }
 
     consuming func takeTail() -> SecretBytes { tail }
 }
@@ -107,10 +116,11 @@ final class Connection: Sendable {
     // MARK: one call
 
     private final class Call: @unchecked Sendable {
-        // SAFETY: (@unchecked) `result` is written once under the lock of `calls` and taken once under it.
+        // SAFETY: (@unchecked) the variables are only touched under the lock of `calls`.
         let id: UInt64
-        let wakeUp = DispatchSemaphore(value: 0)
         var result: Answer?
+        /// Made when the call begins to wait for another thread, which one that reads for itself never does.
+        var wakeUp: DispatchSemaphore?
         init(id: UInt64) { self.id = id }
     }
 
@@ -127,10 +137,9 @@ final class Connection: Sendable {
     private func send(
         _ body: WireRequest.OneOf_Body, id: UInt64, tail: borrowing SecretBytes, descriptor: CInt
     ) throws {
-        let request = WireRequest.with {
-            $0.id = id
-            $0.body = body
-        }
+        var request = WireRequest()
+        request.id = id
+        request.body = body
         do {
             sending.lock()
             defer { sending.unlock() }
@@ -144,71 +153,86 @@ final class Connection: Sendable {
         }
     }
 
-    private enum Turn { case done, read, wait }
+    /// What a call that has been sent does next.
+    private enum Turn: ~Copyable {
+        case take(Answer)
+        case read
+        case wait(DispatchSemaphore)
+    }
 
     private func wait(for call: Call) throws -> Answer {
         while true {
             switch try turn(of: call) {
-            case .done: return takeResult(of: call)
-            case .read: readOnce(for: call)
-            case .wait: call.wakeUp.wait()
+            case .take(let answer): return answer
+            case .read: return try read(until: call)
+            case .wait(let wakeUp): wakeUp.wait()
             }
         }
     }
 
     private func turn(of call: Call) throws -> Turn {
         try calls.withLock { calls in
-            if call.result != nil { return .done }
+            if let answer = call.result.take() { return .take(answer) }
             if let failure = calls.failure { throw failure }
-            if calls.hasReader { return .wait }
-            calls.hasReader = true
-            return .read
+            guard calls.hasReader else {
+                calls.hasReader = true
+                return .read
+            }
+            let wakeUp = call.wakeUp ?? DispatchSemaphore(value: 0)
+            call.wakeUp = wakeUp
+            return .wait(wakeUp)
         }
     }
 
-    private func takeResult(of call: Call) -> Answer {
-        calls.withLock { _ in call.result.take()! }
-    }
-
-    /// Reads frames until the answer to `call` has come or the connection is lost, then gives the reading role up.
-    private func readOnce(for call: Call) {
+    /// Reads for all until the answer to `call` has come or the connection is lost, then gives the reading role up.
+    private func read(until call: Call) throws -> Answer {
         do {
             while true {
-                let frame = try unsafe frames.next(WireReply.self)
-                let id = frame.message.id
-                deliver(consume frame)
-                if id == call.id { break }
+                let answer = Answer(try unsafe frames.next(WireReply.self))
+                if answer.id == call.id {
+                    endReading(for: call)
+                    return answer
+                }
+                deliver(answer)
             }
-        } catch { fail(lost(error)) }
-        let next = calls.withLock { calls in
-            calls.hasReader = false
-            return calls.waiting.values.first
+        } catch {
+            let failure = lost(error)
+            fail(failure)
+            endReading(for: call)
+            throw failure
         }
-        next?.wakeUp.signal()
+    }
+
+    /// Hands the reading role to a call that waits; one that has not begun to wait takes it by itself.
+    private func endReading(for call: Call) {
+        let next = calls.withLock { calls in
+            calls.waiting[call.id] = nil
+            calls.hasReader = false
+            return calls.waiting.isEmpty ? nil : calls.waiting.values.lazy.compactMap(\.wakeUp).first
+        }
+        next?.signal()
     }
 
     /// Hands an answer to the call that waits for it; an answer nobody waits for any more is dropped.
-    private func deliver(_ frame: consuming IncomingFrame<WireReply>) {
-        let message = frame.message
-        let body = message.body ?? .done(WireDone())
-        let answer = Answer(body: body, tail: frame.takeTail())
+    private func deliver(_ answer: consuming Answer) {
+        let id = answer.id
         var box: Answer? = consume answer
-        let call = calls.withLock { calls in
-            let call = calls.waiting.removeValue(forKey: message.id)
+        let wakeUp = calls.withLock { calls in
+            let call = calls.waiting.removeValue(forKey: id)
             call?.result = box.take()
-            return call
+            return call?.wakeUp
         }
-        call?.wakeUp.signal()
+        wakeUp?.signal()
     }
 
     private func fail(_ error: OstiaryError) {
         let waiting = calls.withLock { calls in
             if calls.failure == nil { calls.failure = error }
-            let waiting = calls.waiting.values.map { $0 }
+            let waiting = calls.waiting.values.compactMap(\.wakeUp)
             calls.waiting = [:]
             return waiting
         }
-        for call in waiting { call.wakeUp.signal() }
+        for wakeUp in waiting { wakeUp.signal() }
     }
 
     /// The daemon went away.

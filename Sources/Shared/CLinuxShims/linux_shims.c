@@ -134,23 +134,25 @@ ssize_t ostiary_receive(int socket, void *buffer, size_t capacity, ostiary_sende
   return received;
 }
 
-ssize_t ostiary_send(int socket, const void *bytes, size_t count, int descriptor) {
+static ssize_t send_with_descriptor(int socket, const void *bytes, size_t count, int descriptor) {
   char control[CMSG_SPACE(sizeof(int))];
   struct iovec vector = {.iov_base = (void *)bytes, .iov_len = count};
-  struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
-  if (descriptor != -1) {
-    memset(control, 0, sizeof(control));
-    message.msg_control = control;
-    message.msg_controllen = sizeof(control);
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
-  }
+  struct msghdr message = {
+      .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+  memset(control, 0, sizeof(control));
+  struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+  return sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
+ssize_t ostiary_send(int socket, const void *bytes, size_t count, int descriptor) {
   ssize_t sent;
   do {
-    sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+    sent = descriptor == -1 ? send(socket, bytes, count, MSG_NOSIGNAL)
+                            : send_with_descriptor(socket, bytes, count, descriptor);
   } while (sent < 0 && errno == EINTR);
   return sent;
 }

@@ -20,6 +20,10 @@ public struct GroupDigest: Digest {
     public init(digest: Data, hash: HashAlgorithm?) throws(KeyAlgorithmError) {
         let isExpected = hash.map { digest.count == $0.byteCount } ?? !digest.isEmpty
         guard isExpected else { throw .invalidParameter(.digestLength) }
+        guard digest.count != Self.byteCount else {
+            bytes = digest
+            return
+        }
         let leftmost = digest.prefix(Self.byteCount)
         bytes = Data(count: Self.byteCount - leftmost.count) + leftmost
     }

@@ -58,9 +58,12 @@ public struct FrameHeader: Equatable, Sendable {
 
     /// Appends the header's eight bytes.
     public func append(to bytes: inout [UInt8]) {
-        for count in [messageByteCount, tailByteCount] {
-            for shift in [24, 16, 8, 0] { bytes.append(UInt8(truncatingIfNeeded: count >> shift)) }
-        }
+        Self.append(messageByteCount, to: &bytes)
+        Self.append(tailByteCount, to: &bytes)
+    }
+
+    private static func append(_ count: Int, to bytes: inout [UInt8]) {
+        for shift in stride(from: 24, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: count >> shift)) }
     }
 }
 
@@ -88,8 +91,10 @@ public enum FrameWriter {
     /// Sends `message` and the raw tail behind it in one call to the kernel; a descriptor travels with the first byte.
     ///
     /// The caller makes sure that one thread at a time sends on a socket. The buffer that held the tail is wiped.
-    public static func send(
-        _ message: some SwiftProtobuf.Message, tail: borrowing SecretBytes = SecretBytes(zeroed: 0), descriptor: CInt = -1,
+    @specialized(where Message == WireRequest)
+    @specialized(where Message == WireReply)
+    public static func send<Message: SwiftProtobuf.Message>(
+        _ message: Message, tail: borrowing SecretBytes = SecretBytes(zeroed: 0), descriptor: CInt = -1,
         on socket: UnixSocket
     ) throws(FrameWriteError) {
         var frame: [UInt8]

@@ -60,6 +60,8 @@ public struct FrameReader: ~Copyable {
     }
 
     /// Waits for the next frame. Blocks without bound between frames, for at most `frameSeconds` inside one.
+    @specialized(where Message == WireRequest)
+    @specialized(where Message == WireReply)
     public mutating func next<Message: SwiftProtobuf.Message>(
         _ type: Message.Type = Message.self
     ) throws(FrameReadError) -> IncomingFrame<Message> {
@@ -70,7 +72,8 @@ public struct FrameReader: ~Copyable {
         let tailStart = messageStart + header.messageByteCount
         let message: Message
         do {
-            message = try unsafe Message(serializedBytes: [UInt8](buffer[messageStart..<tailStart]))
+            message = try unsafe Message(
+                serializedBytes: [UInt8](UnsafeRawBufferPointer(rebasing: buffer[messageStart..<tailStart])))
         } catch { throw .frame(.malformed) }
         let tail = unsafe SecretBytes(
             copying: UnsafeRawBufferPointer(rebasing: buffer[tailStart..<tailStart + header.tailByteCount]))
@@ -93,8 +96,9 @@ public struct FrameReader: ~Copyable {
     private mutating func receive(atLeast count: Int) throws(FrameReadError) {
         guard end - start < count else { return }
         makeRoom(for: count)
-        // The time runs from the first byte: how long a connection was idle before does not count.
         if end == start { try receiveOnce() }
+        guard end - start < count else { return }
+        // The time begins with the frame's first byte, not while nothing is asked.
         let deadline = Self.monotonicSeconds() + Double(Self.frameSeconds)
         while end - start < count {
             try waitForMore(until: deadline)

@@ -24,10 +24,15 @@ enum SecretCells {
 
     private static let free = Mutex(FreeLists())
 
+    /// The cell of every secret without bytes; its address is never read or written.
+    private static let empty = SecretCell(
+        address: UnsafeMutableRawPointer(bitPattern: classes[0])!, capacity: 0, isMapping: false)
+
     /// False once the system refused to lock a page: what was refused stays in ordinary memory, wiped all the same.
     static var areLocked: Bool { free.withLock { $0.areLocked } }
 
     static func allocate(atLeast count: Int) -> SecretCell {
+        guard count > 0 else { return empty }
         guard let index = classes.firstIndex(where: { $0 >= count }) else { return map(count) }
         return free.withLock { free in
             if free.cells[index].isEmpty { addSlab(of: index, to: &free) }
@@ -40,6 +45,7 @@ enum SecretCells {
             ostiary_unmap_secret_pages(cell.address, cell.capacity)
             return
         }
+        guard cell.capacity > 0 else { return }
         ostiary_wipe(cell.address, cell.capacity)
         let index = classes.firstIndex(of: cell.capacity)!
         free.withLock { $0.cells[index].append(cell.address) }

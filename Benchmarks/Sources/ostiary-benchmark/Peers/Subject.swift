@@ -57,7 +57,7 @@ struct Subject: AsyncParsableCommand {
         try agent.verifyLast()
         return try await Blocks(plan: plan).measure([
             Row(.roundTrip) { try floor.roundTrip() },
-            Row(.bareSignature) { _ = try bare.signature(for: Self.digest) },
+            Row(.bareSignature) { _ = try bare.signature(for: Self.digest).derRepresentation },
             Row(.authorizedSignature) { try key.sign() },
             Row(suspending: .asyncSignature) { try await key.signAsync() },
             Row(.agentSignature) { try agent.sign() },
@@ -74,7 +74,7 @@ struct Subject: AsyncParsableCommand {
         let bare = P256.Signing.PrivateKey()
         return try await Blocks(plan: plan).measure([
             Row(.roundTripManyRights) { try floor.roundTrip() },
-            Row(.bareSignatureManyRights) { _ = try bare.signature(for: Self.digest) },
+            Row(.bareSignatureManyRights) { _ = try bare.signature(for: Self.digest).derRepresentation },
             Row(.authorizedSignatureManyRights) { try key.sign() },
         ])
     }

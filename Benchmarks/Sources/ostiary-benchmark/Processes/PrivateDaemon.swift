@@ -35,12 +35,18 @@ final class PrivateDaemon {
         _ = try OstiaryTesting.client(runtimeDirectory: runtimeDirectory, stateDirectory: stateDirectory).status()
     }
 
-    /// Ends it and waits until it is gone.
+    /// Ends it and waits until it has exited; whoever adopted it may take long to notice that.
     func stop() throws {
         guard let socket = try? UnixSocket.connect(to: socketPath) else { return }
         let id = try socket.peerCredentials().processID
+        let exit = socket.peerProcessDescriptor()
         guard kill(id, SIGTERM) == 0 else { throw SystemCallError("kill", subject: program) }
-        while kill(id, 0) == 0 { usleep(1000) }
+        if let exit {
+            var waiting = pollfd(fd: exit.number, events: Int16(POLLIN), revents: 0)
+            while poll(&waiting, 1, -1) < 0 && errno == EINTR {}
+        } else {
+            while kill(id, 0) == 0 { usleep(1000) }
+        }
     }
 
     /// Resident memory in megabytes (10^6 bytes), as proc_pid_status(5) says.

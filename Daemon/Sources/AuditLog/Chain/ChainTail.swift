@@ -35,10 +35,11 @@ struct ChainTail: ~Copyable, Sendable {
     /// Seals and writes one record. If it cannot be written, key, head and count stay as they are.
     mutating func append(payload: [UInt8]) throws(AuditLogError) {
         if hasLostSync { throw .notDurable }
-        let code = key.code(head: head, payload: payload)
+        let current = key.forOneRecord()
+        let code = current.code(head: head, payload: payload)
         let next = HashChain.head(after: head, payload: payload, code: code)
         try file.append(RawRecord.bytes(payload: payload, code: code, head: next))
-        key.advance()
+        key.advance(from: current)
         head = next
         count += 1
         if count % Checkpoint.interval == 0 {

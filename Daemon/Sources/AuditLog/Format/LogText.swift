@@ -14,7 +14,10 @@ enum LogText {
 
     /// Most fields are short ASCII, which needs no second look.
     private static func isClean(_ text: String, limit: Int) -> Bool {
-        text.utf8.count <= limit && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+        let bytes = text.utf8.span
+        guard bytes.count <= limit else { return false }
+        for index in bytes.indices where !(0x20...0x7E).contains(bytes[index]) { return false }
+        return true
     }
 
     private static func shows(_ scalar: Unicode.Scalar) -> Bool {

@@ -112,7 +112,7 @@ extension Broker {
         // the person anew.
         if !asking.question.isInteractionAllowed, let held = context.heldRight(id) {
             try session.verifyCaller()
-            return Reply(.granted(granted(held.factors.factors.map(\.name), held.strength)))
+            return Reply(.granted(granted(held.factorNames, held.strength)))
         }
         asking.applicationPassword = context.applicationPassword
         return try context.evaluating(asking.cancellation) { era in

@@ -179,7 +179,7 @@ extension Broker {
         let result = try work(right)
         try session.verifyCaller()
         try trail.use(
-            event(operation.name, session, object: right.identifier), factors: right.factors.factors.map(\.name),
+            event(operation.name, session, object: right.identifier), factors: right.factorNames,
             strength: right.strength)
         return .payload(result)
     }

@@ -14,7 +14,7 @@ final class OpenedRight: Sendable {
     /// What the right's access control permits and the authorization covered.
     let operations: Set<AccessControl.Operation>
     /// What the authorization stood on, for the log.
-    let factors: FactorSet
+    let factorNames: [String]
     let strength: String
     let key: any OpenEnclaveKey
     private let accessSecret: SecretBytes
@@ -28,7 +28,7 @@ final class OpenedRight: Sendable {
         id = object.id
         identifier = object.attributes.identifier
         self.operations = operations
-        factors = evaluation.factors
+        factorNames = evaluation.factorNames
         strength = evaluation.strength
         payload = object.payload
         self.header = header

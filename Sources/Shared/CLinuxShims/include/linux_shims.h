@@ -42,7 +42,7 @@ int ostiary_peer_pidfd(int socket);
 // recvmsg(2) that also yields the sender and at most one descriptor.
 ssize_t ostiary_receive(int socket, void *buffer, size_t capacity, ostiary_sender *sender);
 
-// sendmsg(2) with MSG_NOSIGNAL, one descriptor attached when `descriptor` is not -1.
+// send(2) with MSG_NOSIGNAL; sendmsg(2) with one descriptor attached when `descriptor` is not -1.
 ssize_t ostiary_send(int socket, const void *bytes, size_t count, int descriptor);
 
 // The fatal signals back to SIG_DFL, so that no runtime's backtrace prints memory. For programs that must stay dumpable: a
