@@ -28,6 +28,7 @@ public final class Broker: Sendable {
     let seeds: LogSeeds
     let trail: AuditTrail
     let sessions = SessionRegistry()
+    let slowRequests = SlowRequestQuota()
     /// Held while objects or keys change: an object that is made while everything is wrapped to new keys would be wrapped
     /// to the old ones. Never held while a person is asked.
     let changing = NSLock()

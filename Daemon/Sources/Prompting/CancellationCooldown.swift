@@ -1,6 +1,14 @@
-/// Refuses the questions of a program for a while after they were cancelled several times in a row, so that a program cannot
-/// wear a person down. Pure: the time comes from outside.
+/// Refuses questions for a while after several were cancelled in a row, so that nobody is worn down. Counted for each program,
+/// and for each terminal too, since a program can be copied under many names. Pure: the time comes from outside.
 public struct CancellationCooldown: Sendable {
+    /// Where a question came from.
+    public enum Source: Hashable, Sendable {
+        /// The program's name, as found by the daemon.
+        case program(String)
+        /// The caller's controlling terminal, in the numbering of TIOCGDEV.
+        case terminal(UInt32)
+    }
+
     /// Cancellations in a row that bring a pause.
     public static let cancellationCount = 3
     /// Within this time.
@@ -13,31 +21,36 @@ public struct CancellationCooldown: Sendable {
         var pauseEnd: ContinuousClock.Instant?
     }
 
-    private var records: [String: Record] = [:]
+    private var records: [Source: Record] = [:]
 
     public init() {}
 
-    /// How long questions of `program` are refused from `now`; nil when they are not.
-    public func remaining(for program: String, at now: ContinuousClock.Instant) -> Duration? {
-        guard let end = records[program]?.pauseEnd, end > now else { return nil }
+    /// How long questions that come from any of `sources` are refused from `now`; nil when they are not.
+    public func remaining(for sources: [Source], at now: ContinuousClock.Instant) -> Duration? {
+        let ends = sources.compactMap { records[$0]?.pauseEnd }
+        guard let end = ends.max(), end > now else { return nil }
         return now.duration(to: end)
     }
 
-    /// Notes that a question of `program` was cancelled.
-    public mutating func noteCancellation(of program: String, at now: ContinuousClock.Instant) {
+    /// Notes that a question was cancelled.
+    public mutating func noteCancellation(of sources: [Source], at now: ContinuousClock.Instant) {
         forgetOld(at: now)
-        var record = records[program] ?? Record()
-        record.cancellations.append(now)
-        if record.cancellations.count >= Self.cancellationCount {
-            record = Record(pauseEnd: now.advanced(by: Self.pause))
+        for source in sources {
+            var record = records[source] ?? Record()
+            record.cancellations.append(now)
+            if record.cancellations.count >= Self.cancellationCount {
+                record = Record(pauseEnd: now.advanced(by: Self.pause))
+            }
+            records[source] = record
         }
-        records[program] = record
     }
 
-    /// Notes that a question of `program` was answered: cancellations before are no longer in a row.
-    public mutating func noteAnswer(of program: String) { records[program] = nil }
+    /// Notes that a question was answered: cancellations before are no longer in a row.
+    public mutating func noteAnswer(of sources: [Source]) {
+        for source in sources { records[source] = nil }
+    }
 
-    /// Drops what counts no more, so that the table holds only programs of the last minute.
+    /// Drops what counts no more, so that the table holds only sources of the last minute.
     private mutating func forgetOld(at now: ContinuousClock.Instant) {
         records = records.compactMapValues { record in
             var record = record

@@ -7,7 +7,7 @@ public struct PromptCaller: Sendable {
     /// Field 22 of `/proc/PID/stat`, in clock ticks since boot: tells this process from a later one with the same id.
     public let startTime: UInt64
     public let userID: UInt32
-    /// The program's path or other name, as found by the daemon; also what cooldowns are counted for.
+    /// The program's path or other name, as found by the daemon; also what waiting questions and cooldowns are counted for.
     public let program: String
     /// The terminal that the caller passed, not yet checked; nil when it passed none.
     public let terminal: SharedDescriptor?

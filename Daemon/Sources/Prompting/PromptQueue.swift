@@ -7,22 +7,33 @@ import Synchronization
 public final class PromptQueue: Prompter {
     /// Questions that may wait at once; a caller beyond that is refused.
     public static let maximumWaitingCount = 16
+    /// Of these, those of one program: none keeps the others from asking.
+    public static let maximumWaitingCountOfProgram = 4
 
     private let prompter: any Prompter
     private let now: @Sendable () -> ContinuousClock.Instant
+    private let terminalDevice: @Sendable (PromptCaller) -> UInt32?
     private let state = Mutex(State())
 
     private struct State {
         var isBusy = false
-        var waiting: [Wakeup] = []
+        var waiting: [Place] = []
         var cooldown = CancellationCooldown()
     }
 
+    private struct Place {
+        let program: String
+        let wakeup: Wakeup
+    }
+
+    /// - Parameter terminalDevice: the controlling terminal of a caller that passed one.
     public init(
-        _ prompter: any Prompter, now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
+        _ prompter: any Prompter, now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now },
+        terminalDevice: @escaping @Sendable (PromptCaller) -> UInt32? = TerminalCheck.controllingTerminal(of:)
     ) {
         self.prompter = prompter
         self.now = now
+        self.terminalDevice = terminalDevice
     }
 
     /// How many questions wait for their turn.
@@ -32,33 +43,39 @@ public final class PromptQueue: Prompter {
     public func ask(
         _ question: PromptQuestion, on caller: PromptCaller, cancellation: PromptCancellation
     ) -> PromptOutcome {
-        switch enter(cancellation) {
+        switch enter(caller.program, cancellation) {
         case .interrupted(let interruption): return .interrupted(by: interruption)
         case .refused(let reason): return .unavailable(reason)
         case .turn: break
         }
         defer { leave() }
         if let interruption = cancellation.interruption { return .interrupted(by: interruption) }
-        let program = caller.program
-        if let remaining = state.withLock({ $0.cooldown.remaining(for: program, at: now()) }) {
+        let sources = sources(of: caller)
+        if let remaining = state.withLock({ $0.cooldown.remaining(for: sources, at: now()) }) {
             return .unavailable(.coolingDown(remaining: remaining))
         }
         let outcome = prompter.ask(question, on: caller, cancellation: cancellation)
-        note(outcome, of: program)
+        note(outcome, of: sources)
         return outcome
     }
 
-    private func note(_ outcome: borrowing PromptOutcome, of program: String) {
+    private func sources(of caller: PromptCaller) -> [CancellationCooldown.Source] {
+        [.program(caller.program)] + (terminalDevice(caller).map { [.terminal($0)] } ?? [])
+    }
+
+    private func note(_ outcome: borrowing PromptOutcome, of sources: [CancellationCooldown.Source]) {
         switch outcome {
-        case .cancelled: state.withLock { $0.cooldown.noteCancellation(of: program, at: now()) }
-        case .entered: noteAnswer(of: program)
-        case .confirmed: noteAnswer(of: program)
-        case .fallback: noteAnswer(of: program)
+        case .cancelled: state.withLock { $0.cooldown.noteCancellation(of: sources, at: now()) }
+        case .entered: noteAnswer(of: sources)
+        case .confirmed: noteAnswer(of: sources)
+        case .fallback: noteAnswer(of: sources)
         default: break
         }
     }
 
-    private func noteAnswer(of program: String) { state.withLock { $0.cooldown.noteAnswer(of: program) } }
+    private func noteAnswer(of sources: [CancellationCooldown.Source]) {
+        state.withLock { $0.cooldown.noteAnswer(of: sources) }
+    }
 
     private enum Entry {
         case turn
@@ -66,15 +83,17 @@ public final class PromptQueue: Prompter {
         case refused(PromptUnavailability)
     }
 
-    private func enter(_ cancellation: PromptCancellation) -> Entry {
+    private func enter(_ program: String, _ cancellation: PromptCancellation) -> Entry {
         guard let wakeup = try? Wakeup() else { return .refused(.promptFailed) }
         let entry: Entry? = state.withLock { state in
             guard state.isBusy else {
                 state.isBusy = true
                 return .turn
             }
-            guard state.waiting.count < Self.maximumWaitingCount else { return .refused(.tooManyWaiting) }
-            state.waiting.append(wakeup)
+            guard state.waiting.count < Self.maximumWaitingCount,
+                state.waiting.count(where: { $0.program == program }) < Self.maximumWaitingCountOfProgram
+            else { return .refused(.tooManyWaiting) }
+            state.waiting.append(Place(program: program, wakeup: wakeup))
             return nil
         }
         return entry ?? waitForTurn(wakeup, cancellation)
@@ -87,7 +106,7 @@ public final class PromptQueue: Prompter {
         ]
         while poll(&polled, nfds_t(polled.count), -1) < 0, errno == EINTR {}
         let hasLeft = state.withLock { state in
-            guard let index = state.waiting.firstIndex(where: { $0 === wakeup }) else { return false }
+            guard let index = state.waiting.firstIndex(where: { $0.wakeup === wakeup }) else { return false }
             state.waiting.remove(at: index)
             return true
         }
@@ -101,7 +120,7 @@ public final class PromptQueue: Prompter {
                 state.isBusy = false
                 return
             }
-            state.waiting.removeFirst().wake()
+            state.waiting.removeFirst().wakeup.wake()
         }
     }
 }

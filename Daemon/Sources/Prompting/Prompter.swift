@@ -74,6 +74,6 @@ public enum PromptUnavailability: Error, Equatable, Sendable {
     case promptFailed
     /// This program's questions were cancelled several times in a row.
     case coolingDown(remaining: Duration)
-    /// Too many questions are waiting.
+    /// Too many questions are waiting, of this program or of all.
     case tooManyWaiting
 }

@@ -76,6 +76,13 @@ public struct TerminalCheck: Sendable {
         return status.isInForeground ? nil : .callerInBackground
     }
 
+    /// The controlling terminal of a caller that passed a terminal, by the kernel's word and not by the descriptor, which may
+    /// be another program's terminal; nil when it passed none or has none.
+    public static func controllingTerminal(of caller: PromptCaller) -> UInt32? {
+        guard caller.terminal != nil, let device = (try? status(of: caller))?.terminalDevice, device != 0 else { return nil }
+        return device
+    }
+
     static func status(of caller: PromptCaller) throws(TerminalRefusal) -> ProcessStatus {
         guard let status = ProcessStatus(of: caller.processID), status.startTime == caller.startTime, !status.isDead else {
             throw .callerGone

@@ -32,6 +32,7 @@ struct RefusalAggregatorTests {
     }
 
     @Test(arguments: [
+        AuditEntry(time: 0, event: "e", result: "", program: "a", object: "o", operation: "p", reason: "r"),
         AuditEntry(time: 0, event: "", result: "", program: "b", object: "o", operation: "p", reason: "r"),
         AuditEntry(time: 0, event: "", result: "", program: "a", object: "x", operation: "p", reason: "r"),
         AuditEntry(time: 0, event: "", result: "", program: "a", object: "o", operation: "x", reason: "r"),

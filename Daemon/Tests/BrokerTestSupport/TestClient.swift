@@ -51,23 +51,40 @@ public final class TestClient {
     public func call(
         _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0)
     ) throws -> (body: WireReply.OneOf_Body, tail: Data) {
+        let id = try send(body, tail: tail)
+        let answer = try answer()
+        guard answer.id == id else { throw UnexpectedAnswer() }
+        if let refused = answer.refused { throw refused }
+        return (answer.body, answer.tail)
+    }
+
+    /// Sends a request without waiting for its answer; returns its id.
+    @discardableResult
+    public func send(
+        _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0)
+    ) throws -> UInt64 {
         lastID += 1
-        let id = lastID
         try FrameWriter.send(
             WireRequest.with {
-                $0.id = id
+                $0.id = lastID
                 $0.body = body
             }, tail: tail, on: socket)
+        return lastID
+    }
+
+    /// Waits for the next answer, whichever request it belongs to.
+    public func answer() throws -> (id: UInt64, body: WireReply.OneOf_Body, tail: Data, refused: Refused?) {
         let frame = try reader.next(WireReply.self)
         let reply = frame.message
-        let tail = frame.tail.withUnsafeBytes { Data($0) }
-        guard reply.id == id, let body = reply.body else { throw UnexpectedAnswer() }
-        if case .failure(let failure) = body {
-            throw Refused(
-                code: WireFailureCode(rawValue: Int(failure.code)), cause: failure.cause,
-                explanation: failure.explanation, retryAfter: .seconds(failure.retryAfterSeconds))
-        }
-        return (body, tail)
+        guard let body = reply.body else { throw UnexpectedAnswer() }
+        return (reply.id, body, frame.tail.withUnsafeBytes { Data($0) }, Self.refused(body))
+    }
+
+    private static func refused(_ body: WireReply.OneOf_Body) -> Refused? {
+        guard case .failure(let failure) = body else { return nil }
+        return Refused(
+            code: WireFailureCode(rawValue: Int(failure.code)), cause: failure.cause, explanation: failure.explanation,
+            retryAfter: .seconds(failure.retryAfterSeconds))
     }
 
     public struct UnexpectedAnswer: Error { public init() {} }
@@ -76,7 +93,7 @@ public final class TestClient {
         guard case .done = try call(body).body else { throw UnexpectedAnswer() }
     }
 
-    private static let question = WireQuestion.with { $0.reason = "a test" }
+    public static let question = WireQuestion.with { $0.reason = "a test" }
 
     // MARK: rights
 

@@ -124,6 +124,51 @@ struct AuditTests {
                 == [Line("passcode-remove", "begun"), Line("log-epoch", "begun", "4"), Line("passcode-remove", "done")])
     }
 
+    @Test func `each right that is destroyed with others is named`() throws {
+        let client = try fixture.client()
+        try fixture.setPasscode()
+        for name in ["bound", "tied"] { try fixture.create(name, .passcode, .whenUnlocked) }
+        for name in ["free", "open"] { try fixture.create(name, .unrestricted, .always) }
+        func removed(by request: String, in lines: Int) throws -> [String] {
+            try client.log().suffix(lines).filter { $0.event == "remove" && $0.result == "done" && $0.operation == request }
+                .map(\.object).sorted()
+        }
+        #expect(
+            try lines { try fixture.removePasscode() }.filter { $0.event != "remove" }
+                == [Line("passcode-remove", "begun"), Line("log-epoch", "begun", "3"), Line("passcode-remove", "done")])
+        #expect(try removed(by: "passcode-remove", in: 5) == ["bound", "tied"])
+        #expect(try lines { try client.removeAll() }.last == Line("remove-all", "done"))
+        #expect(try removed(by: "remove-all", in: 3) == ["free", "open"])
+    }
+
+    @Test func `a removal that is refused names nothing as destroyed`() throws {
+        let client = try fixture.client()
+        try fixture.setPasscode()
+        try fixture.create("bound", .passcode, .whenUnlocked)
+        try client.create("eternal", AccessControl(availability: .always, requirements: [.sign: .unrestricted]))
+        fixture.prompter.prepare([.text(BrokerFixture.passcode), .cancel])
+        #expect(try refusal { try client.passcode(.remove) } == .userCancel)
+        #expect(try refusal { try client.removeAll() } == .operationNotPermitted)
+        #expect(try !client.log().contains { $0.event == "remove" })
+    }
+
+    @Test func `refusals of different requests for the same reason are recorded each`() throws {
+        let client = try fixture.client()
+        try fixture.create("free", .unrestricted, .always)
+        let right = try client.find("free")
+        let context = try client.openContext()
+        func useTwice() throws {
+            for _ in 1...2 {
+                #expect(try refusal { _ = try client.sign(right, in: context) } == .notAuthorized)
+                #expect(try refusal { _ = try client.secret(of: right, in: context) } == .notAuthorized)
+                #expect(try refusal { _ = try client.exchange(right, in: context) } == .notAuthorized)
+            }
+        }
+        let added = try lines(useTwice)
+        #expect(
+            added == ["sign", "read", "key-exchange"].map { Line($0, "refused", "free", reason: "right.not-authorized") })
+    }
+
     @Test func `equal refusals in a row are one record and a count`() throws {
         let client = try fixture.client()
         try fixture.create("free", .unrestricted, .always)

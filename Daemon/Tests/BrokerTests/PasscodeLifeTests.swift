@@ -198,9 +198,12 @@ struct PasscodeLifeTests {
         let proved = try fixture.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
         try fixture.changePasscode(to: Self.new)
         #expect(throws: Refusals.keysChanged) {
-            try fixture.broker.life.change(proved, to: SecretBytes(text: "a third passcode"))
+            try fixture.broker.life.change(
+                proved, to: SecretBytes(text: "a third passcode"), since: fixture.broker.ring.era)
         }
-        #expect(throws: Refusals.keysChanged) { try fixture.broker.life.remove(proved) }
+        #expect(throws: Refusals.keysChanged) {
+            try fixture.broker.life.remove(proved, destroying: [], since: fixture.broker.ring.era)
+        }
         try fixture.unlock(Self.new)
     }
 
@@ -271,6 +274,49 @@ struct PasscodeLifeTests {
         let warning = try #require(fixture.prompter.askedKinds.last)
         #expect("\(warning)".contains("1 right") && "\(warning)".contains("bound") && !"\(warning)".contains("free"))
         #expect(try fixture.opens("bound", answers: [.text(BrokerFixture.passcode)]))
+    }
+
+    /// Runs `body` while the warning of a removal is on screen, and confirms it; returns why the removal was refused.
+    private func refusalOfRemoval(while body: @escaping @Sendable (TestClient) throws -> Void) throws -> Refused? {
+        let path = fixture.socketPath
+        nonisolated(unsafe) let shared = fixture
+        fixture.prompter.prepare([.text(BrokerFixture.passcode), .confirm])
+        fixture.prompter.duringNextQuestion {
+            shared.prompter.duringNextQuestion {
+                do { try body(TestClient(socketPath: path)) } catch { Issue.record(error) }
+            }
+        }
+        do { try fixture.client().passcode(.remove) } catch let refused as Refused { return refused }
+        return nil
+    }
+
+    private static let bound = AccessControl(availability: .whenUnlocked, using: .passcode)
+
+    @Test(arguments: [false, true])
+    func `what was made after the warning is not destroyed, and nothing else is`(replacing: Bool) throws {
+        try fixture.setPasscode()
+        try fixture.create("bound", .passcode, .whenUnlocked)
+        let refused = try refusalOfRemoval { client in
+            let name = replacing ? "bound" : "new"
+            try client.create(name, Self.bound, secret: "secret of \(name)", replace: replacing)
+        }
+        #expect(refused?.code == .systemCancel && refused?.cause == "keys.changed")
+        #expect(try fixture.client().list().count == (replacing ? 1 : 2))
+        #expect(try fixture.client().status().passcode.isSet)
+        #expect(try fixture.opens("bound", answers: [.text(BrokerFixture.passcode)]))
+        try fixture.removePasscode()
+        #expect(try fixture.client().list().isEmpty)
+    }
+
+    @Test func `what was made or removed after the warning and is not bound to the passcode changes nothing`() throws {
+        try fixture.setPasscode()
+        for name in ["bound", "other"] { try fixture.create(name, .passcode, .whenUnlocked) }
+        let refused = try refusalOfRemoval { client in
+            try client.create("free", AccessControl(availability: .whenUnlocked, using: .unrestricted))
+            try client.remove("other")
+        }
+        #expect(refused == nil)
+        #expect(try fixture.client().list().map(\.identifier) == ["free"])
     }
 
     @Test func `a passcode set again is a new one, and what was destroyed stays away`() throws {

@@ -108,6 +108,25 @@ import UnixSocket
         try expectLogged("authorize", "caller.changed", stage.daemon)
     }
 
+    @Test func `a caller that executes another program while a password is chosen gets no right made`() throws {
+        let daemon = try DaemonProcess(in: DaemonFolders())
+        let terminal = try PseudoTerminal()
+        let caller = try Caller(at: daemon.folders, on: terminal, next: ["/bin/sleep", "600"]).greeted()
+        let rule = try Requirement(anyOf: [.applicationPassword])
+        try caller.client.send(.createRight("mine", rule, hasSecret: true), tail: [1, 2, 3], descriptor: terminal.slave.number)
+        terminal.answer("New item password: ", with: "correct horse 9")
+        terminal.waitFor("Repeat")
+        try caller.executeNext("/usr/bin/sleep")
+        terminal.answer(": ", with: "correct horse 9")
+        #expect(try caller.client.answersUntilEnd().allSatisfy { $0.refusal == .callerChanged })
+        try expectLogged("create", "caller.changed", daemon)
+        guard case .rights(let list)? = try daemon.client().ask(.listRights(.with { $0.ofAllApplications = true })).body else {
+            throw RawClient.UnexpectedAnswer()
+        }
+        #expect(list.total == 0)
+        #expect(try !daemon.client().log().contains { $0.event == "create" && $0.result != "refused" })
+    }
+
     @Test func `a caller that exits takes its question along`() throws {
         let stage = try Stage()
         let context = try stage.client.openContext()

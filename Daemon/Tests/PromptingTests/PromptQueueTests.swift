@@ -47,11 +47,14 @@ private final class TestClock: Sendable {
     private let queue: PromptQueue
 
     init() {
-        queue = PromptQueue(prompter, now: clock.now)
+        // A caller's process id says on which terminal it is; 0 is none.
+        queue = PromptQueue(
+            prompter, now: clock.now,
+            terminalDevice: { caller in caller.processID == 0 ? nil : UInt32(caller.processID) })
     }
 
-    private func ask(_ program: String) throws -> Asking {
-        let caller = PromptCaller(processID: 1, startTime: 1, userID: 0, program: program, terminal: nil)
+    private func ask(_ program: String, terminal: Int32 = 0) throws -> Asking {
+        let caller = PromptCaller(processID: terminal, startTime: 1, userID: 0, program: program, terminal: nil)
         return try Asking(queue, .passcode, on: caller)
     }
 
@@ -102,7 +105,7 @@ private final class TestClock: Sendable {
         let first = try ask("a")
         prompter.waitForQuestion()
         var waiting: [Asking] = []
-        for count in 1...PromptQueue.maximumWaitingCount { waiting.append(try enqueue("w", waiting: count)) }
+        for count in 1...PromptQueue.maximumWaitingCount { waiting.append(try enqueue("\(count)", waiting: count)) }
         #expect(try ask("late").wait() == .unavailable(.tooManyWaiting))
         for asking in waiting {
             asking.cancellation.cancel(because: .lock)
@@ -111,6 +114,59 @@ private final class TestClock: Sendable {
         prompter.answer(.confirmed)
         #expect(first.wait() == .confirmed)
         #expect(prompter.programs == ["a"])
+    }
+
+    @Test func `a program beyond its own limit is refused at once, others are not`() throws {
+        let first = try ask("nag")
+        prompter.waitForQuestion()
+        var waiting: [Asking] = []
+        for count in 1...PromptQueue.maximumWaitingCountOfProgram { waiting.append(try enqueue("nag", waiting: count)) }
+        #expect(try ask("nag").wait() == .unavailable(.tooManyWaiting))
+        let other = try enqueue("other", waiting: 5)
+        #expect(try ask("nag").wait() == .unavailable(.tooManyWaiting))
+        // A place that becomes free can be taken again.
+        waiting[0].cancellation.cancel(because: .clientGone)
+        #expect(waiting[0].wait() == .interrupted(.clientGone))
+        waiting[0] = try enqueue("nag", waiting: 5)
+        for asking in waiting + [other] { asking.cancellation.cancel(because: .lock) }
+        for asking in waiting + [other] { #expect(asking.wait() == .interrupted(.lock)) }
+        prompter.answer(.confirmed)
+        #expect(first.wait() == .confirmed)
+    }
+
+    private func cancel(_ program: String, terminal: Int32) throws {
+        let asking = try ask(program, terminal: terminal)
+        prompter.waitForQuestion()
+        prompter.answer(.cancelled)
+        #expect(asking.wait() == .cancelled)
+    }
+
+    private func expectAsked(_ program: String, terminal: Int32) throws {
+        let asking = try ask(program, terminal: terminal)
+        prompter.waitForQuestion()
+        prompter.answer(.confirmed)
+        #expect(asking.wait() == .confirmed)
+    }
+
+    @Test func `a program under many names is held back on its terminal, on others nobody is`() throws {
+        for copy in ["a", "b", "c"] { try cancel(copy, terminal: 3) }
+        #expect(try ask("d", terminal: 3).wait() == .unavailable(.coolingDown(remaining: .seconds(30))))
+        try expectAsked("d", terminal: 4)
+        try expectAsked("d", terminal: 0)
+        clock.advance(by: .seconds(30))
+        try expectAsked("d", terminal: 3)
+    }
+
+    @Test func `a program is held back on another terminal too`() throws {
+        for terminal in Int32(1)...3 { try cancel("nag", terminal: terminal) }
+        #expect(try ask("nag", terminal: 9).wait() == .unavailable(.coolingDown(remaining: .seconds(30))))
+        #expect(try ask("nag").wait() == .unavailable(.coolingDown(remaining: .seconds(30))))
+        for terminal in Int32(1)...3 { try expectAsked("other", terminal: terminal) }
+    }
+
+    @Test func `programs without a terminal do not hold each other back`() throws {
+        for copy in ["a", "b", "c"] { try cancel(copy, terminal: 0) }
+        try expectAsked("d", terminal: 0)
     }
 
     @Test func `after three cancellations a program's questions are refused for a while, other programs' are not`() throws {
@@ -139,34 +195,42 @@ private final class TestClock: Sendable {
 
     private func cooldown(_ seconds: [Int], _ program: String = "a") -> CancellationCooldown {
         var cooldown = CancellationCooldown()
-        for second in seconds { cooldown.noteCancellation(of: program, at: start.advanced(by: .seconds(second))) }
+        for second in seconds { cooldown.noteCancellation(of: [.program(program)], at: start.advanced(by: .seconds(second))) }
         return cooldown
     }
 
     @Test func `two cancellations bring no pause, the third does`() {
-        #expect(cooldown([0, 1]).remaining(for: "a", at: start.advanced(by: .seconds(1))) == nil)
-        #expect(cooldown([0, 1, 2]).remaining(for: "a", at: start.advanced(by: .seconds(2))) == .seconds(30))
+        #expect(cooldown([0, 1]).remaining(for: [.program("a")], at: start.advanced(by: .seconds(1))) == nil)
+        #expect(cooldown([0, 1, 2]).remaining(for: [.program("a")], at: start.advanced(by: .seconds(2))) == .seconds(30))
     }
 
     @Test func `the pause ends after thirty seconds`() {
-        #expect(cooldown([0, 0, 0]).remaining(for: "a", at: start.advanced(by: .seconds(29))) == .seconds(1))
-        #expect(cooldown([0, 0, 0]).remaining(for: "a", at: start.advanced(by: .seconds(30))) == nil)
+        #expect(cooldown([0, 0, 0]).remaining(for: [.program("a")], at: start.advanced(by: .seconds(29))) == .seconds(1))
+        #expect(cooldown([0, 0, 0]).remaining(for: [.program("a")], at: start.advanced(by: .seconds(30))) == nil)
     }
 
     @Test(arguments: [([0, 30, 60], true), ([0, 30, 61], false), ([0, 61, 122], false)])
     func `only cancellations within a minute count`(_ seconds: [Int], _ pauses: Bool) {
         let now = start.advanced(by: .seconds(seconds.last!))
-        #expect((cooldown(seconds).remaining(for: "a", at: now) != nil) == pauses)
+        #expect((cooldown(seconds).remaining(for: [.program("a")], at: now) != nil) == pauses)
     }
 
     @Test func `another program is not held back`() {
-        #expect(cooldown([0, 0, 0]).remaining(for: "b", at: start) == nil)
+        #expect(cooldown([0, 0, 0]).remaining(for: [.program("b")], at: start) == nil)
     }
 
     @Test func `an answer in between begins the count anew`() {
         var cooldown = cooldown([0, 1])
-        cooldown.noteAnswer(of: "a")
-        cooldown.noteCancellation(of: "a", at: start.advanced(by: .seconds(2)))
-        #expect(cooldown.remaining(for: "a", at: start.advanced(by: .seconds(2))) == nil)
+        cooldown.noteAnswer(of: [.program("a")])
+        cooldown.noteCancellation(of: [.program("a")], at: start.advanced(by: .seconds(2)))
+        #expect(cooldown.remaining(for: [.program("a")], at: start.advanced(by: .seconds(2))) == nil)
+    }
+
+    @Test func `a program that has a terminal's name is not that terminal`() {
+        var cooldown = CancellationCooldown()
+        for _ in 0..<3 { cooldown.noteCancellation(of: [.terminal(7)], at: start) }
+        #expect(cooldown.remaining(for: [.program("7")], at: start) == nil)
+        #expect(cooldown.remaining(for: [.program("7"), .terminal(7)], at: start) == .seconds(30))
+        #expect(cooldown.remaining(for: [], at: start) == nil)
     }
 }

@@ -34,12 +34,11 @@ public enum FrameReadError: Error, Equatable, Sendable {
 /// (SCM_CREDENTIALS): a descriptor that was handed on, or a child that kept the socket, is noticed before its bytes count.
 @safe
 public struct FrameReader: ~Copyable {
-    /// How long a begun frame may take to arrive.
-    static let frameSeconds = 10
     private static let initialCapacity = 16 * 1024
 
     private let socket: UnixSocket
     private let sender: PeerCredentials?
+    private let frameSeconds: Double
     // The unread bytes are buffer[start..<end]; consumed bytes are wiped at once, since a tail may be a secret.
     private var buffer: UnsafeMutableRawBufferPointer
     private var start = 0
@@ -48,9 +47,13 @@ public struct FrameReader: ~Copyable {
     /// reads past bytes that carry descriptors.
     private var passed: (descriptor: SharedDescriptor, lastByte: Int)?
 
-    public init(socket: UnixSocket, expecting sender: PeerCredentials? = nil) {
+    /// - Parameters:
+    ///   - sender: whom every byte must come from.
+    ///   - frameSeconds: how long a begun frame may take to arrive.
+    public init(socket: UnixSocket, expecting sender: PeerCredentials? = nil, frameSeconds: Double = 10) {
         self.socket = socket
         self.sender = sender
+        self.frameSeconds = frameSeconds
         unsafe buffer = .allocate(byteCount: Self.initialCapacity, alignment: 16)
     }
 
@@ -60,12 +63,16 @@ public struct FrameReader: ~Copyable {
     }
 
     /// Waits for the next frame. Blocks without bound between frames, for at most `frameSeconds` inside one.
+    ///
+    /// - Parameter limit: bytes that message and tail may have together, below ``WireLimits``: a frame that announces more is
+    ///   ``FrameError/tooLarge`` before anything is allocated for it.
     @specialized(where Message == WireRequest)
     @specialized(where Message == WireReply)
     public mutating func next<Message: SwiftProtobuf.Message>(
-        _ type: Message.Type = Message.self
+        _ type: Message.Type = Message.self, bodyByteCount limit: Int = .max
     ) throws(FrameReadError) -> IncomingFrame<Message> {
         let header = try parsedHeader()
+        guard header.bodyByteCount <= limit else { throw .frame(.tooLarge) }
         let frameByteCount = FrameHeader.byteCount + header.bodyByteCount
         try receive(atLeast: frameByteCount)
         let messageStart = start + FrameHeader.byteCount
@@ -99,7 +106,7 @@ public struct FrameReader: ~Copyable {
         if end == start { try receiveOnce() }
         guard end - start < count else { return }
         // The time begins with the frame's first byte, not while nothing is asked.
-        let deadline = Self.monotonicSeconds() + Double(Self.frameSeconds)
+        let deadline = Self.monotonicSeconds() + frameSeconds
         while end - start < count {
             try waitForMore(until: deadline)
             try receiveOnce()

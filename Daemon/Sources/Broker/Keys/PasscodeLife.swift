@@ -12,6 +12,8 @@ import Vault
 /// Each is one transaction in which nothing is half done; a change leaves both the old and the new passcode valid until a
 /// second one has dropped the old. A kill in between leaves a store that the next entry of either passcode settles.
 ///
+/// Each takes the key ring's era from before the person was asked: after a lock since then the new keys are taken locked.
+///
 /// The key ring follows the store at once: whatever fails later, nothing may be wrapped to keys that are no longer stored.
 /// No passcode is checked meanwhile.
 struct PasscodeLife {
@@ -30,14 +32,13 @@ struct PasscodeLife {
 
     /// Sets the first passcode: new class keys, all objects wrapped to them. Returns the passcode key, for the log's next
     /// epoch.
-    func set(_ passcode: borrowing SecretBytes) throws -> PrivateHalf {
+    func set(_ passcode: borrowing SecretBytes, since era: UInt64) throws -> PrivateHalf {
         let chosen = SecretBytes(copying: passcode)
-        return try keeper.exclusively { try setFirst(chosen) }
+        return try keeper.exclusively { try setFirst(chosen, since: era) }
     }
 
-    private func setFirst(_ passcode: borrowing SecretBytes) throws -> PrivateHalf {
+    private func setFirst(_ passcode: borrowing SecretBytes, since era: UInt64) throws -> PrivateHalf {
         guard !ring.isPasscodeSet else { throw Refusals.passcodeAlreadySet }
-        let era = ring.era
         let fresh = try freshKeys()
         let record = try keeper.record(sealing: fresh.passcode, under: passcode, state: .current)
         let log = try seeds.wrapped(under: fresh.passcode, openedWith: nil)
@@ -56,14 +57,17 @@ struct PasscodeLife {
     // MARK: change
 
     /// Replaces a proved passcode by another. Returns the new passcode key, for the log's next epoch.
-    func change(_ proved: ProvedPasscode, to passcode: borrowing SecretBytes) throws -> PrivateHalf {
+    func change(
+        _ proved: ProvedPasscode, to passcode: borrowing SecretBytes, since era: UInt64
+    ) throws -> PrivateHalf {
         let chosen = SecretBytes(copying: passcode)
-        return try keeper.exclusively { try replace(proved, by: chosen) }
+        return try keeper.exclusively { try replace(proved, by: chosen, since: era) }
     }
 
-    private func replace(_ proved: ProvedPasscode, by passcode: borrowing SecretBytes) throws -> PrivateHalf {
+    private func replace(
+        _ proved: ProvedPasscode, by passcode: borrowing SecretBytes, since era: UInt64
+    ) throws -> PrivateHalf {
         try requireCurrent(proved)
-        let era = ring.era
         let opened = try privateHalves(openedBy: proved)
         let fresh = try freshKeys()
         let kept = try keeper.record(resealing: fresh.passcode, under: proved)
@@ -86,18 +90,25 @@ struct PasscodeLife {
 
     /// Removes a proved passcode. What was bound to it is destroyed: objects of class `whenPasscodeSet`, and objects of
     /// which no slot opens without passcode or biometry. Returns which those were.
-    func remove(_ proved: ProvedPasscode) throws -> [VaultID] {
-        try keeper.exclusively { try removeCurrent(proved) }
+    ///
+    /// - Parameter announced: what the person was told would be destroyed. When anything else would be, nothing is done.
+    func remove(
+        _ proved: ProvedPasscode, destroying announced: Set<VaultID>, since era: UInt64
+    ) throws -> [ObjectRecord] {
+        try keeper.exclusively { try removeCurrent(proved, destroying: announced, since: era) }
     }
 
-    private func removeCurrent(_ proved: ProvedPasscode) throws -> [VaultID] {
+    private func removeCurrent(
+        _ proved: ProvedPasscode, destroying announced: Set<VaultID>, since era: UInt64
+    ) throws -> [ObjectRecord] {
         try requireCurrent(proved)
         let opened = try privateHalves(openedBy: proved)
         let fresh = try [AvailabilityClass.afterFirstUnlock, .whenUnlocked].map(freshClassKey)
         let log = try seeds.sealedToEnclave(openedWith: proved.half)
-        var destroyed: [VaultID] = []
+        var destroyed: [ObjectRecord] = []
         try vault.write("passcode.remove") { writer in
             destroyed = try releaseObjects(from: opened, to: fresh, in: writer)
+            guard announced.isSuperset(of: destroyed.map(\.id)) else { throw Refusals.objectsChanged }
             for half in fresh { try writer.setKeyPair(storage.record(sealingToEnclave: half)) }
             for role in [KeyRole.passcode, .biometry, .classKey(.whenPasscodeSet)] {
                 try writer.removeKeyPair(owner: storage.owner, role: role.code)
@@ -110,7 +121,7 @@ struct PasscodeLife {
         }
         let always = ring.privateHalves.filter { $0.role == .classKey(.always) }
         ring.replace(
-            publicHalves: (fresh + always).map(\.publicHalf), privateHalves: fresh + always, since: ring.era)
+            publicHalves: (fresh + always).map(\.publicHalf), privateHalves: fresh + always, since: era)
         eraser.erase()
         return destroyed
     }
@@ -207,12 +218,12 @@ struct PasscodeLife {
     /// Destroys what cannot live without the passcode and wraps the rest to the enclave's class keys.
     private func releaseObjects(
         from opened: [PrivateHalf], to fresh: [PrivateHalf], in writer: VaultWriter
-    ) throws -> [VaultID] {
-        var destroyed: [VaultID] = []
+    ) throws -> [ObjectRecord] {
+        var destroyed: [ObjectRecord] = []
         for object in try writer.objects(owner: storage.owner, kind: .right).compactMap(\.record) {
             guard try survives(object) else {
                 try writer.removeObject(object.id, owner: storage.owner)
-                destroyed.append(object.id)
+                destroyed.append(object)
                 continue
             }
             let slots = try KeySlot.decode(object.slots).filter(Self.opensWithoutPasscode)

@@ -28,27 +28,31 @@ extension Broker {
 
     private func setPasscode(_ session: Session, _ asking: Asking) throws {
         guard !ring.isPasscodeSet else { throw Refusals.passcodeAlreadySet }
+        let era = ring.era
         let chosen = try newSecret(
             .newPasscode, repeated: .repeatPasscode, object: "", operation: "set the passcode", asking: asking)
-        try commit("passcode-set", session, asking) { try life.set(chosen) }
+        try commit("passcode-set", session, asking) { try life.set(chosen, since: era) }
     }
 
     private func changePasscode(_ session: Session, _ asking: Asking) throws {
+        let era = ring.era
         let proved = try provePasscode("change the passcode", asking)
         let chosen = try newSecret(
             .newPasscode, repeated: .repeatPasscode, object: "", operation: "change the passcode", asking: asking)
-        try commit("passcode-change", session, asking) { try life.change(proved, to: chosen) }
+        try commit("passcode-change", session, asking) { try life.change(proved, to: chosen, since: era) }
     }
 
     private func removePasscode(_ session: Session, _ asking: Asking) throws {
+        let era = ring.era
         let proved = try provePasscode("remove the passcode", asking)
-        let bound = try life.boundToPasscode().map(\.attributes.identifier)
+        let bound = try life.boundToPasscode()
         let question = PromptQuestion(
-            .confirmation(warning: DisplayText(Self.warning(bound))), operation: DisplayText("remove the passcode"),
+            .confirmation(warning: DisplayText(Self.warning(bound.map(\.attributes.identifier)))), operation: DisplayText("remove the passcode"),
             reason: asking.question.reason, cancelTitle: asking.question.cancelTitle)
         try Questioning(prompter: prompter, asking: asking).confirmation(question)
         try commit("passcode-remove", session, asking) {
-            for id in try life.remove(proved) { sessions.endGrants(on: id) }
+            let destroyed = try life.remove(proved, destroying: Set(bound.map(\.id)), since: era)
+            noteDestruction(of: destroyed, by: "passcode-remove", session)
             return nil
         }
     }
@@ -61,14 +65,15 @@ extension Broker {
             + "included: \(shown)\(more)."
     }
 
-    /// Makes the change under the lock, recorded before and after, and begins the log's next epoch.
+    /// Makes the change under the lock, recorded before and after, and begins the log's next epoch. Whatever ended the
+    /// request while it waited for the lock is heeded.
     private func commit(
         _ name: String, _ session: Session, _ asking: Asking, _ change: () throws -> PrivateHalf?
     ) throws {
-        try asking.cancellation.check()
-        try session.verifyCaller()
         let event = event(name, session)
         try changing.withLock {
+            try asking.cancellation.check()
+            try session.verifyCaller()
             try trail.change(event)
             let passcode = try change()
             beginEpoch(under: passcode)

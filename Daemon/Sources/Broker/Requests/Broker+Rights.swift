@@ -24,18 +24,19 @@ extension Broker {
         let draft = RightStore.Draft(
             identifier: body.identifier, application: session.caller.program.application,
             accessControl: accessControl, secret: secret, applicationPassword: password)
-        let record = try make(draft, replacing: body.replace, recordedAs: created)
+        let record = try make(draft, replacing: body.replace, for: session, recordedAs: created)
         trail.note(created)
         return Reply(.right(WireRight(record, enclave: enclave.kind)))
     }
 
     /// Makes and stores a right while no keys change, and ends the grants on the one that it replaces.
     private func make(
-        _ draft: consuming RightStore.Draft, replacing: Bool, recordedAs created: AuditTrail.Event
+        _ draft: consuming RightStore.Draft, replacing: Bool, for session: Session, recordedAs created: AuditTrail.Event
     ) throws -> ObjectRecord {
         changing.lock()
         defer { changing.unlock() }
         let record = try rights.prepare(draft)
+        try session.verifyCaller()
         try trail.change(created)
         if let replaced = try rights.store(record, replacing: replacing) { sessions.endGrants(on: replaced) }
         return record
@@ -161,10 +162,18 @@ extension Broker {
 
     func removeAllRights(_ session: Session) throws -> Reply {
         try session.verifyCaller()
-        let ids = try changing.withLock { try rights.removeAll(application: session.caller.program.application) }
-        for id in ids { sessions.endGrants(on: id) }
+        let removed = try changing.withLock { try rights.removeAll(application: session.caller.program.application) }
+        noteDestruction(of: removed, by: "remove-all", session)
         trail.note(event("remove-all", session))
-        return Reply(.done(.with { $0.count = UInt32(clamping: ids.count) }))
+        return Reply(.done(.with { $0.count = UInt32(clamping: removed.count) }))
+    }
+
+    /// Ends the grants on objects that a request destroyed together, and names each in the log.
+    func noteDestruction(of objects: [ObjectRecord], by request: String, _ session: Session) {
+        for object in objects {
+            sessions.endGrants(on: object.id)
+            trail.note(event("remove", session, object: object.attributes.identifier, operation: request))
+        }
     }
 
     // MARK: uses

@@ -152,15 +152,14 @@ struct RightStore {
 
     /// Destroys all rights of `application`, on a full disk too; returns which. When one of them may not be deleted, none
     /// is.
-    func removeAll(application: String) throws -> [VaultID] {
+    func removeAll(application: String) throws -> [ObjectRecord] {
         let records = try list(application: application).compactMap(\.record)
         try records.forEach(Self.requireRemovable)
-        let ids = records.map(\.id)
         try vault.write("right.remove-all", usingReserve: true) { writer in
-            for id in ids { try writer.removeObject(id, owner: owner) }
+            for record in records { try writer.removeObject(record.id, owner: owner) }
         }
         eraser.erase()
-        return ids
+        return records
     }
 }
 

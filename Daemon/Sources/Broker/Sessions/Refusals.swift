@@ -25,6 +25,10 @@ enum Refusals {
     static let keysChanged = Refusal(
         .systemCancel, "The passcode was changed or the store was locked meanwhile; try again.", cause: "keys.changed")
 
+    static let objectsChanged = Refusal(
+        .systemCancel, "Something that is bound to the passcode was made after the warning, which does not name it. Nothing "
+            + "was removed; try again.", cause: "keys.changed")
+
     static func unreadableItem(_ what: String) -> Refusal {
         Refusal(
             .itemUnreadable, "\(what) does not verify and is refused; `ostiary doctor` says more. Nothing of it is used.",

@@ -18,13 +18,14 @@ final class Session: Sendable {
     private let socket: UnixSocket
     private let broker: Broker
     private let nonce: Data
-    private let slow = SlowRequests()
+    private let slow: SlowRequests
     private let sending = NSLock()
     private let state = Mutex(SessionState.connected)
 
     init(socket: UnixSocket, broker: Broker) throws {
         self.socket = socket
         self.broker = broker
+        slow = SlowRequests(quota: broker.slowRequests)
         try socket.attachSenderCredentials()
         try socket.setSendTimeout(seconds: SessionLimits.sendSeconds)
         caller = try CallerProcess(connectedTo: socket, expectedUser: geteuid())
@@ -38,7 +39,7 @@ final class Session: Sendable {
             try greet()
             var reader = FrameReader(socket: socket, expecting: caller.credentials)
             while true {
-                let frame = try reader.next(WireRequest.self)
+                let frame = try reader.next(WireRequest.self, bodyByteCount: frameLimit)
                 guard let request = IncomingRequest(frame) else { throw FrameReadError.frame(.malformed) }
                 try handle(request)
             }
@@ -50,6 +51,9 @@ final class Session: Sendable {
             broker.log.notice("a connection ended", metadata: ["cause": "\(error)", "pid": "\(caller.credentials.processID)"])
         }
     }
+
+    /// Whoever has not greeted makes the daemon allocate next to nothing.
+    private var frameLimit: Int { state.withLock { $0 } == .connected ? SessionLimits.greetingByteCount : .max }
 
     private static func isOrdinaryEnd(_ error: any Error) -> Bool {
         switch error {
@@ -156,8 +160,7 @@ final class Session: Sendable {
     }
 
     private func startSlow(_ request: IncomingRequest) throws {
-        let cancellation = try slow.begin(request.id)
-        slow.start { [self] in
+        try slow.start(request.id) { [self] cancellation in
             let reply = slowReply(to: request, cancellation)
             do { try send(reply, to: request.id) { slow.finish(request.id) } } catch {
                 close()  // The answer cannot be sent: the connection's thread ends the rest.

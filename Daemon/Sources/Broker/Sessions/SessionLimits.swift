@@ -6,6 +6,11 @@ enum SessionLimits {
     static let contextCount = 1024
     /// Requests of one connection that wait for a person or a slow part.
     static let slowRequestCount = 16
+    /// Such requests of all connections. Each holds up to three descriptors, and a process has 1,024 as a rule, of which the
+    /// connections may take half: whoever lets many requests wait must not keep the daemon from accepting or asking.
+    static let slowRequestTotal = 128
+    /// Body of a frame before the greeting is answered; a hello has some 30 bytes.
+    static let greetingByteCount = 4096
     /// Time to greet, in seconds.
     static let handshakeSeconds = 5
     /// Time for the caller to take an answer off the socket, in seconds.

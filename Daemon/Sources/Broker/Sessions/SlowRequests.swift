@@ -6,29 +6,33 @@ import Synchronization
 final class SlowRequests: Sendable {
     private let running = Mutex<[UInt64: RequestCancellation]>([:])
     private let threads = DispatchGroup()
+    private let quota: SlowRequestQuota
+
+    /// - Parameter quota: what all connections share.
+    init(quota: SlowRequestQuota) { self.quota = quota }
 
     func isRunning(_ id: UInt64) -> Bool { running.withLock { $0[id] != nil } }
 
-    /// Counts a request in, whose id is not in use; refuses when too many wait. Called by the connection's thread alone.
-    func begin(_ id: UInt64) throws(Refusal) -> RequestCancellation {
-        let cancellation = try RequestCancellation()
-        let refusal: Refusal? = running.withLock { running in
-            guard running.count < SessionLimits.slowRequestCount else {
-                return Refusal(.tooMany, "\(SessionLimits.slowRequestCount) requests of this program wait already.")
-            }
-            running[id] = cancellation
-            return nil
+    /// Runs a request's work on a thread of its own; refuses when too many run. Called by the connection's thread alone, with
+    /// an id that is not in use.
+    func start(_ id: UInt64, _ work: @escaping @Sendable (RequestCancellation) -> Void) throws(Refusal) {
+        guard running.withLock({ $0.count }) < SessionLimits.slowRequestCount else {
+            throw Refusal(.tooMany, "\(SessionLimits.slowRequestCount) requests of this program wait already.")
         }
-        if let refusal { throw refusal }
-        return cancellation
-    }
-
-    /// Runs a request's work on a thread of its own.
-    func start(_ work: @escaping @Sendable () -> Void) {
+        try quota.take()
+        let cancellation: RequestCancellation
+        do { cancellation = try RequestCancellation() } catch {
+            quota.giveBack()
+            throw error
+        }
+        running.withLock { $0[id] = cancellation }
         threads.enter()
-        Threads.start("ostiary-request") { [threads] in
-            defer { threads.leave() }
-            work()
+        Threads.start("ostiary-request") { [threads, quota] in
+            defer {
+                quota.giveBack()
+                threads.leave()
+            }
+            work(cancellation)
         }
     }
 

@@ -1,0 +1,119 @@
+import AccessControl
+import BrokerTestSupport
+import Foundation
+import OstiaryWire
+import SwiftProtobuf
+import Testing
+import UnixSocket
+
+@testable import Broker
+
+/// What programs can make the daemon hold, together and each.
+@Suite("Limits of connections", .timeLimit(.minutes(2)))
+struct SessionLimitTests {
+    private let fixture: BrokerFixture
+
+    init() throws { fixture = try BrokerFixture() }
+
+    // MARK: before the greeting
+
+    private func header(_ messageByteCount: Int, _ tailByteCount: Int) -> [UInt8] {
+        [messageByteCount, tailByteCount].flatMap { count in
+            withUnsafeBytes(of: UInt32(count).bigEndian) { Array($0) }
+        }
+    }
+
+    /// Announces a frame without sending it; whether the daemon waits for it.
+    private func isWaitedFor(_ header: [UInt8]) throws -> Bool {
+        let socket = try UnixSocket.connect(to: fixture.socketPath)
+        var reader = FrameReader(socket: socket)
+        _ = try reader.next(WireGreeting.self)
+        try header.withUnsafeBytes { try socket.send($0) }
+        try socket.setReceiveTimeout(seconds: 1)
+        do {
+            _ = try reader.next(WireReply.self)
+            throw TestClient.UnexpectedAnswer()
+        } catch FrameReadError.closed { return false } catch FrameReadError.system(let error) {
+            // What was not read when the daemon closed makes it a reset.
+            return error.code == EAGAIN
+        }
+    }
+
+    @Test(arguments: [(4097, 0), (1, 4096), (4096, 1), (WireLimits.messageByteCount, 0), (1, WireLimits.tailByteCount)])
+    func `no more than a small frame may be announced before the greeting`(message: Int, tail: Int) throws {
+        #expect(try !isWaitedFor(header(message, tail)))
+    }
+
+    @Test(arguments: [(4096, 0), (1, 4095)])
+    func `a small frame is waited for`(message: Int, tail: Int) throws {
+        #expect(try isWaitedFor(header(message, tail)))
+    }
+
+    @Test func `after the greeting a frame may be large`() throws {
+        let open = AccessControl(availability: .always, using: .unrestricted)
+        #expect(try fixture.client().create("right", open, secret: String(repeating: "x", count: 60_000)).hasSecret_p)
+    }
+
+    // MARK: slow requests of all connections
+
+    /// What a person is asked for in a new context of `client`.
+    private func policy(_ client: TestClient) throws -> WireRequest.OneOf_Body {
+        let context = try client.openContext()
+        return .evaluatePolicy(
+            .with {
+                $0.contextID = context
+                $0.policy = 2
+                $0.question = TestClient.question
+            })
+    }
+
+    @Test func `slow requests of all connections are bounded, quick ones go on, and each place becomes free again`() throws {
+        try fixture.setPasscode()
+        let gate = DispatchSemaphore(value: 0)
+        fixture.prompter.prepare([])
+        fixture.prompter.always { _ in
+            gate.wait()
+            return .cancel
+        }
+        var clients: [TestClient] = []
+        for _ in 0..<SessionLimits.slowRequestTotal / SessionLimits.slowRequestCount {
+            let client = try fixture.client()
+            for _ in 0..<SessionLimits.slowRequestCount { try client.send(policy(client)) }
+            clients.append(client)
+        }
+        while fixture.prompter.asked.count < SessionLimits.slowRequestTotal { usleep(1_000) }
+
+        let late = try fixture.client()
+        let question = try policy(late)
+        #expect(throws: Refused.self) { try late.call(question) }
+        do { try late.call(question) } catch let refused as Refused {
+            #expect(refused.code == .tooMany && refused.cause == "request.too-many-in-all")
+        }
+        #expect(try refusal { _ = try late.list() } == .tooMany)
+        #expect(try late.status().mode == .user)
+
+        // Half of the callers go away, the others get their answers.
+        clients.removeFirst(clients.count / 2)
+        for _ in 0..<SessionLimits.slowRequestTotal { gate.signal() }
+        for client in clients {
+            for _ in 0..<SessionLimits.slowRequestCount { #expect(try client.answer().refused?.code == .userCancel) }
+        }
+        fixture.prompter.always(nil)
+        for _ in 0..<SessionLimits.slowRequestTotal + 1 {
+            // A place is free when its thread has ended, a moment after its answer.
+            while try refusal({ _ = try late.list() }) == .tooMany { usleep(1_000) }
+        }
+        #expect(try late.list().isEmpty)
+    }
+
+    @Test func `a quota that is used up refuses until something is given back`() throws {
+        let quota = SlowRequestQuota(limit: 2)
+        try quota.take()
+        try quota.take()
+        #expect(throws: Refusal.self) { try quota.take() }
+        #expect(throws: Refusal.self) { try quota.take() }
+        quota.giveBack()
+        try quota.take()
+        #expect(throws: Refusal.self) { try quota.take() }
+    }
+}
