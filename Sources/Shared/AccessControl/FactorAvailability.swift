@@ -49,6 +49,26 @@ public enum Unavailability: UInt8, CaseIterable, Sendable {
     case notOffered
 }
 
+extension Unavailability: CustomStringConvertible {
+    /// For people, for example `no passcode is set`.
+    public var description: String {
+        switch self {
+        case .passcodeLockedOut: "too many wrong passcodes; wait"
+        case .biometryLockout: "too many wrong fingers; enter the passcode once"
+        case .biometryRestsUntilPasscode: "rests until the passcode was entered once"
+        case .passcodeNotSet: "no passcode is set"
+        case .biometryNotEnrolled: "no finger is enrolled"
+        case .securityKeyNotEnrolled: "no security key is enrolled"
+        case .securityKeyNotPresent: "no enrolled security key is in reach"
+        case .biometryNotAvailable: "there is no sensor"
+        case .biometrySetChanged: "the enrolled fingers are others than at creation"
+        case .securityKeyUnsupported: "security keys are not supported"
+        case .applicationPasswordUnsupported: "application passwords are not supported here"
+        case .notOffered: "not offered"
+        }
+    }
+}
+
 extension Unavailability: Comparable {
     /// What is changed more easily comes first.
     public static func < (left: Unavailability, right: Unavailability) -> Bool { left.rawValue < right.rawValue }

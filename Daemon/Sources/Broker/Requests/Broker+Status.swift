@@ -66,7 +66,7 @@ extension Broker {
                 advice: "Somebody changed the database, or the disk is failing. Restore the state folder from a backup.")
         }
         let bad = rows.filter { $0.record == nil }.count
-        guard bad > 0 else { return .ok("store", "\(rows.count) rights, every row verifies.") }
+        guard bad > 0 else { return .ok("store", "Rights stored: \(rows.count). Every row verifies.") }
         return .problem(
             "store", "\(bad) of \(rows.count) rows do not verify and are refused; the others work.",
             advice: "Somebody changed the database, or the disk is failing. Restore the state folder from a backup, or "
