@@ -23,12 +23,14 @@ let adapter: [SwiftSetting] = [
 
 let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 
 let package = Package(
     name: "Ostiary",
     products: [
         .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
         .library(name: "Security", targets: ["Security"]),
+        .library(name: "CryptoKit", targets: ["CryptoKit"]),
         .library(name: "OstiaryClient", targets: ["OstiaryClient"]),
         .library(name: "OstiaryTesting", targets: ["OstiaryTesting"]),
         // Spoken by both sides; the trusted side imports these and nothing else of this package.
@@ -39,6 +41,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     ],
@@ -53,8 +56,21 @@ let package = Package(
             ],
             path: "Sources/Frameworks/LocalAuthentication", swiftSettings: strict),
         .target(
-            name: "Security", dependencies: ["KeyAlgorithms"],
+            name: "Security",
+            dependencies: [
+                "AccessControl", "CLocalAuthentication", "KeyAlgorithms", "OstiaryClient", "OstiaryWire", "RSAKeys",
+                "SecretMemory", asn1, crypto,
+            ],
             path: "Sources/Frameworks/Security", swiftSettings: strict),
+        .target(
+            name: "CryptoKit",
+            dependencies: [
+                "AccessControl", "KeyAlgorithms", "LocalAuthentication", "OstiaryClient", "SecretMemory", "Security", crypto,
+            ],
+            path: "Sources/Frameworks/CryptoKit", swiftSettings: strict),
+        .target(
+            name: "RSAKeys", dependencies: ["KeyAlgorithms", "SecretMemory", crypto],
+            path: "Sources/Frameworks/RSAKeys", swiftSettings: adapter),
 
         // MARK: the connection
         .target(
@@ -102,12 +118,18 @@ let package = Package(
         // MARK: tests
         .testTarget(name: "AccessControlTests", dependencies: ["AccessControl"], swiftSettings: strict),
         .testTarget(
-            name: "KeyAlgorithmsTests", dependencies: ["KeyAlgorithms", "SecretMemory", crypto],
+            name: "KeyAlgorithmsTests", dependencies: ["IndependentTools", "KeyAlgorithms", "SecretMemory", crypto],
             swiftSettings: adapter),
         .testTarget(name: "SecretMemoryTests", dependencies: ["SecretMemory", crypto], swiftSettings: adapter),
         .testTarget(
             name: "OstiaryWireTests", dependencies: ["OstiaryWire", "UnixSocket"], swiftSettings: adapter),
-        .testTarget(name: "SecurityTests", dependencies: ["Security", "KeyAlgorithms"], swiftSettings: adapter),
+        .testTarget(
+            name: "SecurityTests",
+            dependencies: [
+                "AccessControl", "IndependentTools", "KeyAlgorithms", "OstiaryClient", "OstiaryWire", "SecretMemory", "Security",
+                crypto,
+            ],
+            swiftSettings: adapter),
         .testTarget(
             name: "LocalAuthenticationTests",
             dependencies: [
@@ -122,12 +144,17 @@ let package = Package(
                 "SecretMemory", "UnixSocket", protobuf, .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: adapter),
+        .target(name: "IndependentTools", path: "Tests/IndependentTools", swiftSettings: adapter),
         .target(name: "DaemonTestSupport", path: "Tests/DaemonTestSupport", swiftSettings: adapter),
         .executableTarget(
             name: "right-scenarios", dependencies: ["LocalAuthentication", "Security"],
             path: "Tests/Programs/right-scenarios", swiftSettings: adapter),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["DaemonTestSupport", "ostiary", "right-scenarios"],
+            name: "EndToEndTests",
+            dependencies: [
+                "CryptoKit", "DaemonTestSupport", "LocalAuthentication", "OstiaryClient", "OstiaryTesting", "Security",
+                "ostiary", "right-scenarios",
+            ],
             swiftSettings: adapter),
     ]
 )

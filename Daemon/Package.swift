@@ -55,7 +55,8 @@ let package = Package(
         .target(
             name: "Broker",
             dependencies: [
-                shared, crypto, protobuf, logging, "Enclave", "KeySlots", "Vault", "AuditLog", "Authenticators", "Prompting",
+                shared, crypto, protobuf, logging, "CanonicalEncoding", "Enclave", "KeySlots", "Vault", "AuditLog", "Authenticators",
+                "Prompting",
             ],
             swiftSettings: strict),
         .executableTarget(name: "ostiaryd", dependencies: ["Broker", logging, arguments], swiftSettings: strict),

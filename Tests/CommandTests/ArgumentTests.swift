@@ -23,6 +23,15 @@ struct ArgumentTests {
         ["right", "verify", "a", "-", "--signature", "s"], ["right", "encrypt", "a", "-", "--output", "-"],
         ["right", "decrypt", "a", "f", "--algorithm", "ecies-fixed-iv-sha1"], ["right", "secret", "a", "--output", "f"],
         ["log"], ["log", "--json", "--last", "3"], ["log", "--verify", "--json"], ["doctor", "--json"],
+        ["item", "add", "--service", "s", "--account", "a"], ["item", "add", "--service", "s", "--secret", "-", "--available", "always"],
+        ["item", "add", "--class", "internet", "--server", "h", "--attribute", "port=443", "--require", "passcode"],
+        ["item", "find", "--service", "s", "--output", "f", "--reason", "why"], ["item", "list", "--class", "key", "--json"],
+        ["item", "list", "--protected"], ["item", "update", "--account", "a", "--set", "label=x=y", "--new-secret"],
+        ["item", "delete", "--label", "l", "--group", "g", "--attribute", "svce=s"],
+        ["key", "create", "k", "--require", "passcode", "--tag", "t", "--group", "g"], ["key", "list", "--json"],
+        ["key", "sign", "k", "-", "--algorithm", "ecdsa-sha384"], ["key", "public-key", "k", "--format", "x963"],
+        ["key", "remove", "k"], ["app", "register", "p", "--id", "i", "--group", "a", "--group", "b", "--json"],
+        ["app", "adopt", "p"], ["app", "list", "--json"], ["app", "remove", "i"],
     ])
     func `a documented command line is understood`(arguments: [String]) {
         #expect(exitCode(arguments) == nil)
@@ -38,6 +47,14 @@ struct ArgumentTests {
         ["right", "sign", "a", "f", "--algorithm", "ecies-sha256"], ["right", "verify", "a", "f"],
         ["right", "verify", "a", "-", "--signature", "-"], ["right", "encrypt", "a", "f", "--reason", "why"],
         ["right", "secret", "a", "--output", ""], ["log", "--last", "0"], ["log", "--last", "-1"], ["log", "--last", "many"], ["log", "--verify", "--last", "3"],
+        ["item", "add", "--service", "s", "secret"], ["item", "add", "--class", "genp"], ["item", "add", "--attribute", "colour=red"],
+        ["item", "add", "--attribute", "label"], ["item", "add", "--label", "a", "--attribute", "labl=b"],
+        ["item", "find", "--account"], ["item", "update", "--account", "a"],
+        ["item", "update", "--account", "a", "--secret", "-", "--new-secret"],
+        ["item", "update", "--account", "a", "--set", "label=x", "--set", "labl=y"], ["item", "list", "--output", "f"],
+        ["key", "create"], ["key", "create", "k", "--require", "passkode"], ["key", "sign", "k"],
+        ["key", "sign", "k", "f", "--algorithm", "ecies-sha256"], ["app", "register", "p"], ["app", "register", "p", "--id", ""],
+        ["app", "register", "p", "--id", "a b"], ["app", "register", "--id", "i"], ["app", "remove"],
     ])
     func `a command line that makes no sense is wrong usage`(arguments: [String]) {
         #expect(exitCode(arguments) == .validationFailure)

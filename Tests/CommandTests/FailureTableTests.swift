@@ -12,6 +12,7 @@ struct FailureTableTests {
     static let refusals: Set<WireFailureCode> = [
         .unspecified, .notAuthorized, .authenticationFailed, .userCancel, .userFallback, .systemCancel, .appCancel,
         .notInteractive, .lockedOut, .operationNotPermitted, .callerChanged, .cooldown, .timedOut, .biometryLockout, .locked,
+        .missingEntitlement, .programChanged,
     ]
 
     @Test(arguments: WireFailureCode.allCases)

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import IndependentTools
 import KeyAlgorithms
 import SecretMemory
 import Testing

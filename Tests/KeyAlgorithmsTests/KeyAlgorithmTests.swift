@@ -69,10 +69,24 @@ import Testing
         ),
         ("algid:keyexchange:ECDH", .keyExchange(kdf: nil, usesCofactor: false)),
         ("algid:keyexchange:ECDHC:KDFX963:SHA256", .keyExchange(kdf: .sha256, usesCofactor: true)),
-        ("algid:sign:RSA:raw", .rsaSignature), ("algid:encrypt:RSA:OAEP:SHA1:AESGCM", .rsaEncryption),
+        ("algid:sign:RSA:raw", .rsaSignature(.none, input: .digest(nil))),
+        ("algid:sign:RSA:digest-PKCS1v15", .rsaSignature(.pkcs1v15, input: .digest(nil))),
+        ("algid:sign:RSA:message-PSS:SHA224:SHA224:24", .rsaSignature(.pss, input: .message(.sha224))),
+        ("algid:sign:RSA:digest-PKCS1v15:SHA1", .rsaSignature(.pkcs1v15, input: .digest(.sha1))),
+        ("algid:encrypt:RSA:raw", .rsaEncryption(.none)), ("algid:encrypt:RSA:PKCS1", .rsaEncryption(.pkcs1v15)),
+        ("algid:encrypt:RSA:OAEP:SHA512", .rsaEncryption(.oaep(.sha512))),
+        ("algid:encrypt:RSA:OAEP:SHA1:AESGCM", .rsaEncryption(.oaepAESGCM(.sha1))),
     ])
     func `a string means its parts`(name: String, kind: KeyAlgorithm.Kind) {
         #expect(KeyAlgorithm(name).kind == kind)
+    }
+
+    @Test(arguments: [
+        KeyAlgorithm.Kind.rsaSignature(.pss, input: .digest(nil)), .rsaSignature(.none, input: .message(.sha256)),
+        .encryption(hash: .sha1, hasVariableIV: true, usesCofactor: false),
+    ])
+    func `a combination without a name has no algorithm`(kind: KeyAlgorithm.Kind) {
+        #expect(KeyAlgorithm(kind: kind) == nil)
     }
 
     @Test(arguments: AlgorithmStrings.signatures) func `the digest form names the same hash and encoding`(name: String) {

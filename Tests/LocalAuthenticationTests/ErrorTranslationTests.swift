@@ -6,7 +6,7 @@ import Security
 import Testing
 
 @Suite struct ErrorTranslationTests {
-    typealias Surface = ErrorTranslation.Surface
+    typealias Surface = ErrorSurface
 
     /// Written out a second time, so that a change of the table is a change of two places.
     static let table: [(WireFailureCode, Surface)] = [
@@ -31,6 +31,8 @@ import Testing
         (.notFound, .status(-25300)), (.duplicate, .status(-25299)), (.noSecret, .status(-25300)),
         (.itemUnreadable, .status(-26275)), (.storeUnreadable, .status(-25291)), (.storeTooNew, .status(-25291)),
         (.diskFull, .status(-34)), (.logUnwritable, .status(-36)), (.internal, .status(-2070)),
+        (.missingEntitlement, .status(-34018)), (.noSuchAttribute, .status(-25303)), (.noSuchClass, .status(-25306)),
+        (.programChanged, .status(-34018)),
         (.unsupportedAlgorithm, .status(-50)), (.decryptionFailed, .status(-50)), (.invalidPeerKey, .status(-50)),
     ]
 
@@ -41,7 +43,7 @@ import Testing
 
     @Test(arguments: table)
     func `every code of the wire has its surface`(failure: WireFailureCode, surface: Surface) {
-        #expect(ErrorTranslation.entry(for: .init(failure)).surface == surface)
+        #expect(ErrorSurface.entry(for: .init(failure)).surface == surface)
     }
 
     @Test(arguments: [
@@ -50,12 +52,12 @@ import Testing
         (.connectionLost, .authentication(.systemCancel)),
     ])
     func `every code of the client has its surface`(code: OstiaryError.Code, surface: Surface) {
-        #expect(ErrorTranslation.entry(for: code).surface == surface)
+        #expect(ErrorSurface.entry(for: code).surface == surface)
     }
 
     @Test(arguments: [9999, 19, -99])
     func `an unknown code is a refusal`(number: Int) {
-        let entry = ErrorTranslation.entry(for: .init(rawValue: number))
+        let entry = ErrorSurface.entry(for: .init(rawValue: number))
         #expect(entry.surface == .authentication(.authenticationFailed))
         #expect(entry.cause == "unknown")
     }
@@ -66,7 +68,7 @@ import Testing
         let translated = ErrorTranslation.error(for: error) as NSError
         #expect(translated.localizedDescription == "What happened.")
         #expect((translated.userInfo["NSDebugDescription"] as? String)?.contains("\(failure.rawValue)") == true)
-        #expect(translated.userInfo[LAError.causeKey] as? String == ErrorTranslation.entry(for: error.code).cause)
+        #expect(translated.userInfo[LAError.causeKey] as? String == ErrorSurface.entry(for: error.code).cause)
         #expect(translated.userInfo[LAError.retryAfterKey] as? TimeInterval == 1.5)
     }
 
@@ -80,7 +82,7 @@ import Testing
         let error = ErrorTranslation.authenticationError(for: OstiaryError(.init(failure), "x", cause: "c"))
         #expect(error._nsError.domain == LAErrorDomain)
         #expect(error.cause == "c")
-        switch ErrorTranslation.entry(for: .init(failure)).surface {
+        switch ErrorSurface.entry(for: .init(failure)).surface {
         case .authentication(let code): #expect(error.code == code)
         case .status(let status):
             #expect(error.code == .systemCancel)

@@ -12,6 +12,7 @@ final class FakeDaemon: AuthorizationService {
     enum Call: Equatable {
         case preflight, preflightPolicy(Int)
         case authorize(reason: String, isAllowed: Bool), evaluate(policy: Int, isAllowed: Bool)
+        case evaluateAccess(AccessControl, AccessControl.Operation, isAllowed: Bool)
         case deauthorize, invalidate
         case sign(digest: Data, algorithm: String), decrypt(algorithm: String)
         case exchange(algorithm: String, requestedSize: Int?, sharedInfo: Data?), readSecret
@@ -96,7 +97,7 @@ final class FakeDaemon: AuthorizationService {
         if let error = state.withLock({ $0.policyErrors[policy] }) { throw error }
     }
 
-    func makeSession() -> any AuthorizationSession {
+    func makeSession(keepsFactors: Bool) -> any AuthorizationSession {
         let session = FakeSession(daemon: self)
         state.withLock { $0.sessions.append(session) }
         return session
@@ -205,6 +206,16 @@ final class FakeSession: AuthorizationSession {
         daemon.record(.evaluate(policy: policy, isAllowed: interaction.isAllowed))
         return try grant(interaction, cancellation)
     }
+
+    func evaluate(
+        _ accessControl: AccessControl, for operation: AccessControl.Operation, interaction: Interaction,
+        cancellation: Cancellation?
+    ) throws -> Grant {
+        daemon.record(.evaluateAccess(accessControl, operation, isAllowed: interaction.isAllowed))
+        return try grant(interaction, cancellation)
+    }
+
+    let daemonContext = AuthorizationContext()
 
     private func grant(_ interaction: Interaction, _ cancellation: Cancellation?) throws -> Grant {
         try cancellation?.begin {}

@@ -1,6 +1,8 @@
+import AccessControl
 import LocalAuthentication
 import OstiaryClient
 import OstiaryWire
+import Security
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct LAContextTests {
@@ -300,5 +302,61 @@ final class Replies: Sendable {
     func first() async -> (Bool, (any Error)?) {
         for await reply in stream { return reply }
         return (false, nil)
+    }
+}
+
+/// Access controls, and what the keychain takes from a context.
+@Suite(.timeLimit(.minutes(1))) struct LAContextAccessControlTests {
+    private let daemon = FakeDaemon()
+
+    private var accessControl: SecAccessControl {
+        SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, [.devicePasscode, .privateKeyUsage], nil)!
+    }
+
+    @Test(arguments: [
+        (LAAccessControlOperation.createItem, AccessControl.Operation.create), (.useItem, .read), (.createKey, .create),
+        (.useKeySign, .sign), (.useKeyDecrypt, .decrypt), (.useKeyKeyExchange, .keyExchange),
+    ])
+    func `an access control is evaluated for each operation`(
+        operation: LAAccessControlOperation, asked: AccessControl.Operation
+    ) async throws {
+        let context = LAContext(service: daemon)
+        #expect(try await context.evaluateAccessControl(accessControl, operation: operation, localizedReason: "test"))
+        #expect(daemon.questions.last == .evaluateAccess(try accessControl.canonical(), asked, isAllowed: true))
+    }
+
+    @Test func `an access control is refused as a policy is`() async {
+        let context = LAContext(service: FakeDaemon(answers: [.refuse(OstiaryError(.init(.userCancel), "no"))]))
+        expectAuthenticationError(
+            .userCancel,
+            await thrownError { try await context.evaluateAccessControl(accessControl, operation: .useKeySign, localizedReason: "test") })
+        expectAuthenticationError(
+            .authenticationFailed, cause: "reason.empty",
+            await thrownError { try await context.evaluateAccessControl(accessControl, operation: .useKeySign, localizedReason: "") })
+        context.invalidate()
+        expectAuthenticationError(
+            .invalidContext,
+            await thrownError { try await context.evaluateAccessControl(accessControl, operation: .useKeySign, localizedReason: "test") })
+    }
+
+    @Test func `an unknown operation is no operation`() async throws {
+        let context = LAContext(service: daemon)
+        let unknown = try #require(LAAccessControlOperation(rawValue: 99))
+        expectAuthenticationError(
+            .systemCancel,
+            await thrownError { try await context.evaluateAccessControl(accessControl, operation: unknown, localizedReason: "test") })
+        #expect(daemon.questions.isEmpty)
+    }
+
+    @Test func `the keychain uses a context with its settings of now, and no invalidated one`() throws {
+        let context = LAContext(service: daemon)
+        context.localizedReason = "open the vault"
+        context.interactionNotAllowed = true
+        let authentication = try context.authentication()
+        #expect(authentication.interaction.reason == "open the vault")
+        #expect(!authentication.interaction.isAllowed)
+        #expect(authentication.context === (try context.authentication().context))
+        context.invalidate()
+        #expect(throws: OstiaryError(.init(.unknownContext), "")) { try context.authentication() }
     }
 }

@@ -56,7 +56,7 @@ extension Broker {
             let ring = try owner.keyRing(in: vault, enclave: enclave)
             let audit = try AuditOpening(vault: vault, enclave: enclave, folder: configuration.stateDirectory)
                 .open(beginningAnew: beginningLogAnew)
-            return Broker(
+            return try Broker(
                 configuration: configuration, log: log, enclave: enclave, vault: vault, owner: owner.id, ring: ring,
                 clock: try clock ?? SystemBootClock(), prompter: prompter ?? Self.systemPrompter(configuration),
                 stretching: stretching, audit: audit)

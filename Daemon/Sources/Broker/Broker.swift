@@ -6,6 +6,7 @@ import Foundation
 import Logging
 import OstiaryWire
 import Prompting
+import SecretMemory
 import SwiftProtobuf
 import Vault
 
@@ -18,9 +19,12 @@ public final class Broker: Sendable {
     let vault: Vault
     let owner: VaultID
     let ring: KeyRing
+    let clock: any BootClock
     let keeper: PasscodeKeeper
     let life: PasscodeLife
     let rights: RightStore
+    let items: ItemStore
+    let applications: ApplicationRegistry
     let evaluator: Evaluator
     let prompter: any Prompter
     let stretching: PasscodeStretching
@@ -36,13 +40,14 @@ public final class Broker: Sendable {
     init(
         configuration: BrokerConfiguration, log: Logger, enclave: any Enclave, vault: Vault, owner: VaultID,
         ring: KeyRing, clock: any BootClock, prompter: any Prompter, stretching: PasscodeStretching, audit: AuditLog
-    ) {
+    ) throws {
         self.configuration = configuration
         self.log = log
         self.enclave = enclave
         self.vault = vault
         self.owner = owner
         self.ring = ring
+        self.clock = clock
         self.prompter = prompter
         self.stretching = stretching
         let eraser = JournalEraser(vault: vault, log: log)
@@ -54,6 +59,11 @@ public final class Broker: Sendable {
         life = PasscodeLife(
             vault: vault, keeper: keeper, storage: storage, ring: ring, seeds: seeds, eraser: eraser)
         rights = RightStore(vault: vault, enclave: enclave, ring: ring, owner: owner, eraser: eraser)
+        items = ItemStore(
+            vault: vault, ring: ring, owner: owner, stretching: stretching, eraser: eraser,
+            digests: try ItemDigests(enclave: enclave, storeID: vault.storeID, owner: owner))
+        applications = ApplicationRegistry(
+            vault: vault, owner: owner, folder: configuration.applicationsDirectory, log: log)
         trail = AuditTrail(audit: audit, vault: vault, seeds: seeds, log: log)
         evaluator = Evaluator(
             keeper: keeper, life: life, ring: ring, prompter: prompter, trail: trail, isHardware: enclave.kind == .tpm)
@@ -80,12 +90,16 @@ public final class Broker: Sendable {
 
     // MARK: answering
 
-    /// Carries out one admitted request. Every error ends as a refusal.
+    /// Carries out one admitted request. Every error ends as a refusal, but for ``PersonNeeded``: nothing was done yet.
+    ///
+    /// - Parameter cancellation: ends the request while it waits; nil on a thread that must not wait for anybody.
     func answer(
         _ request: IncomingRequest, in session: Session, cancellation: RequestCancellation?
-    ) throws(Refusal) -> Reply {
+    ) throws -> Reply {
         do {
             return try carryOut(request, in: session, cancellation: cancellation)
+        } catch let needed as PersonNeeded {
+            throw needed
         } catch {
             let refusal = refusal(for: error)
             if RefusalMapping.isDecision(refusal) {
@@ -107,13 +121,17 @@ public final class Broker: Sendable {
     private func carryOut(
         _ request: IncomingRequest, in session: Session, cancellation: RequestCancellation?
     ) throws -> Reply {
+        let identity = session.caller.identity
+        guard !identity.isChanged || request.kind.isOpenToChangedPrograms else {
+            throw Refusals.programChanged(session.caller.program.application)
+        }
         switch request.body {
         case .hello, .cancel: throw Refusal(.outOfOrder, "The connection answers this itself.")
         case .status: return Reply(.status(try status(for: session)))
         case .diagnose: return Reply(.diagnosis(try diagnosis()))
 
-        case .openContext:
-            let id = try session.contexts.open()
+        case .openContext(let body):
+            let id = try session.contexts.open(keepingFactors: body.keepsFactors)
             return Reply(.context(.with { $0.contextID = id }))
         case .closeContext(let body):
             try session.contexts.close(body.contextID)
@@ -123,6 +141,8 @@ public final class Broker: Sendable {
         case .credentialState(let body): return try credentialState(body, session)
         case .evaluatePolicy(let body): return try evaluatePolicy(body, request, session, cancellation)
         case .authorize(let body): return try authorize(body, request, session, cancellation)
+        case .evaluateAccessControl(let body):
+            return try evaluateAccessControl(body, request, session, cancellation)
 
         case .createRight(let body): return try createRight(body, request, session, cancellation)
         case .findRight(let body): return try findRight(body, session)
@@ -131,8 +151,9 @@ public final class Broker: Sendable {
         case .removeAllRights: return try removeAllRights(session)
 
         case .sign(let body):
+            try KeyOperations.requireSize(of: request.tail, body)
             return try use(body.contextID, body.rightID, .sign, session) { right in
-                try KeyOperations.sign(body, digest: request.tail, with: right)
+                try KeyOperations.sign(body, input: request.tail, with: right)
             }
         case .decrypt(let body):
             return try use(body.contextID, body.rightID, .decrypt, session) { right in
@@ -142,13 +163,30 @@ public final class Broker: Sendable {
             return try use(body.contextID, body.rightID, .keyExchange, session) { right in
                 try KeyOperations.exchange(body, with: right)
             }
+        case .decapsulate(let body):
+            return try use(body.contextID, body.keyID, .keyExchange, session) { key in
+                try key.key.sharedSecret(decapsulating: Data(exposing: request.tail))
+            }
         case .readSecret(let body):
             return try use(body.contextID, body.rightID, .read, session) { right in try right.secret() }
+
+        case .createKey(let body): return try createKey(body, request, session, cancellation)
+        case .findKey(let body): return try findKey(body, session)
+        case .removeKey(let body): return try removeKey(body, session)
+
+        case .registerApplication(let body): return try registerApplication(body, request, session, cancellation)
+        case .listApplications: return listApplications()
+        case .removeApplication(let body): return try removeApplication(body, request, session, cancellation)
 
         case .passcode(let body): return try changePasscode(body, request, session, cancellation)
         case .lock: return lock(session)
         case .readLog(let body): return Reply(.logPage(try logPage(body)))
         case .verifyLog(let body): return try verifyLog(body, request, session, cancellation)
+
+        case .addItem(let body): return try addItem(body, request, session, cancellation)
+        case .findItems(let body): return try findItems(body, request, session, cancellation)
+        case .updateItems(let body): return try updateItems(body, request, session, cancellation)
+        case .deleteItems(let body): return try deleteItems(body, request, session)
         }
     }
 
@@ -169,6 +207,10 @@ public final class Broker: Sendable {
         case .decrypt(let body): name(ofRight: body.rightID)
         case .exchange(let body): name(ofRight: body.rightID)
         case .readSecret(let body): name(ofRight: body.rightID)
+        case .decapsulate(let body): name(ofRight: body.keyID)
+        case .removeKey(let body): name(ofRight: body.keyID)
+        case .registerApplication(let body): Registration.isName(body.applicationID) ? body.applicationID : ""
+        case .removeApplication(let body): Registration.isName(body.applicationID) ? body.applicationID : ""
         default: ""
         }
     }
@@ -180,9 +222,12 @@ public final class Broker: Sendable {
         return object.attributes.identifier
     }
 
-    /// A frame may be slow only with a cancellation; the dispatch table sees to that.
-    func slow(_ cancellation: RequestCancellation?) throws(Refusal) -> RequestCancellation {
-        guard let cancellation else { throw Refusal(.internal, "The request runs on the wrong thread.") }
+    /// The cancellation of a request that may wait; on a thread that may not, ``PersonNeeded``.
+    func slow(_ cancellation: RequestCancellation?) throws(PersonNeeded) -> RequestCancellation {
+        guard let cancellation else { throw PersonNeeded() }
         return cancellation
     }
 }
+
+/// A request must wait for a person or a slow computation and runs on a thread that must not. Nothing of it was done.
+struct PersonNeeded: Error {}

@@ -8,8 +8,14 @@ public struct BrokerConfiguration: Sendable {
     public let promptProgram: String
     public let prompts: PromptConfiguration
     public let version: String
+    /// Folder of the administrator's registrations of programs.
+    public let applicationsDirectory: String
 
-    public init(stateDirectory: String, promptProgram: String, prompts: PromptConfiguration, version: String) {
+    public init(
+        stateDirectory: String, promptProgram: String, prompts: PromptConfiguration, version: String,
+        applicationsDirectory: String = "/etc/ostiary/apps.d"
+    ) {
+        self.applicationsDirectory = applicationsDirectory
         self.stateDirectory = stateDirectory
         self.promptProgram = promptProgram
         self.prompts = prompts

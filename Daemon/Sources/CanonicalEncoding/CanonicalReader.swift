@@ -23,9 +23,10 @@ public struct CanonicalReader: Sendable {
     public mutating func read<Value: FixedWidthInteger & UnsignedInteger>(
         _ type: Value.Type
     ) throws(CanonicalEncodingError) -> Value {
-        var value: Value = 0
-        for byte in try read(fixed: Value.bitWidth / 8) { value = value << 8 | Value(truncatingIfNeeded: byte) }
-        return value
+        let count = Value.bitWidth / 8
+        guard count <= bytes.count - position else { throw .truncated }
+        defer { position += count }
+        return bytes[position..<position + count].reduce(0) { $0 << 8 | Value(truncatingIfNeeded: $1) }
     }
 
     /// Exactly `count` bytes.

@@ -19,10 +19,13 @@ public protocol Enclave: Sendable {
     /// Who can try passcodes against a copy of the store, and how often.
     var guessing: GuessingExposure { get }
 
-    /// Makes a P-256 key that opens only with `authorization` and only together with `binding`.
+    /// Makes a key that opens only with `authorization` and only together with `binding`.
     ///
     /// - Parameter authorization: not empty, not ending in a zero byte; see ``KeyAuthorization``.
-    func makeKey(authorization: borrowing SecretBytes, binding: KeyBinding) throws(EnclaveError) -> EnclaveKey
+    /// - Throws: ``EnclaveError/unsupportedKey`` when this enclave makes no keys of this type. Every enclave makes P-256.
+    func makeKey(
+        _ type: EnclaveKeyType, authorization: borrowing SecretBytes, binding: KeyBinding
+    ) throws(EnclaveError) -> EnclaveKey
 
     /// Makes `key` ready for use until the result is released.
     ///
@@ -68,6 +71,11 @@ public protocol Enclave: Sendable {
 }
 
 extension Enclave {
+    /// Makes a P-256 key.
+    public func makeKey(authorization: borrowing SecretBytes, binding: KeyBinding) throws(EnclaveError) -> EnclaveKey {
+        try makeKey(.p256, authorization: authorization, binding: binding)
+    }
+
     /// Whether `code` is the authentication code of `message`; takes the same time whichever byte differs.
     public func isValidAuthenticationCode(
         _ code: Data, for message: Data, label: String

@@ -9,6 +9,11 @@ public enum EnclaveError: Error, Equatable, Sendable {
     case wrongKind
     /// The peer's public key is not an uncompressed point on P-256.
     case invalidPeerKey
+    /// The enclave makes no keys of this type, or a key of this type does not do what it was asked for.
+    case unsupportedKey
+    /// The encapsulated key has another size than the key's type asks for. One of the right size always decapsulates, to a
+    /// useless secret if it was made for another key (FIPS 203, implicit rejection).
+    case invalidEncapsulation
     /// The digest to sign has another size than 32 bytes.
     case invalidDigest
     /// The authorization value for a new key is empty or ends in a zero byte (a TPM strips trailing zeros).

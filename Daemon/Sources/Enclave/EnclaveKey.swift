@@ -4,13 +4,15 @@ public import Foundation
 public struct EnclaveKey: Equatable, Sendable {
     /// The enclave that made the key and alone can open it.
     public let kind: EnclaveKind
-    /// The public key: 65 bytes, uncompressed X9.63 (`04 || X || Y`).
+    public let type: EnclaveKeyType
+    /// The public key, of ``EnclaveKeyType/publicKeyByteCount`` bytes; of P-256 `04 || X || Y`.
     public let publicKey: Data
     /// The wrapped private key, in the enclave's own format.
     public let blob: Data
 
-    public init(kind: EnclaveKind, publicKey: Data, blob: Data) {
+    public init(kind: EnclaveKind, type: EnclaveKeyType = .p256, publicKey: Data, blob: Data) {
         self.kind = kind
+        self.type = type
         self.publicKey = publicKey
         self.blob = blob
     }

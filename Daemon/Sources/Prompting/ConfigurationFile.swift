@@ -13,6 +13,12 @@ public enum ConfigurationFile {
     public static func load(
         _ path: String, userID: UInt32
     ) throws(ConfigurationError) -> PromptConfiguration? {
+        guard let text = try text(path, userID: userID) else { return nil }
+        return try parse(text)
+    }
+
+    /// The text of a file of this form, checked as ``load(_:userID:)`` does; nil when there is no such file.
+    public static func text(_ path: String, userID: UInt32) throws(ConfigurationError) -> String? {
         let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard number >= 0 else {
             if errno == ENOENT { return nil }
@@ -24,7 +30,7 @@ public enum ConfigurationFile {
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
         guard status.st_uid == userID || status.st_uid == 0 else { throw .otherOwner }
         guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else { throw .writableByOthers }
-        return try parse(try contents(of: file, path))
+        return try contents(of: file, path)
     }
 
     private static func contents(of file: borrowing Descriptor, _ path: String) throws(ConfigurationError) -> String {
@@ -45,6 +51,16 @@ public enum ConfigurationFile {
     /// Reads the file's text.
     public static func parse(_ text: String) throws(ConfigurationError) -> PromptConfiguration {
         var configuration = PromptConfiguration()
+        try forEachEntry(in: text) { (key, value) throws(ConfigurationLineError) in
+            try set(key, to: value, in: &configuration)
+        }
+        return configuration
+    }
+
+    /// Hands over each line's key and value, in order; each key once.
+    public static func forEachEntry(
+        in text: String, _ body: (_ key: String, _ value: String) throws(ConfigurationLineError) -> Void
+    ) throws(ConfigurationError) {
         var seen: Set<String> = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let line = line.trimmingCharacters(in: .whitespaces)
@@ -52,12 +68,11 @@ public enum ConfigurationFile {
             do throws(ConfigurationLineError) {
                 let (key, value) = try split(line)
                 guard seen.insert(key).inserted else { throw .repeatedKey }
-                try set(key, to: value, in: &configuration)
+                try body(key, value)
             } catch {
                 throw .line(index + 1, error)
             }
         }
-        return configuration
     }
 
     private static func split(_ line: String) throws(ConfigurationLineError) -> (key: String, value: String) {

@@ -14,6 +14,8 @@ public enum VaultError: Error, Equatable, Sendable {
     case busy
     /// A row with this identity exists.
     case duplicate
+    /// The owner has as many items as ``ItemLimits/itemCount`` allows.
+    case tooManyItems
     /// The row to change, or the owner it would belong to, does not exist.
     case notFound
     /// The change is based on another generation of the object than the stored one.

@@ -33,7 +33,7 @@ package final class BrokerFixture {
         self.stretching = stretching
         self.stateDirectory = stateDirectory ?? Self.stateDirectory(in: folder)
         broker = try Self.open(
-            self.stateDirectory, stretching, prompter, clock, observer, beginningLogAnew)
+            self.stateDirectory, stretching, prompter, clock, observer, beginningLogAnew, folder.path("apps.d"))
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 
@@ -43,12 +43,13 @@ package final class BrokerFixture {
 
     private static func open(
         _ state: String, _ stretching: PasscodeStretching, _ prompter: ScriptedPrompter, _ clock: TestClock,
-        _ observer: (any WriteObserver)?, _ beginningLogAnew: Bool
+        _ observer: (any WriteObserver)?, _ beginningLogAnew: Bool, _ applicationsDirectory: String
     ) throws -> Broker {
         umask(0o077)
         return try Broker.open(
             BrokerConfiguration(
-                stateDirectory: state, promptProgram: "/nonexistent", prompts: PromptConfiguration(), version: "test"),
+                stateDirectory: state, promptProgram: "/nonexistent", prompts: PromptConfiguration(), version: "test",
+                applicationsDirectory: applicationsDirectory),
             log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, stretching: stretching, prompter: prompter,
             clock: clock, observer: observer, beginningLogAnew: beginningLogAnew)
     }
@@ -72,7 +73,7 @@ package final class BrokerFixture {
     /// Ends the broker in order and opens it again.
     package func restart() throws {
         close()
-        broker = try Self.open(stateDirectory, stretching, prompter, clock, nil, false)
+        broker = try Self.open(stateDirectory, stretching, prompter, clock, nil, false, folder.path("apps.d"))
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 

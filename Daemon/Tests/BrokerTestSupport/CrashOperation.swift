@@ -1,5 +1,6 @@
 import AccessControl
-import OstiaryWire
+import Foundation
+public import OstiaryWire
 
 /// What the crash tests interrupt.
 public enum CrashOperation: String, CaseIterable, Sendable {
@@ -11,12 +12,22 @@ public enum CrashOperation: String, CaseIterable, Sendable {
     case setPasscode
     case changePasscode
     case removePasscode
+    case addItem
+    case updateItem
+    case deleteItem
 
     /// The right that `create` makes.
     public static let createdName = "created"
     /// The rights that the store begins with: one that asks for nothing, and with a passcode one that asks for it.
     public static let openName = "open"
     public static let boundName = "bound"
+
+    /// The accounts of the items: one that is always open, one that only an unlocked store opens, and the one that is added.
+    public static let openAccount = "always open"
+    public static let closedAccount = "when unlocked"
+    public static let addedAccount = "added"
+
+    public static func item(_ account: String) -> WireItemQuery { TestClient.query("genp", ["acct": .text(account)]) }
 
     public static let passcode = "correct horse 9"
     public static let newPasscode = "another battery 8"
@@ -26,7 +37,7 @@ public enum CrashOperation: String, CaseIterable, Sendable {
     /// What the person answers.
     public var answers: [ScriptedPrompter.Answer] {
         switch self {
-        case .create, .replace, .remove: []
+        case .create, .replace, .remove, .addItem, .updateItem, .deleteItem: []
         case .authorize: [.text(Self.passcode)]
         case .wrongPasscode: [.text("wrong"), .cancel]
         case .setPasscode: [.text(Self.newPasscode), .text(Self.newPasscode)]
@@ -49,6 +60,16 @@ public enum CrashOperation: String, CaseIterable, Sendable {
         case .setPasscode: try client.passcode(.set)
         case .changePasscode: try client.passcode(.change)
         case .removePasscode: try client.passcode(.remove)
+        case .addItem: try client.addOpenItem(Self.addedAccount)
+        case .updateItem: try client.updateItems(Self.item(Self.openAccount), data: Data("updated".utf8))
+        case .deleteItem: try client.deleteItems(Self.item(Self.openAccount))
         }
+    }
+}
+
+extension TestClient {
+    /// Adds an item that is always open and whose data is its account.
+    public func addOpenItem(_ account: String) throws {
+        try addItem(["acct": .text(account), "pdmn": .text("dk")], data: Data(account.utf8))
     }
 }

@@ -137,8 +137,9 @@ public final class TestClient {
 
     // MARK: contexts
 
-    public func openContext() throws -> UInt64 {
-        guard case .context(let opened) = try call(.openContext(.init())).body else { throw UnexpectedAnswer() }
+    public func openContext(keepingFactors: Bool = false) throws -> UInt64 {
+        let request = WireOpenContextRequest.with { $0.keepsFactors = keepingFactors }
+        guard case .context(let opened) = try call(.openContext(request)).body else { throw UnexpectedAnswer() }
         return opened.contextID
     }
 
@@ -182,6 +183,24 @@ public final class TestClient {
                     $0.question = Self.question
                 }))
     }
+
+    /// Proves what an access control asks for an operation; returns the names of the factors that this stands on.
+    @discardableResult
+    public func evaluate(
+        _ accessControl: AccessControl, _ operation: AccessControl.Operation, in context: UInt64, interactive: Bool = true
+    ) throws -> [String] {
+        let request = WireEvaluateAccessControlRequest.with {
+            $0.contextID = context
+            $0.accessControl = Data(accessControl.canonicalBytes)
+            $0.operation = UInt32(operation.rawValue)
+            $0.question = Self.question
+            $0.question.interactionNotAllowed = !interactive
+        }
+        guard case .granted(let granted) = try call(.evaluateAccessControl(request)).body else { throw UnexpectedAnswer() }
+        return granted.factors
+    }
+
+    public func close(_ context: UInt64) throws { try done(.closeContext(.with { $0.contextID = context })) }
 
     public func deauthorize(_ context: UInt64) throws { try done(.deauthorize(.with { $0.contextID = context })) }
 
@@ -236,6 +255,46 @@ public final class TestClient {
             $0.algorithm = "algid:encrypt:ECIES:ECDH:KDFX963:SHA256:AESGCM"
         }
         return try call(.decrypt(request), tail: SecretBytes(bytes: ciphertext)).tail
+    }
+
+    // MARK: enclave keys
+
+    public func createKey(
+        _ kind: WireKeyKind, _ accessControl: AccessControl, in context: UInt64 = 0, asking: Bool = true
+    ) throws -> WireKey {
+        let request = WireCreateKeyRequest.with {
+            $0.kind = kind
+            $0.accessControl = Data(accessControl.canonicalBytes)
+            $0.shownAccessControl = Data("shown".utf8)
+            $0.use.contextID = context
+            if asking { $0.use.question = Self.question }
+        }
+        guard case .key(let key) = try call(.createKey(request)).body else { throw UnexpectedAnswer() }
+        return key
+    }
+
+    public func findKey(_ id: Data) throws -> WireKey {
+        guard case .key(let key) = try call(.findKey(.with { $0.keyID = id })).body else { throw UnexpectedAnswer() }
+        return key
+    }
+
+    public func removeKey(_ id: Data) throws { try done(.removeKey(.with { $0.keyID = id })) }
+
+    public func sign(_ message: Data, _ algorithm: String, with key: WireKey, in context: UInt64) throws -> Data {
+        let request = WireSignRequest.with {
+            $0.contextID = context
+            $0.rightID = key.keyID
+            $0.algorithm = algorithm
+        }
+        return try call(.sign(request), tail: SecretBytes(bytes: message)).tail
+    }
+
+    public func decapsulate(_ encapsulated: Data, with key: WireKey, in context: UInt64) throws -> Data {
+        let request = WireDecapsulateRequest.with {
+            $0.contextID = context
+            $0.keyID = key.keyID
+        }
+        return try call(.decapsulate(request), tail: SecretBytes(bytes: encapsulated)).tail
     }
 
     // MARK: the owner's requests

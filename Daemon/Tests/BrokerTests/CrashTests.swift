@@ -22,6 +22,8 @@ struct CrashTests {
             try fixture.create(Names.boundName, Requirement(anyOf: [.passcode]), .whenUnlocked)
         }
         try fixture.create(Names.openName, .unrestricted, .afterFirstUnlock)
+        try fixture.client().addOpenItem(Names.openAccount)
+        try fixture.client().addItem(["acct": .text(Names.closedAccount)], data: Data(Names.closedAccount.utf8))
         fixture.close()
         return fixture.folder
     }
@@ -141,6 +143,7 @@ private struct Aftermath {
         try checkLogState(comment)
         let passcode = try survivingPasscode(comment)
         try checkRights(passcode, comment)
+        try checkItems(comment)
         try checkRecords(passcode, comment)
         fixture.prompter.prepare(passcode.map { [.text($0)] } ?? [])
         let verdict = try client.verifyLog(interactive: true)
@@ -198,6 +201,29 @@ private struct Aftermath {
         let expected = operation == .replace ? ["secret of open", "replacement"] : ["secret of open"]
         let secret = try secret(Names.openName)
         #expect(isAcknowledged ? secret == expected.last : expected.contains(secret), comment)
+    }
+
+    /// Items are whole, old or new; with the passcode entered, all of them open.
+    private func checkItems(_ comment: Comment) throws {
+        #expect(try data(Names.closedAccount) == Names.closedAccount, comment)
+        let added = try data(Names.addedAccount)
+        #expect(added == nil || operation == .addItem && added == Names.addedAccount, comment)
+        #expect(added != nil || operation != .addItem || !isAcknowledged, comment)
+        let open = try data(Names.openAccount)
+        switch operation {
+        case .updateItem: #expect(open == "updated" || !isAcknowledged && open == Names.openAccount, comment)
+        case .deleteItem: #expect(open == nil || !isAcknowledged && open == Names.openAccount, comment)
+        default: #expect(open == Names.openAccount, comment)
+        }
+        let finding = try #require(try fixture.client().diagnosis().findings.first { $0.check == "items" })
+        #expect(finding.verdict == .ok, comment)
+    }
+
+    private func data(_ account: String) throws -> String? {
+        fixture.prompter.prepare([])
+        do { return try fixture.client().itemData(Names.item(account)) } catch let refused as Refused
+            where refused.code == .notFound
+        { return nil }
     }
 
     private func secret(_ name: String) throws -> String {

@@ -8,15 +8,17 @@ import OstiaryWire
 import Prompting
 import SecretMemory
 import StoreTestSupport
+import SwiftProtobuf
 import Testing
 import Vault
 
 @Suite("Somebody who writes the database")
 struct DatabaseWriterTests {
-    /// A store with a passcode, a right that asks for it, and one that asks for nothing; closed.
+    /// A store with a passcode, a right and an item that ask for it, and one of each that ask for nothing; closed.
     struct Template: Sendable {
         let folder: TestFolder
         let victimID: Data
+        let victimItemID: Data
         /// A forged list of slots for the victim: sealed to the true public halves, which authenticates nobody.
         let forgedSlots: Data
     }
@@ -32,18 +34,23 @@ struct DatabaseWriterTests {
             throw TestClient.UnexpectedAnswer()
         }
         let id = try fixture.client().find("victim").rightID
+        let item = try fixture.client().addItem(
+            ["acct": .text("victim"), "pdmn": .text("dk")], accessControl: .item(Requirement(anyOf: [.passcode]), .always))
+        try fixture.client().addItem(["acct": .text("other"), "pdmn": .text("dk")])
         let forged = try forgedSlots(fixture, objectID: id)
         fixture.close()
-        return Template(folder: fixture.folder, victimID: id, forgedSlots: forged)
+        return Template(folder: fixture.folder, victimID: id, victimItemID: item.itemID, forgedSlots: forged)
     }
 
     let store: StoppedStore
     let victimID: Data
+    let victimItemID: Data
 
     init() throws {
         let template = try Self.template.get()
         store = try StoppedStore(copying: template.folder)
         victimID = template.victimID
+        victimItemID = template.victimItemID
     }
 
     // MARK: what must hold
@@ -70,6 +77,28 @@ struct DatabaseWriterTests {
         #expect(try client.diagnosis().findings.first { $0.check == "store" }?.verdict == .problem, comment)
         #expect(fixture.prompter.asked.isEmpty, comment)
         #expect(try fixture.opens("other"), comment)
+    }
+
+    /// An item is refused wherever it is found, nothing of it is shown, and nobody is asked for anything.
+    ///
+    /// - Parameter isAlone: other items go on working.
+    private func expectItemRefused(_ fixture: BrokerFixture, isAlone: Bool) throws {
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        let client = try fixture.client()
+        let victim = TestClient.query("genp", ["acct": .text("victim")])
+        let other = TestClient.query("genp", ["acct": .text("other")])
+        for query in [victim, TestClient.query(), .with { $0.itemID = victimItemID }] {
+            #expect(try refusal { _ = try client.findItems(query) } == .itemUnreadable)
+            #expect(try refusal { _ = try client.findItems(query, data: false, attributes: false) } == .itemUnreadable)
+            #expect(try refusal { try client.updateItems(query, data: Data()) } == .itemUnreadable)
+        }
+        let again = try refusal { try client.addItem(["acct": .text("victim"), "pdmn": .text("dk")]) }
+        #expect(again == (isAlone ? .duplicate : .itemUnreadable))
+        #expect(try client.diagnosis().findings.first { $0.check == "items" }?.verdict == .problem)
+        #expect(try refusal { _ = try client.findItems(other) } == (isAlone ? nil : .itemUnreadable))
+        #expect(try refusal { try client.deleteItems(victim) } == (isAlone ? nil : .itemUnreadable))
+        #expect(fixture.prompter.asked.isEmpty)
+        #expect(try fixture.opens("victim", answers: [.text(BrokerFixture.passcode)]))
     }
 
     private static func showsNothing(_ right: WireRight) -> Bool {
@@ -116,23 +145,25 @@ struct DatabaseWriterTests {
         } catch { return [] }
     }()
 
-    @Test func `every column of eight tables is tried`() {
-        #expect(Set(Self.columns.map(\.table)).count == 8)
-        #expect(Self.columns.count == 8 * 4 + 2 + 3 + 4 + 6 + 2 + 10 + 4 + 3)
+    @Test func `every column of eleven tables is tried`() {
+        #expect(Set(Self.columns.map(\.table)).count == 11)
+        #expect(Self.columns.count == 11 * 4 + 2 + 3 + 4 + 6 + 2 + 10 + 4 + 3 + 8 + 1)
     }
 
     @Test(arguments: columns) func `who changes a column gains nothing`(column: Column) throws {
-        let isObject = column.table == "objects"
+        let victim = ["objects": victimID, "items": victimItemID][column.table]
         let changed = try store.alter(
             column.name, of: column.table,
-            where: isObject ? "row_key = ?" : "rowid = (SELECT min(rowid) FROM \(column.table))",
-            isObject ? [victimID] : [])
+            where: victim == nil ? "rowid = (SELECT min(rowid) FROM \(column.table))" : "row_key = ?",
+            victim.map { [$0] } ?? [])
         try #require(changed == 1)
         switch column.table {
         case "objects": try expectVictimRefused(fixture())
         case "passcode_records": try expectPasscodeUnusable(fixture(), .storeUnreadable)
         case "attempt_counters": try expectPasscodeUnusable(fixture(), .itemUnreadable)
         case "log_epochs": try expectEpochRefused(fixture())
+        case "items": try expectItemRefused(fixture(), isAlone: true)
+        case "item_leaves", "item_roots": try expectItemRefused(fixture(), isAlone: false)
         default: try expectNotOpened()
         }
     }
@@ -150,8 +181,8 @@ struct DatabaseWriterTests {
     // MARK: whole rows
 
     @Test(arguments: Set(columns.map(\.table)).sorted()) func `who deletes rows gains nothing`(table: String) throws {
-        if table == "objects" {
-            try store.write("DELETE FROM objects WHERE row_key = ?", [victimID])
+        if let victim = ["objects": victimID, "items": victimItemID][table] {
+            try store.write("DELETE FROM \(table) WHERE row_key = ?", [victim])
         } else {
             try store.write("DELETE FROM \(table)")
         }
@@ -160,6 +191,8 @@ struct DatabaseWriterTests {
         case "passcode_records": try expectPasscodeUnusable(fixture(), .storeUnreadable)
         case "attempt_counters": try expectPasscodeUnusable(fixture(), .itemUnreadable)
         case "log_epochs": try expectEpochRefused(fixture())
+        case "items": try expectItemRefused(fixture(), isAlone: true)
+        case "item_leaves", "item_roots": try expectItemRefused(fixture(), isAlone: false)
         default: try expectNotOpened()
         }
     }
@@ -170,8 +203,9 @@ struct DatabaseWriterTests {
         let changed = try column == "DELETE"
             ? store.write("DELETE FROM manifests WHERE \(condition)", [Data([table.rawValue])])
             : store.alter(column, of: "manifests", where: condition, [Data([table.rawValue])])
-        // The store's own record and the lists themselves are in no list.
-        try #require((changed == 1) == ![.store, .manifests].contains(table))
+        // The store's own record, the lists themselves and what the leaves list are in no list.
+        let unlisted: [VaultTable] = [.store, .manifests, .items, .itemLeaves, .itemRoots]
+        try #require((changed == 1) == !unlisted.contains(table))
         guard changed == 1 else { return }
         switch table {
         case .objects: try expectNoRights(fixture())

@@ -15,6 +15,7 @@ struct OldWraps {
     private static let columns = [
         ("key_pairs", "wrapped_private_half"), ("passcode_records", "sealed_private_half"), ("objects", "slots"),
         ("objects", "payload"), ("objects", "key_blob"), ("log_epochs", "wrapped_seed"),
+        ("items", "attribute_record"), ("items", "wrapped_secret"), ("items", "payload"),
     ]
 
     var count: Int { pieces.count }

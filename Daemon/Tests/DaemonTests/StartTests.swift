@@ -101,7 +101,7 @@ import UnixSocket
             return "\(store) (unreadable(Vault.UnreadableReason.notADatabase))"
         case .newer:
             try patch(folders.store, at: 60, [0, 0, 0, 99])  // user_version in the header of an SQLite file
-            return "The store in \(folders.state) has version 99; this daemon reads up to 1. Upgrade Ostiary; nothing was changed."
+            return "The store in \(folders.state) has version 99; this daemon reads up to 2. Upgrade Ostiary; nothing was changed."
         case .otherProgram:
             try patch(folders.store, at: 68, [1, 2, 3, 4])  // application_id
             return "\(store) (unreadable(Vault.UnreadableReason.anotherProgram))"

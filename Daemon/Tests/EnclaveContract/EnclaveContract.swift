@@ -24,7 +24,7 @@ public struct EnclaveContract: Sendable {
         public func callAsFunction(_ contract: EnclaveContract) throws { try body(contract) }
     }
 
-    public static let checks = keyChecks + usageChecks + sealingChecks + recordChecks
+    public static let checks = keyChecks + typeChecks + usageChecks + sealingChecks + recordChecks
 
     /// Opens the enclave under test; each call is like a new start of the program, always of the same store.
     let open: @Sendable () throws -> any Enclave
@@ -55,9 +55,11 @@ public struct EnclaveContract: Sendable {
 
     /// `key` with `change` applied to a copy of its parts.
     static func altered(
-        _ key: EnclaveKey, kind: EnclaveKind? = nil, publicKey: Data? = nil, blob: Data? = nil
+        _ key: EnclaveKey, kind: EnclaveKind? = nil, type: EnclaveKeyType? = nil, publicKey: Data? = nil,
+        blob: Data? = nil
     ) -> EnclaveKey {
-        EnclaveKey(kind: kind ?? key.kind, publicKey: publicKey ?? key.publicKey, blob: blob ?? key.blob)
+        EnclaveKey(
+            kind: kind ?? key.kind, type: type ?? key.type, publicKey: publicKey ?? key.publicKey, blob: blob ?? key.blob)
     }
 
     static func expect(

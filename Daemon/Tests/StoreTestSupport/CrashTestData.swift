@@ -1,7 +1,7 @@
 public import Foundation
 public import Vault
 
-/// What the program writes that the crash tests kill: number N is one transaction with three rows that belong together.
+/// What the program writes that the crash tests kill: number N is one transaction of rows that belong together.
 public enum CrashTestData {
     public static let subject = Data("passcode".utf8)
 
@@ -20,17 +20,34 @@ public enum CrashTestData {
             KeyPairRecord(
                 owner: owner, role: 1, epoch: number, publicHalf: filler(number), wrappedPrivateHalf: nil))
         try vault.insertObject(object(number, owner: owner))
-        if number > 8 { try vault.removeObject(id(number - 8), owner: owner) }
+        try vault.insertItem(item(number, owner: owner))
+        if number > 8 {
+            try vault.removeObject(id(number - 8), owner: owner)
+            try vault.removeItem(id(number - 8), owner: owner)
+        }
+        if number > 1 {
+            guard var former = try vault.item(id(number - 1), owner: owner) else { throw Inconsistency() }
+            former.generation += 1
+            former.payload = filler(number)
+            try vault.updateItem(former)
+        }
     }
 
     /// The highest number that was written; fails if the rows do not belong to the same one.
-    public static func consistentNumber(in vault: VaultReader, owner: VaultID) throws -> UInt32 {
+    ///
+    /// - Parameter withItems: false for a store from before there were items.
+    public static func consistentNumber(
+        in vault: VaultReader, owner: VaultID, withItems: Bool = true
+    ) throws -> UInt32 {
         let number = try vault.attempts(owner: owner, subject: subject)?.failedCount ?? 0
         guard try vault.keyPair(owner: owner, role: 1)?.epoch ?? 0 == number else { throw Inconsistency() }
         let objects = try vault.objects(owner: owner, kind: .right)
         let expected = number == 0 ? [] : (max(number, 8) - 7...number).map { id($0).bytes }
         let found = objects.compactMap { $0.record?.id.bytes }
         guard Set(found) == Set(expected), found.count == objects.count else { throw Inconsistency() }
+        guard withItems else { return number }
+        guard try vault.itemIDs(owner: owner).map(\.bytes) == expected, try vault.itemFaults(owner: owner).isEmpty
+        else { throw Inconsistency() }
         return number
     }
 
@@ -41,6 +58,13 @@ public enum CrashTestData {
     }
 
     private static func filler(_ number: UInt32) -> Data { Data(repeating: UInt8(truncatingIfNeeded: number), count: 3000) }
+
+    private static func item(_ number: UInt32, owner: VaultID) -> ItemRecord {
+        ItemRecord(
+            id: id(number), owner: owner, itemClass: .genericPassword, suite: 1, attributes: filler(number),
+            accessControl: Data([1]), wrap: .classKey(Data([2])), payload: filler(number),
+            index: ItemIndex(uniqueness: ItemDigest(prefixOf: id(number).bytes)!, terms: [UInt64(number), 7]))
+    }
 
     private static func object(_ number: UInt32, owner: VaultID) -> ObjectRecord {
         ObjectRecord(

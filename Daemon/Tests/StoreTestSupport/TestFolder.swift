@@ -13,7 +13,7 @@ public final class TestFolder: Sendable {
 
     public init() throws {
         isOwned = true
-        path = NSTemporaryDirectory() + "/ostiary-test-" + UUID().uuidString
+        path = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent("ostiary-test-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }

@@ -72,8 +72,8 @@ struct VaultOpeningTests {
 
     @Test func `a newer store is refused by its version`() throws {
         try open(create: true).close()
-        try VaultFixture.tamper(path, "PRAGMA user_version = 2")
-        #expect(throws: VaultError.tooNew(found: 2, supported: 1)) { try open() }
+        try VaultFixture.tamper(path, "PRAGMA user_version = 3")
+        #expect(throws: VaultError.tooNew(found: 3, supported: 2)) { try open() }
     }
 
     @Test func `another enclave's store is unreadable`() throws {

@@ -4,6 +4,7 @@ import OstiaryWire
 public import SecretMemory
 import SwiftProtobuf
 import Synchronization
+import UnixSocket
 
 /// What an evaluation proved.
 public struct Grant: Sendable, Equatable {
@@ -28,10 +29,17 @@ public final class AuthorizationContext: Sendable {
     }
 
     private let client: OstiaryClient
+    private let keepsFactors: Bool
     private let opened = Mutex<Opened?>(nil)
 
     /// Nothing is opened until it is needed.
-    public init(client: OstiaryClient = .shared) { self.client = client }
+    ///
+    /// - Parameter keepsFactors: what a person proves is kept by the daemon for a bounded time, so that the next item, key
+    ///   or evaluation under this context asks only for what is missing. A right's context keeps none.
+    public init(client: OstiaryClient = .shared, keepsFactors: Bool = false) {
+        self.client = client
+        self.keepsFactors = keepsFactors
+    }
 
     deinit { invalidate() }
 
@@ -90,6 +98,24 @@ public final class AuthorizationContext: Sendable {
     public func invalidate() {
         guard let opened = opened.withLock({ $0.take() }) else { return }
         opened.connection.post(.closeContext(.with { $0.contextID = opened.id }))
+    }
+
+    /// Proves what `accessControl` asks for `operation`. A context that keeps factors can then use what is protected by it
+    /// without asking again. Blocks while the person is asked.
+    @discardableResult
+    public func evaluate(
+        _ accessControl: AccessControl, for operation: AccessControl.Operation, interaction: Interaction,
+        cancellation: Cancellation? = nil
+    ) throws -> Grant {
+        try grant(interaction, cancellation) { id in
+            .evaluateAccessControl(
+                .with {
+                    $0.contextID = id
+                    $0.accessControl = Data(accessControl.canonicalBytes)
+                    $0.operation = UInt32(operation.rawValue)
+                    $0.question = interaction.question
+                })
+        }
     }
 
     // MARK: credentials
@@ -180,26 +206,49 @@ public final class AuthorizationContext: Sendable {
         return try id.connection.call(.readSecret(request), cancellation: cancellation).takeTail()
     }
 
+    /// Opens an encapsulated key with an ML-KEM key of the enclave; the shared secret arrives as one.
+    public func decapsulate(
+        _ encapsulated: Data, key: Data, cancellation: Cancellation? = nil
+    ) throws -> SecretBytes {
+        let id = try openedForUse()
+        let request = WireDecapsulateRequest.with {
+            $0.contextID = id.id
+            $0.keyID = key
+        }
+        return try id.connection.call(
+            .decapsulate(request), tail: SecretBytes(encapsulated), cancellation: cancellation
+        ).takeTail()
+    }
+
     // MARK: the context on the daemon's side
+
+    /// Calls on the connection that holds this context, which is opened when it is not yet.
+    func call(
+        tail: borrowing SecretBytes, terminal: SharedDescriptor?, cancellation: Cancellation?,
+        _ body: (UInt64) -> WireRequest.OneOf_Body
+    ) throws -> Answer {
+        let opened = try open()
+        return try opened.connection.call(body(opened.id), tail: tail, terminal: terminal, cancellation: cancellation)
+    }
 
     /// Opens the context on first use, and again after its connection was lost: with the connection the grants are gone.
     private func open() throws -> Opened {
         try opened.withLock { opened in
             if let current = opened, !current.connection.isLost { return current }
-            let fresh = try Self.opening(on: client)
+            let fresh = try openAnew()
             opened = fresh
             return fresh
         }
     }
 
-    private static func opening(on client: OstiaryClient) throws -> Opened {
-        do { return try opening(on: client.connection()) } catch where Connection.isUnsent(error) {
-            return try opening(on: client.connection())
+    private func openAnew() throws -> Opened {
+        do { return try openAnew(on: client.connection()) } catch where Connection.isUnsent(error) {
+            return try openAnew(on: client.connection())
         }
     }
 
-    private static func opening(on connection: Connection) throws -> Opened {
-        let answer = try connection.call(.openContext(WireOpenContextRequest()))
+    private func openAnew(on connection: Connection) throws -> Opened {
+        let answer = try connection.call(.openContext(.with { $0.keepsFactors = keepsFactors }))
         guard case .context(let context) = answer.body else { throw OstiaryClient.unexpected() }
         return Opened(connection: connection, id: context.contextID)
     }

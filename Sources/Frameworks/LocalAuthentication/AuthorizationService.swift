@@ -9,8 +9,9 @@ package import SecretMemory
 package protocol AuthorizationService: Sendable {
     func preflight(_ subject: AuthorizationContext.Subject) throws
     func preflight(policy: Int) throws
-    /// A context on the daemon's side. Nothing is opened until it is used.
-    func makeSession() -> any AuthorizationSession
+    /// A context on the daemon's side, which keeps what was proved for later uses or does not. Nothing is opened until it
+    /// is used.
+    func makeSession(keepsFactors: Bool) -> any AuthorizationSession
 
     func createRight(
         _ identifier: String, accessControl: AccessControl, secret: borrowing SecretBytes?
@@ -29,8 +30,15 @@ package protocol AuthorizationSession: AnyObject, Sendable {
     ) throws -> Grant
     @discardableResult
     func evaluate(policy: Int, interaction: Interaction, cancellation: Cancellation?) throws -> Grant
+    @discardableResult
+    func evaluate(
+        _ accessControl: AccessControl, for operation: AccessControl.Operation, interaction: Interaction,
+        cancellation: Cancellation?
+    ) throws -> Grant
     func deauthorize()
     func invalidate()
+    /// What items and keys are used under.
+    var daemonContext: AuthorizationContext { get }
 
     func setCredential(_ credential: borrowing SecretBytes?, type: Int) throws
     func isCredentialSet(type: Int) throws -> Bool
@@ -46,7 +54,9 @@ package protocol AuthorizationSession: AnyObject, Sendable {
     func secret(ofRight right: Data, cancellation: Cancellation?) throws -> SecretBytes
 }
 
-extension AuthorizationContext: AuthorizationSession {}
+extension AuthorizationContext: AuthorizationSession {
+    package var daemonContext: AuthorizationContext { self }
+}
 
 /// The user's daemon.
 struct OstiaryService: AuthorizationService {
@@ -54,7 +64,7 @@ struct OstiaryService: AuthorizationService {
 
     func preflight(policy: Int) throws { try AuthorizationContext.preflight(policy: policy) }
 
-    func makeSession() -> any AuthorizationSession { AuthorizationContext() }
+    func makeSession(keepsFactors: Bool) -> any AuthorizationSession { AuthorizationContext(keepsFactors: keepsFactors) }
 
     func createRight(
         _ identifier: String, accessControl: AccessControl, secret: borrowing SecretBytes?

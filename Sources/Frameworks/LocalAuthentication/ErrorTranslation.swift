@@ -1,22 +1,15 @@
 import CLocalAuthentication
 import Foundation
 import KeyAlgorithms
-package import OstiaryClient
-import OstiaryWire
-package import Security
+import OstiaryClient
+import Security
 
-/// How a refusal looks to a program written for Apple's systems: every code of the daemon, the client and the key
-/// algorithms, in one place.
+/// How a refusal looks to a program written for Apple's systems.
 ///
 /// What concerns the person becomes an ``LAError``. What concerns the object, the algorithm or the machine becomes an
 /// `NSError` of `NSOSStatusErrorDomain`, as the keychain reports it, except from ``LAContext``, which knows one domain.
+/// Which code becomes what is the table of ``ErrorSurface``.
 package enum ErrorTranslation {
-    /// The surface of one code.
-    package enum Surface: Equatable, Sendable {
-        case authentication(LAError.Code)
-        case status(OSStatus)
-    }
-
     /// Throws what `operation` throws, translated once.
     static func translating<Result>(_ operation: () throws -> Result) throws -> Result {
         do { return try operation() } catch { throw Self.error(for: error) }
@@ -28,6 +21,7 @@ package enum ErrorTranslation {
         case let error as OstiaryError: translate(error)
         case let error as KeyAlgorithmError: statusError(error.status, userInfo(error))
         case let error as LAError: error
+        case let error as StatusError: statusError(error.status, userInfo("request.refused", error.reason))
         default: statusError(errSecInternalComponent, [LAError.causeKey: "internal", NSUnderlyingErrorKey: error])
         }
     }
@@ -43,11 +37,7 @@ package enum ErrorTranslation {
 
     /// A refusal that this side of the connection makes itself.
     static func refusal(_ code: LAError.Code, cause: String, _ explanation: String) -> LAError {
-        LAError(
-            code,
-            userInfo: [
-                NSLocalizedDescriptionKey: explanation, debugDescriptionKey: explanation, LAError.causeKey: cause,
-            ])
+        LAError(code, userInfo: userInfo(cause, explanation))
     }
 
     /// The program itself ended an evaluation or authorization.
@@ -59,94 +49,13 @@ package enum ErrorTranslation {
             .authenticationFailed, cause: "reason.empty", "A prompt must say why it asks; give a localizedReason.")
     }
 
-    // MARK: the table
-
-    /// The surface of a code and the cause that is named where the daemon names none. An unknown code is a refusal.
-    package static func entry(for code: OstiaryError.Code) -> (surface: Surface, cause: String) {
-        switch code {
-        case .daemonUnavailable: (.status(errSecNotAvailable), "daemon.unavailable")
-        case .connectionLost: (.authentication(.systemCancel), "daemon.connection-lost")
-        case .foreignServer: (.status(errSecNotAvailable), "daemon.foreign")
-        case .unexpectedAnswer: (.status(errSecInternalComponent), "daemon.unexpected-answer")
-        case .invalidConfiguration: (.status(errSecNotAvailable), "client.invalid-configuration")
-        default: entry(for: WireFailureCode(rawValue: code.rawValue) ?? .unspecified)
-        }
-    }
-
-    private static func entry(for failure: WireFailureCode) -> (surface: Surface, cause: String) {
-        switch failure {
-        case .unspecified, .UNRECOGNIZED: (.authentication(.authenticationFailed), "unknown")
-
-        case .malformed: (.status(errSecBadReq), "request.malformed")
-        case .outOfOrder: (.status(errSecBadReq), "request.out-of-order")
-        case .tooLarge: (.status(errSecParam), "request.too-large")
-        case .tooMany: (.status(errSecAllocate), "request.too-many")
-        case .unknownContext: (.authentication(.invalidContext), "context.unknown")
-        case .versionMismatch: (.status(errSecNotAvailable), "daemon.version")
-        case .invalidParameter: (.status(errSecParam), "request.invalid-parameter")
-        case .invalidRule: (.status(errSecParam), "request.invalid-rule")
-        case .emptyReason: (.authentication(.authenticationFailed), "reason.empty")
-
-        case .notAuthorized: (.authentication(.authenticationFailed), "right.not-authorized")
-        case .authenticationFailed: (.authentication(.authenticationFailed), "authentication.failed")
-        case .userCancel: (.authentication(.userCancel), "user.cancel")
-        case .userFallback: (.authentication(.userFallback), "user.fallback")
-        case .systemCancel: (.authentication(.systemCancel), "system.cancel")
-        case .appCancel: (.authentication(.appCancel), "app.cancel")
-        case .notInteractive: (.authentication(.notInteractive), "prompt.not-possible")
-        case .lockedOut: (.authentication(.authenticationFailed), "passcode.locked-out")
-        case .operationNotPermitted: (.status(errSecAuthFailed), "right.operation-not-permitted")
-        case .callerChanged: (.authentication(.authenticationFailed), "caller.changed")
-        case .cooldown: (.authentication(.systemCancel), "prompt.cooldown")
-        case .timedOut: (.authentication(.systemCancel), "prompt.timed-out")
-
-        case .passcodeNotSet: (.authentication(.passcodeNotSet), "passcode.not-set")
-        case .passcodeAlreadySet: (.status(errSecDuplicateItem), "passcode.already-set")
-        case .passcodeTooWeak: (.status(errSecParam), "passcode.too-weak")
-        case .passcodeMismatch: (.authentication(.authenticationFailed), "passcode.mismatch")
-        case .biometryNotAvailable: (.authentication(.biometryNotAvailable), "biometry.not-available")
-        case .biometryNotEnrolled: (.authentication(.biometryNotEnrolled), "biometry.not-enrolled")
-        case .biometryLockout: (.authentication(.biometryLockout), "biometry.locked-out")
-        case .companionNotAvailable: (.authentication(.companionNotAvailable), "companion.not-available")
-        case .locked: (.status(errSecInteractionNotAllowed), "store.locked")
-
-        case .notFound: (.status(errSecItemNotFound), "right.not-found")
-        case .duplicate: (.status(errSecDuplicateItem), "right.duplicate")
-        case .noSecret: (.status(errSecItemNotFound), "right.no-secret")
-        case .itemUnreadable: (.status(errSecDecode), "right.unreadable")
-        case .storeUnreadable: (.status(errSecNotAvailable), "store.unreadable")
-        case .storeTooNew: (.status(errSecNotAvailable), "store.too-new")
-        case .diskFull: (.status(diskFull), "store.disk-full")
-        case .logUnwritable: (.status(inputOutputError), "log.unwritable")
-        case .internal: (.status(errSecInternalComponent), "internal")
-
-        case .unsupportedAlgorithm: (.status(errSecParam), "key.unsupported-algorithm")
-        case .decryptionFailed: (.status(errSecParam), "key.decryption-failed")
-        case .invalidPeerKey: (.status(errSecParam), "key.invalid-peer-key")
-        }
-    }
-
-    /// `errSecDiskFull`.
-    private static let diskFull: OSStatus = -34
-    /// `errSecIO`.
-    private static let inputOutputError: OSStatus = -36
-
     // MARK: what it is made of
 
-    private static let debugDescriptionKey = "NSDebugDescription"
+    private static let debugDescriptionKey = ErrorSurface.debugDescriptionKey
 
     private static func translate(_ error: OstiaryError) -> any Error {
-        let (surface, cause) = entry(for: error.code)
-        var userInfo: [String: Any] = [
-            NSLocalizedDescriptionKey: error.description,
-            debugDescriptionKey: "Ostiary error \(error.code.rawValue) (\(cause)). \(error.explanation)",
-            LAError.causeKey: error.cause.isEmpty ? cause : error.cause,
-        ]
-        if let delay = error.retryAfter { userInfo[LAError.retryAfterKey] = delay / .seconds(1) }
-        return switch surface {
-        case .authentication(let code): LAError(code, userInfo: userInfo)
-        case .status(let status): statusError(status, userInfo)
-        }
+        let translated = ErrorSurface.error(for: error)
+        return translated.domain == LAErrorDomain ? LAError(_nsError: translated) : translated
     }
 
     private static func statusError(_ status: OSStatus, _ userInfo: [String: Any]) -> NSError {
@@ -164,8 +73,10 @@ package enum ErrorTranslation {
             case .signatureMismatch: ("key.signature-mismatch", "The signature is not one of this key over this data.")
             case .computationFailed: ("key.computation-failed", "The key operation gave no result.")
             }
-        return [
-            NSLocalizedDescriptionKey: explanation, debugDescriptionKey: explanation, LAError.causeKey: cause,
-        ]
+        return userInfo(cause, explanation)
+    }
+
+    private static func userInfo(_ cause: String, _ explanation: String) -> [String: Any] {
+        [NSLocalizedDescriptionKey: explanation, debugDescriptionKey: explanation, LAError.causeKey: cause]
     }
 }

@@ -1,5 +1,6 @@
 public import CLocalAuthentication
 public import Foundation
+public import Security
 
 /// The longest time for which unlocking the machine can stand in for an evaluation, 300 seconds (Apple's
 /// `LATouchIDAuthenticationMaximumAllowableReuseDuration`).
@@ -134,6 +135,40 @@ open class LAContext: NSObject {
         }
     }
 
+    /// Proves what `accessControl` asks for `operation` (Apple's `evaluateAccessControl:operation:localizedReason:reply:`),
+    /// so that what is protected by it can be used under this context without a prompt. Does not block.
+    ///
+    /// What was proved counts for a minute after its last use, five minutes in all, and ends sooner when the store is
+    /// locked or the context invalidated.
+    ///
+    /// - Parameters:
+    ///   - localizedReason: why the app asks; shown in the prompt. When empty, the reply is
+    ///     ``LAError/authenticationFailed``.
+    ///   - reply: called once, on another thread: true and nil, or false and an ``LAError``.
+    @preconcurrency
+    open func evaluateAccessControl(
+        _ accessControl: SecAccessControl, operation: LAAccessControlOperation, localizedReason: String,
+        reply: @escaping @Sendable (Bool, (any Error)?) -> Void
+    ) {
+        do {
+            evaluator.evaluate(
+                try accessControl.canonical(), for: try operation.ofAccessControl(), reason: localizedReason, reply: reply)
+        } catch { evaluator.refuse(error, reply: reply) }
+    }
+
+    /// Proves what `accessControl` asks for `operation`; true, or an ``LAError`` is thrown. Cancelling the task ends the
+    /// evaluation with ``LAError/appCancel``. Calls the form with a reply, as ``evaluatePolicy(_:localizedReason:)`` does.
+    @discardableResult
+    nonisolated(nonsending) open func evaluateAccessControl(
+        _ accessControl: SecAccessControl, operation: LAAccessControlOperation, localizedReason: String
+    ) async throws -> Bool {
+        try await CallerCancellation.forwarding { (continuation: CheckedContinuation<Bool, any Error>) in
+            evaluateAccessControl(accessControl, operation: operation, localizedReason: localizedReason) { success, error in
+                continuation.resume(with: error.map(Result.failure) ?? .success(success))
+            }
+        }
+    }
+
     /// Ends the context (Apple's `invalidate`): evaluations under way end with ``LAError/appCancel``, later ones with
     /// ``LAError/invalidContext``, what was proved is wiped, and the settings are the factory ones again. Does not
     /// block.
@@ -155,4 +190,9 @@ open class LAContext: NSObject {
     /// Whether the context holds a credential of `type`. Blocks for a message to the daemon.
     @discardableResult
     open func isCredentialSet(_ type: LACredentialType) -> Bool { evaluator.isCredentialSet(type: type.rawValue) }
+}
+
+/// What lets items and keys be used under a context (`kSecUseAuthenticationContext`).
+extension LAContext: AuthenticationContext {
+    package func authentication() throws -> ContextAuthentication { try evaluator.authentication() }
 }

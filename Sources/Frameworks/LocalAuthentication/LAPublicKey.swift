@@ -89,11 +89,3 @@ public final class LAPublicKey: NSObject, Sendable {
         try ECDSA.verify(signature: signature, of: data, publicKey: key(), algorithm: algorithm.known())
     }
 }
-
-extension SecKeyAlgorithm {
-    /// The parsed algorithm; refuses a string that names none.
-    func known() throws(KeyAlgorithmError) -> KeyAlgorithm {
-        guard let algorithm = keyAlgorithm else { throw .unsupportedAlgorithm }
-        return algorithm
-    }
-}

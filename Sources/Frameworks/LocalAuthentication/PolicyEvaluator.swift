@@ -1,7 +1,10 @@
+import AccessControl
 import CLocalAuthentication
 import Foundation
 import OstiaryClient
+import OstiaryWire
 import SecretMemory
+import Security
 import Synchronization
 
 /// What an ``LAContext`` is made of: its settings, the evaluations under way, and the session that holds what was
@@ -42,7 +45,7 @@ final class PolicyEvaluator: Sendable {
 
     init(service: any AuthorizationService) {
         self.service = service
-        session = service.makeSession()
+        session = service.makeSession(keepsFactors: true)
     }
 
     /// Reads or changes one of the settings.
@@ -71,6 +74,20 @@ final class PolicyEvaluator: Sendable {
             if !interaction.isAllowed { try service.preflight(policy: policy) }
             try session.evaluate(policy: policy, interaction: interaction, cancellation: cancellation)
         }
+    }
+
+    /// Proves what an access control asks for an operation, on another thread. `reply` is called there.
+    func evaluate(
+        _ accessControl: AccessControl, for operation: AccessControl.Operation, reason: String, reply: @escaping Reply
+    ) {
+        evaluate(reason: reason, reply: reply) { [session] interaction, cancellation in
+            try session.evaluate(accessControl, for: operation, interaction: interaction, cancellation: cancellation)
+        }
+    }
+
+    /// Replies that there is nothing to evaluate.
+    func refuse(_ error: any Error, reply: @escaping Reply) {
+        BlockingCalls.start { reply(false, ErrorTranslation.authenticationError(for: error)) }
     }
 
     /// The way of every evaluation, whatever is evaluated by `ask`.
@@ -128,6 +145,21 @@ final class PolicyEvaluator: Sendable {
         session.invalidate()
         guard !running.isEmpty else { return }
         BlockingCalls.start { for evaluation in running { evaluation.reply(false, ErrorTranslation.cancelled) } }
+    }
+
+    // MARK: for the keychain
+
+    /// The session and the settings of now, for an item or key that is used under this context.
+    func authentication() throws -> ContextAuthentication {
+        let settings = try contents.withLock { contents in
+            guard !contents.isInvalidated else {
+                throw OstiaryError(
+                    .init(.unknownContext), "The context was invalidated; make a new one.", cause: "context.invalidated")
+            }
+            return contents.settings
+        }
+        return ContextAuthentication(
+            context: session.daemonContext, interaction: settings.interaction(reason: settings.reason))
     }
 
     private var isInvalidated: Bool { contents.withLock { $0.isInvalidated } }

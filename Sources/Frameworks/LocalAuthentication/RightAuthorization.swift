@@ -65,7 +65,7 @@ final class RightAuthorization: Sendable {
 
     private func carryOut(reason: String, cancellation: Cancellation) {
         guard !confirmGrant(cancellation) else { return }
-        let session = service.makeSession()
+        let session = service.makeSession(keepsFactors: false)
         do {
             try session.authorize(subject, interaction: Interaction(reason: reason), cancellation: cancellation)
             finish(cancellation, session: session, error: nil)

@@ -1,14 +1,50 @@
 // Core Foundation's names on Linux: the toll-free bridged Foundation classes, so that `query as CFDictionary`,
-// `kSecClass as String` and `Unmanaged<CFError>` compile as on Apple's systems.
+// `kSecClass as String` and `Unmanaged<CFError>` compile as on Apple's systems. Not Core Foundation: a program that also
+// imports the toolchain's C module `CoreFoundation` finds these names ambiguous and has to choose.
 public import Foundation
 
 public typealias CFTypeRef = AnyObject
 public typealias CFString = NSString
+public typealias CFMutableString = NSMutableString
 public typealias CFData = NSData
+public typealias CFMutableData = NSMutableData
 public typealias CFNumber = NSNumber
 public typealias CFDate = NSDate
+public typealias CFURL = NSURL
 public typealias CFArray = NSArray
+public typealias CFMutableArray = NSMutableArray
 public typealias CFDictionary = NSDictionary
+public typealias CFMutableDictionary = NSMutableDictionary
+public typealias CFSet = NSSet
+public typealias CFNull = NSNull
 public typealias CFError = NSError
 public typealias CFIndex = Int
 public typealias CFTypeID = UInt
+public typealias CFHashCode = UInt
+public typealias CFOptionFlags = UInt
+public typealias CFTimeInterval = Double
+public typealias CFAbsoluteTime = Double
+
+/// A truth value. Swift's own type, and not `NSNumber`, so that clients can extend it and ``CFNumber`` each for itself; as
+/// `Any` or `CFTypeRef` it becomes the `NSNumber` that casts to `Bool`.
+public typealias CFBoolean = Bool
+
+/// The true value.
+public let kCFBooleanTrue: CFBoolean! = true
+/// The false value.
+public let kCFBooleanFalse: CFBoolean! = false
+
+/// The truth value of `boolean`.
+@discardableResult
+public func CFBooleanGetValue(_ boolean: CFBoolean) -> Bool { boolean }
+
+/// Where memory comes from. There is one kind here, so every call takes nil.
+public final class CFAllocator: NSObject, Sendable {
+    private override init() {}
+}
+
+/// The allocator of every call: nil.
+public let kCFAllocatorDefault: CFAllocator! = nil
+
+/// The null object.
+public var kCFNull: CFNull! { NSNull() }

@@ -1,49 +1,51 @@
-import Crypto
+public import Crypto
 public import Foundation
 
-/// ECDSA on P-256 around the private operation, which an enclave does: it takes a ``GroupDigest`` and gives `r ‖ s`.
+/// ECDSA around the private operation, which an enclave does: it takes a ``GroupDigest`` and gives `r ‖ s`. The curve is
+/// P-256 unless another one is named.
 ///
 ///     let digest = try GroupDigest(of: input, algorithm: algorithm)
 ///     let raw = try enclave.sign(digest.bytes)
 ///     let signature = try ECDSA.encode(rawSignature: raw, for: algorithm)
 public enum ECDSA {
-    /// Length of a raw signature `r ‖ s`.
+    /// Length of a raw signature `r ‖ s` of P-256.
     public static let rawSignatureByteCount = 64
 
-    /// Writes `r ‖ s`, 64 bytes, in the encoding of `algorithm`.
+    /// Writes `r ‖ s`, each as long as the field (64 bytes on P-256), in the encoding of `algorithm`.
     ///
     /// Throws ``KeyAlgorithmError/computationFailed`` for another length: the private operation did not do its part.
-    public static func encode(
-        rawSignature: Data, for algorithm: KeyAlgorithm
+    public static func encode<Curve: EllipticCurve>(
+        rawSignature: Data, for algorithm: KeyAlgorithm, on curve: Curve.Type = P256.self
     ) throws(KeyAlgorithmError) -> Data {
         let encoding = try encoding(of: algorithm)
         do {
-            let signature = try P256.Signing.ECDSASignature(rawRepresentation: rawSignature)
+            let signature = try Curve.VerificationKey.Signature(rawRepresentation: rawSignature)
             return encoding == .x962 ? signature.derRepresentation : signature.rawRepresentation
         } catch {
             throw .computationFailed
         }
     }
 
-    /// Reads `r ‖ s`, 64 bytes, out of a signature in the encoding of `algorithm`.
+    /// Reads `r ‖ s`, each as long as the field (64 bytes on P-256), out of a signature in the encoding of `algorithm`.
     ///
     /// Only the one DER encoding of a pair of integers is read, so that no second spelling of a signature passes. Anything
     /// else is ``KeyAlgorithmError/signatureMismatch``, as on Apple's systems. Whether `r` and `s` are in range is for
     /// verification to say.
-    public static func rawSignature(
-        from signature: Data, for algorithm: KeyAlgorithm
+    public static func rawSignature<Curve: EllipticCurve>(
+        from signature: Data, for algorithm: KeyAlgorithm, on curve: Curve.Type = P256.self
     ) throws(KeyAlgorithmError) -> Data {
-        try parse(signature, encoding: encoding(of: algorithm)).rawRepresentation
+        try parse(signature, encoding: encoding(of: algorithm), on: curve).rawRepresentation
     }
 
     /// Returns if `signature` is one over `input`, a message or digest as `algorithm` says, and throws if it is not:
     /// ``KeyAlgorithmError/signatureMismatch`` for the signature, ``KeyAlgorithmError/Parameter/digestLength`` for a digest
     /// of a wrong length, ``KeyAlgorithmError/unsupportedAlgorithm`` for an algorithm that is not ECDSA.
-    public static func verify(
-        signature: Data, of input: Data, publicKey: P256PublicKey, algorithm: KeyAlgorithm
+    public static func verify<Curve: EllipticCurve>(
+        signature: Data, of input: Data, publicKey: ECPublicKey<Curve>, algorithm: KeyAlgorithm
     ) throws(KeyAlgorithmError) {
-        let digest = try GroupDigest(of: input, algorithm: algorithm)
-        let parsed = try parse(signature, encoding: encoding(of: algorithm))
+        let encoding = try encoding(of: algorithm)
+        let digest = try CheckedDigest(of: input, algorithm: algorithm)
+        let parsed = try parse(signature, encoding: encoding, on: Curve.self)
         guard publicKey.verificationKey.isValidSignature(parsed, for: digest) else { throw .signatureMismatch }
     }
 
@@ -52,13 +54,13 @@ public enum ECDSA {
         return encoding
     }
 
-    private static func parse(
-        _ signature: Data, encoding: SignatureEncoding
-    ) throws(KeyAlgorithmError) -> P256.Signing.ECDSASignature {
+    private static func parse<Curve: EllipticCurve>(
+        _ signature: Data, encoding: SignatureEncoding, on curve: Curve.Type
+    ) throws(KeyAlgorithmError) -> Curve.VerificationKey.Signature {
         do {
             switch encoding {
-            case .rfc4754: return try P256.Signing.ECDSASignature(rawRepresentation: signature)
-            case .x962: return try P256.Signing.ECDSASignature(derRepresentation: signature)
+            case .rfc4754: return try Curve.VerificationKey.Signature(rawRepresentation: signature)
+            case .x962: return try Curve.VerificationKey.Signature(derRepresentation: signature)
             }
         } catch {
             throw .signatureMismatch

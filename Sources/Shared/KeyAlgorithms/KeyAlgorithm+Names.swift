@@ -5,19 +5,15 @@ extension KeyAlgorithm {
     public static let all = kinds.map(KeyAlgorithm.init(rawValue:kind:)).sorted { $0.rawValue < $1.rawValue }
 
     static let kinds: [String: Kind] = {
-        let named = ellipticCurveKinds.map { (name(of: $0)!, $0) }
-        let kinds = named + [deprecatedName] + rsaSignatureNames.map { ($0, .rsaSignature) }
-            + rsaEncryptionNames.map { ($0, .rsaEncryption) }
-        return Dictionary(uniqueKeysWithValues: kinds)
+        let kinds = signatureKinds + encryptionKinds + keyExchangeKinds + rsaSignatureKinds + rsaEncryptionKinds
+        return Dictionary(uniqueKeysWithValues: kinds.map { (name(of: $0), $0) } + [deprecatedName])
     }()
 
     /// The algorithm of a kind, `nil` where Apple has no name for the combination.
-    init?(kind: Kind) {
-        guard let name = Self.name(of: kind) else { return nil }
-        self.init(rawValue: name)
+    public init?(kind: Kind) {
+        guard let named = KeyAlgorithm(rawValue: Self.name(of: kind)), named.kind == kind else { return nil }
+        self = named
     }
-
-    private static let ellipticCurveKinds: [Kind] = signatureKinds + encryptionKinds + keyExchangeKinds
 
     private static var signatureKinds: [Kind] {
         let hashes = HashAlgorithm.allCases
@@ -45,7 +41,7 @@ extension KeyAlgorithm {
         }
     }
 
-    private static func name(of kind: Kind) -> String? {
+    private static func name(of kind: Kind) -> String {
         switch kind {
         case .signature(let encoding, .message(let hash)):
             "algid:sign:ECDSA:message-\(encoding.name):\(hash.rawValue)"
@@ -55,8 +51,33 @@ extension KeyAlgorithm {
             "algid:encrypt:ECIES:\(agreement(usesCofactor))\(kdfName(hash)):AESGCM\(hasVariableIV ? "-KDFIV" : "")"
         case .keyExchange(let kdf, let usesCofactor):
             "algid:keyexchange:\(agreement(usesCofactor))\(kdf.map(kdfName) ?? "")"
-        case .rsaSignature, .rsaEncryption:
-            nil  // Not one algorithm each.
+        case .rsaSignature(let padding, let input): "algid:sign:RSA:\(name(of: padding, input))"
+        case .rsaEncryption(let padding): "algid:encrypt:RSA:\(name(of: padding))"
+        }
+    }
+
+    private static func name(of padding: RSASignaturePadding, _ input: SignatureInput) -> String {
+        let (form, hash) = switch input {
+        case .message(let hash): ("message", Optional(hash))
+        case .digest(let hash): ("digest", hash)
+        }
+        switch (padding, hash) {
+        case (.none, _): return "raw"
+        case (.pkcs1v15, nil), (.pss, nil): return "\(form)-PKCS1v15"
+        case (.pkcs1v15, let hash?): return "\(form)-PKCS1v15:\(hash.rawValue)"
+        case (.pss, let hash?):
+            // The string of SHA-224 says 24 where the digest, and so the salt, has 28 bytes.
+            let salt = hash == .sha224 ? 24 : hash.byteCount
+            return "\(form)-PSS:\(hash.rawValue):\(hash.rawValue):\(salt)"
+        }
+    }
+
+    private static func name(of padding: RSAEncryptionPadding) -> String {
+        switch padding {
+        case .none: "raw"
+        case .pkcs1v15: "PKCS1"
+        case .oaep(let hash): "OAEP:\(hash.rawValue)"
+        case .oaepAESGCM(let hash): "OAEP:\(hash.rawValue):AESGCM"
         }
     }
 
@@ -68,26 +89,18 @@ extension KeyAlgorithm {
     private static let deprecatedName =
         ("algid:sign:ECDSA:RFC4754", Kind.signature(encoding: .rfc4754, input: .digest(nil)))
 
-    private static var rsaSignatureNames: [String] {
-        ["raw", "digest-PKCS1v15"].map { "algid:sign:RSA:\($0)" }
-            + ["digest", "message"].flatMap { input in
-                HashAlgorithm.allCases.flatMap { hash in
-                    let name = hash.rawValue
-                    // The string of SHA-224 says 24 where the digest, and so the salt, has 28 bytes.
-                    let salt = hash == .sha224 ? 24 : hash.byteCount
-                    return [
-                        "algid:sign:RSA:\(input)-PKCS1v15:\(name)",
-                        "algid:sign:RSA:\(input)-PSS:\(name):\(name):\(salt)",
-                    ]
-                }
+    private static var rsaSignatureKinds: [Kind] {
+        let withHash = HashAlgorithm.allCases.flatMap { hash in
+            [SignatureInput.digest(hash), .message(hash)].flatMap { input in
+                [Kind.rsaSignature(.pkcs1v15, input: input), .rsaSignature(.pss, input: input)]
             }
+        }
+        return withHash + [.rsaSignature(.none, input: .digest(nil)), .rsaSignature(.pkcs1v15, input: .digest(nil))]
     }
 
-    private static var rsaEncryptionNames: [String] {
-        ["raw", "PKCS1"].map { "algid:encrypt:RSA:\($0)" }
-            + HashAlgorithm.allCases.flatMap { hash in
-                ["", ":AESGCM"].map { "algid:encrypt:RSA:OAEP:\(hash.rawValue)\($0)" }
-            }
+    private static var rsaEncryptionKinds: [Kind] {
+        let withHash = HashAlgorithm.allCases.flatMap { [RSAEncryptionPadding.oaep($0), .oaepAESGCM($0)] }
+        return (withHash + [.none, .pkcs1v15]).map(Kind.rsaEncryption)
     }
 }
 

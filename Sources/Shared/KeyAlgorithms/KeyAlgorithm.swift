@@ -1,7 +1,7 @@
 /// An algorithm of Apple's `SecKey` calls, parsed from its string into a closed description.
 ///
-/// Every public name is known (`SecKeyAlgorithm`); a string that is none of them has no value. RSA names are known, so that
-/// they can be refused by name, and ``supports(_:)`` nothing: all keys here are P-256.
+/// Every public name is known (`SecKeyAlgorithm`); a string that is none of them has no value. RSA names ``supports(_:)``
+/// nothing, because it speaks of elliptic curves: what the enclave holds is P-256.
 ///
 /// Two algorithms are equal when their strings are. Strings with one meaning (the deprecated
 /// `algid:sign:ECDSA:RFC4754` and `algid:sign:ECDSA:digest-RFC4754`) have the same ``kind``.
@@ -14,13 +14,13 @@ public struct KeyAlgorithm: RawRepresentable, Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
         /// ECDSA.
         case signature(encoding: SignatureEncoding, input: SignatureInput)
-        /// ECIES over ECDH, the X9.63 KDF with `hash`, and AES-GCM. Cofactor ECDH is ordinary ECDH on P-256, whose cofactor
-        /// is 1.
+        /// ECIES over ECDH, the X9.63 KDF with `hash`, and AES-GCM. Cofactor ECDH is ordinary ECDH on the curves of NIST,
+        /// whose cofactor is 1.
         case encryption(hash: HashAlgorithm, hasVariableIV: Bool, usesCofactor: Bool)
         /// ECDH; with `kdf` the X9.63 KDF over the shared secret, without it the shared secret itself.
         case keyExchange(kdf: HashAlgorithm?, usesCofactor: Bool)
-        case rsaSignature
-        case rsaEncryption
+        case rsaSignature(RSASignaturePadding, input: SignatureInput)
+        case rsaEncryption(RSAEncryptionPadding)
     }
 
     /// The algorithm with this string, `nil` if Apple has none.
@@ -53,7 +53,7 @@ public struct KeyAlgorithm: RawRepresentable, Hashable, Sendable {
         }
     }
 
-    /// Whether a P-256 key performs `operation` with this algorithm. Which half of the pair it takes is
+    /// Whether a key of an elliptic curve performs `operation` with this algorithm. Which half of the pair it takes is
     /// ``KeyOperation/usesPrivateKey``.
     public func supports(_ operation: KeyOperation) -> Bool {
         operation == privateOperation || operation == publicOperation
@@ -66,6 +66,28 @@ public struct KeyAlgorithm: RawRepresentable, Hashable, Sendable {
         guard case .message(let hash) = input else { return self }
         return KeyAlgorithm(kind: .signature(encoding: encoding, input: .digest(hash)))
     }
+}
+
+/// What an RSA signature wraps around the digest.
+public enum RSASignaturePadding: Hashable, Sendable {
+    /// Nothing: the input is the number, as long as the modulus.
+    case none
+    /// PKCS #1 v1.5: with a hash the DigestInfo of the digest, without one the input as it is.
+    case pkcs1v15
+    /// PSS with MGF1 of the same hash and a salt as long as the digest.
+    case pss
+}
+
+/// What an RSA encryption wraps around the plaintext.
+public enum RSAEncryptionPadding: Hashable, Sendable {
+    /// Nothing: the input is the number, as long as the modulus.
+    case none
+    /// PKCS #1 v1.5.
+    case pkcs1v15
+    /// OAEP with MGF1 of the same hash and an empty label.
+    case oaep(HashAlgorithm)
+    /// AES-GCM under a random key that is wrapped by OAEP.
+    case oaepAESGCM(HashAlgorithm)
 }
 
 /// How the two integers of a signature are written.

@@ -1,3 +1,4 @@
+public import Crypto
 public import Foundation
 public import SecretMemory
 
@@ -6,9 +7,9 @@ public import SecretMemory
 ///     let exchange = try KeyExchange(algorithm: algorithm, peer: bytes, parameters: parameters)
 ///     let secret = try enclave.sharedSecret(exchange.peer.x963)
 ///     let result = try exchange.result(sharedSecret: secret)
-public struct KeyExchange: Sendable {
+public struct ECKeyExchange<Curve: EllipticCurve>: Sendable {
     /// The peer's point, to be multiplied with the private key.
-    public let peer: P256PublicKey
+    public let peer: ECPublicKey<Curve>
     private let derivation: Derivation?
 
     private struct Derivation {
@@ -17,7 +18,7 @@ public struct KeyExchange: Sendable {
         let sharedInfo: Data
     }
 
-    /// Checks an exchange with the key whose 65-byte X9.63 form is `peer`.
+    /// Checks an exchange with the key whose X9.63 form (65 bytes on P-256) is `peer`.
     ///
     /// The raw algorithms ignore the parameters. The ones with key derivation need a requested size from 1 to
     /// ``KeyAlgorithmLimits/keyExchangeResult``; the shared info is hashed as it is (unlike in ECIES nothing is put before
@@ -26,15 +27,15 @@ public struct KeyExchange: Sendable {
         algorithm: KeyAlgorithm, peer: Data, parameters: KeyExchangeParameters = KeyExchangeParameters()
     ) throws(KeyAlgorithmError) {
         guard case .keyExchange(let kdf, _) = algorithm.kind else { throw .unsupportedAlgorithm }
-        self.peer = try P256PublicKey(x963: peer)
+        self.peer = try ECPublicKey<Curve>(x963: peer)
         derivation = if let kdf { try Self.derivation(hash: kdf, parameters: parameters) } else { nil }
     }
 
-    /// The result of the exchange, out of the raw shared secret (32 bytes) of the private key and ``peer``.
+    /// The result of the exchange, out of the raw shared secret (32 bytes on P-256) of the private key and ``peer``.
     ///
-    /// Throws ``KeyAlgorithmError/computationFailed`` if the shared secret is not 32 bytes.
+    /// Throws ``KeyAlgorithmError/computationFailed`` if the shared secret has another length.
     public func result(sharedSecret: borrowing SecretBytes) throws(KeyAlgorithmError) -> SecretBytes {
-        try sharedSecret.requireSharedSecretLength()
+        try sharedSecret.requireSharedSecretLength(of: Curve.self)
         guard let derivation else { return SecretBytes(copying: sharedSecret) }
         return X963KDF.derive(
             derivation.byteCount, from: sharedSecret, sharedInfo: derivation.sharedInfo, hash: derivation.hash)
@@ -52,6 +53,9 @@ public struct KeyExchange: Sendable {
         return Derivation(hash: hash, byteCount: size, sharedInfo: parameters.sharedInfo)
     }
 }
+
+/// A key exchange with a key of the enclave's curve.
+public typealias KeyExchange = ECKeyExchange<P256>
 
 /// The entries of `SecKeyKeyExchangeParameter`.
 public struct KeyExchangeParameters: Hashable, Sendable {

@@ -1,13 +1,13 @@
-public import Crypto
+import Crypto
 import Foundation
 public import SecretMemory
 
-extension P256.KeyAgreement.PrivateKey {
-    /// Raw ECDH: the x-coordinate of the common point, 32 big-endian bytes. Fails with
+extension CurveAgreementKey {
+    /// Raw ECDH: the x-coordinate of the common point, big-endian and as long as the field (32 bytes on P-256). Fails with
     /// ``KeyAlgorithmError/computationFailed``.
-    public func sharedSecret(with peer: P256PublicKey) throws(KeyAlgorithmError) -> SecretBytes {
+    public func sharedSecret(with peer: ECPublicKey<Curve>) throws(KeyAlgorithmError) -> SecretBytes {
         do {
-            let key = try P256.KeyAgreement.PublicKey(x963Representation: peer.x963)
+            let key = try PeerKey(x963Representation: peer.x963)
             return SecretBytes(SymmetricKey(data: try sharedSecretFromKeyAgreement(with: key)))
         } catch {
             throw .computationFailed
@@ -16,8 +16,8 @@ extension P256.KeyAgreement.PrivateKey {
 }
 
 extension SecretBytes {
-    /// Refuses what a private operation returned if it has not the length of a raw shared secret of P-256.
-    borrowing func requireSharedSecretLength() throws(KeyAlgorithmError) {
-        guard count == 32 else { throw .computationFailed }
+    /// Refuses what a private operation returned if it has not the length of a raw shared secret of the curve.
+    borrowing func requireSharedSecretLength<Curve: EllipticCurve>(of curve: Curve.Type) throws(KeyAlgorithmError) {
+        guard count == Curve.fieldByteCount else { throw .computationFailed }
     }
 }

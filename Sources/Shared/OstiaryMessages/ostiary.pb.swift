@@ -80,6 +80,10 @@ public nonisolated enum WireFailureCode: SwiftProtobuf.Enum, Swift.CaseIterable 
   case diskFull // = 66
   case logUnwritable // = 67
   case `internal` // = 68
+  case missingEntitlement // = 69
+  case noSuchAttribute // = 70
+  case noSuchClass // = 71
+  case programChanged // = 72
 
   /// keys
   case unsupportedAlgorithm // = 80
@@ -133,6 +137,10 @@ public nonisolated enum WireFailureCode: SwiftProtobuf.Enum, Swift.CaseIterable 
     case 66: self = .diskFull
     case 67: self = .logUnwritable
     case 68: self = .internal
+    case 69: self = .missingEntitlement
+    case 70: self = .noSuchAttribute
+    case 71: self = .noSuchClass
+    case 72: self = .programChanged
     case 80: self = .unsupportedAlgorithm
     case 81: self = .decryptionFailed
     case 82: self = .invalidPeerKey
@@ -182,6 +190,10 @@ public nonisolated enum WireFailureCode: SwiftProtobuf.Enum, Swift.CaseIterable 
     case .diskFull: return 66
     case .logUnwritable: return 67
     case .internal: return 68
+    case .missingEntitlement: return 69
+    case .noSuchAttribute: return 70
+    case .noSuchClass: return 71
+    case .programChanged: return 72
     case .unsupportedAlgorithm: return 80
     case .decryptionFailed: return 81
     case .invalidPeerKey: return 82
@@ -231,6 +243,10 @@ public nonisolated enum WireFailureCode: SwiftProtobuf.Enum, Swift.CaseIterable 
     .diskFull,
     .logUnwritable,
     .internal,
+    .missingEntitlement,
+    .noSuchAttribute,
+    .noSuchClass,
+    .programChanged,
     .unsupportedAlgorithm,
     .decryptionFailed,
     .invalidPeerKey,
@@ -318,6 +334,96 @@ public nonisolated enum WirePasscodeAction: SwiftProtobuf.Enum, Swift.CaseIterab
 
 }
 
+public nonisolated enum WireSynchronizable: SwiftProtobuf.Enum, Swift.CaseIterable {
+  public typealias RawValue = Int
+
+  /// not synchronizable ones
+  case unspecified // = 0
+  case yes // = 1
+  case any // = 2
+  case UNRECOGNIZED(Int)
+
+  public init() {
+    self = .unspecified
+  }
+
+  public init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .yes
+    case 2: self = .any
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  public var rawValue: Int {
+    switch self {
+    case .unspecified: return 0
+    case .yes: return 1
+    case .any: return 2
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  public static let allCases: [WireSynchronizable] = [
+    .unspecified,
+    .yes,
+    .any,
+  ]
+
+}
+
+public nonisolated enum WireKeyKind: SwiftProtobuf.Enum, Swift.CaseIterable {
+  public typealias RawValue = Int
+  case unspecified // = 0
+  case p256 // = 1
+  case mlKem768 // = 2
+  case mlKem1024 // = 3
+  case mlDsa65 // = 4
+  case mlDsa87 // = 5
+  case UNRECOGNIZED(Int)
+
+  public init() {
+    self = .unspecified
+  }
+
+  public init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .p256
+    case 2: self = .mlKem768
+    case 3: self = .mlKem1024
+    case 4: self = .mlDsa65
+    case 5: self = .mlDsa87
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  public var rawValue: Int {
+    switch self {
+    case .unspecified: return 0
+    case .p256: return 1
+    case .mlKem768: return 2
+    case .mlKem1024: return 3
+    case .mlDsa65: return 4
+    case .mlDsa87: return 5
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  public static let allCases: [WireKeyKind] = [
+    .unspecified,
+    .p256,
+    .mlKem768,
+    .mlKem1024,
+    .mlDsa65,
+    .mlDsa87,
+  ]
+
+}
+
 /// First frame of a connection, from the daemon.
 public nonisolated struct WireGreeting: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -350,206 +456,308 @@ public nonisolated struct WireHello: Sendable {
   public init() {}
 }
 
-public nonisolated struct WireRequest: Sendable {
+public nonisolated struct WireRequest: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   /// chosen by the program, not 0, not that of a request still under way
-  public var id: UInt64 = 0
+  public var id: UInt64 {
+    get {_storage._id}
+    set {_uniqueStorage()._id = newValue}
+  }
 
-  public var body: WireRequest.OneOf_Body? = nil
+  public var body: OneOf_Body? {
+    get {return _storage._body}
+    set {_uniqueStorage()._body = newValue}
+  }
 
   public var hello: WireHello {
     get {
-      if case .hello(let v)? = body {return v}
+      if case .hello(let v)? = _storage._body {return v}
       return WireHello()
     }
-    set {body = .hello(newValue)}
+    set {_uniqueStorage()._body = .hello(newValue)}
   }
 
   public var status: WireStatusRequest {
     get {
-      if case .status(let v)? = body {return v}
+      if case .status(let v)? = _storage._body {return v}
       return WireStatusRequest()
     }
-    set {body = .status(newValue)}
+    set {_uniqueStorage()._body = .status(newValue)}
   }
 
   public var cancel: WireCancelRequest {
     get {
-      if case .cancel(let v)? = body {return v}
+      if case .cancel(let v)? = _storage._body {return v}
       return WireCancelRequest()
     }
-    set {body = .cancel(newValue)}
+    set {_uniqueStorage()._body = .cancel(newValue)}
   }
 
   public var openContext: WireOpenContextRequest {
     get {
-      if case .openContext(let v)? = body {return v}
+      if case .openContext(let v)? = _storage._body {return v}
       return WireOpenContextRequest()
     }
-    set {body = .openContext(newValue)}
+    set {_uniqueStorage()._body = .openContext(newValue)}
   }
 
   public var closeContext: WireCloseContextRequest {
     get {
-      if case .closeContext(let v)? = body {return v}
+      if case .closeContext(let v)? = _storage._body {return v}
       return WireCloseContextRequest()
     }
-    set {body = .closeContext(newValue)}
+    set {_uniqueStorage()._body = .closeContext(newValue)}
   }
 
   public var deauthorize: WireDeauthorizeRequest {
     get {
-      if case .deauthorize(let v)? = body {return v}
+      if case .deauthorize(let v)? = _storage._body {return v}
       return WireDeauthorizeRequest()
     }
-    set {body = .deauthorize(newValue)}
+    set {_uniqueStorage()._body = .deauthorize(newValue)}
   }
 
   public var setCredential: WireSetCredentialRequest {
     get {
-      if case .setCredential(let v)? = body {return v}
+      if case .setCredential(let v)? = _storage._body {return v}
       return WireSetCredentialRequest()
     }
-    set {body = .setCredential(newValue)}
+    set {_uniqueStorage()._body = .setCredential(newValue)}
   }
 
   public var credentialState: WireCredentialStateRequest {
     get {
-      if case .credentialState(let v)? = body {return v}
+      if case .credentialState(let v)? = _storage._body {return v}
       return WireCredentialStateRequest()
     }
-    set {body = .credentialState(newValue)}
+    set {_uniqueStorage()._body = .credentialState(newValue)}
   }
 
   public var evaluatePolicy: WireEvaluatePolicyRequest {
     get {
-      if case .evaluatePolicy(let v)? = body {return v}
+      if case .evaluatePolicy(let v)? = _storage._body {return v}
       return WireEvaluatePolicyRequest()
     }
-    set {body = .evaluatePolicy(newValue)}
+    set {_uniqueStorage()._body = .evaluatePolicy(newValue)}
   }
 
   public var authorize: WireAuthorizeRequest {
     get {
-      if case .authorize(let v)? = body {return v}
+      if case .authorize(let v)? = _storage._body {return v}
       return WireAuthorizeRequest()
     }
-    set {body = .authorize(newValue)}
+    set {_uniqueStorage()._body = .authorize(newValue)}
   }
 
   public var createRight: WireCreateRightRequest {
     get {
-      if case .createRight(let v)? = body {return v}
+      if case .createRight(let v)? = _storage._body {return v}
       return WireCreateRightRequest()
     }
-    set {body = .createRight(newValue)}
+    set {_uniqueStorage()._body = .createRight(newValue)}
   }
 
   public var findRight: WireFindRightRequest {
     get {
-      if case .findRight(let v)? = body {return v}
+      if case .findRight(let v)? = _storage._body {return v}
       return WireFindRightRequest()
     }
-    set {body = .findRight(newValue)}
+    set {_uniqueStorage()._body = .findRight(newValue)}
   }
 
   public var listRights: WireListRightsRequest {
     get {
-      if case .listRights(let v)? = body {return v}
+      if case .listRights(let v)? = _storage._body {return v}
       return WireListRightsRequest()
     }
-    set {body = .listRights(newValue)}
+    set {_uniqueStorage()._body = .listRights(newValue)}
   }
 
   public var removeRight: WireRemoveRightRequest {
     get {
-      if case .removeRight(let v)? = body {return v}
+      if case .removeRight(let v)? = _storage._body {return v}
       return WireRemoveRightRequest()
     }
-    set {body = .removeRight(newValue)}
+    set {_uniqueStorage()._body = .removeRight(newValue)}
   }
 
   public var removeAllRights: WireRemoveAllRightsRequest {
     get {
-      if case .removeAllRights(let v)? = body {return v}
+      if case .removeAllRights(let v)? = _storage._body {return v}
       return WireRemoveAllRightsRequest()
     }
-    set {body = .removeAllRights(newValue)}
+    set {_uniqueStorage()._body = .removeAllRights(newValue)}
   }
 
   public var sign: WireSignRequest {
     get {
-      if case .sign(let v)? = body {return v}
+      if case .sign(let v)? = _storage._body {return v}
       return WireSignRequest()
     }
-    set {body = .sign(newValue)}
+    set {_uniqueStorage()._body = .sign(newValue)}
   }
 
   public var decrypt: WireDecryptRequest {
     get {
-      if case .decrypt(let v)? = body {return v}
+      if case .decrypt(let v)? = _storage._body {return v}
       return WireDecryptRequest()
     }
-    set {body = .decrypt(newValue)}
+    set {_uniqueStorage()._body = .decrypt(newValue)}
   }
 
   public var exchange: WireExchangeRequest {
     get {
-      if case .exchange(let v)? = body {return v}
+      if case .exchange(let v)? = _storage._body {return v}
       return WireExchangeRequest()
     }
-    set {body = .exchange(newValue)}
+    set {_uniqueStorage()._body = .exchange(newValue)}
   }
 
   public var readSecret: WireReadSecretRequest {
     get {
-      if case .readSecret(let v)? = body {return v}
+      if case .readSecret(let v)? = _storage._body {return v}
       return WireReadSecretRequest()
     }
-    set {body = .readSecret(newValue)}
+    set {_uniqueStorage()._body = .readSecret(newValue)}
   }
 
   public var passcode: WirePasscodeRequest {
     get {
-      if case .passcode(let v)? = body {return v}
+      if case .passcode(let v)? = _storage._body {return v}
       return WirePasscodeRequest()
     }
-    set {body = .passcode(newValue)}
+    set {_uniqueStorage()._body = .passcode(newValue)}
   }
 
   public var lock: WireLockRequest {
     get {
-      if case .lock(let v)? = body {return v}
+      if case .lock(let v)? = _storage._body {return v}
       return WireLockRequest()
     }
-    set {body = .lock(newValue)}
+    set {_uniqueStorage()._body = .lock(newValue)}
   }
 
   public var readLog: WireReadLogRequest {
     get {
-      if case .readLog(let v)? = body {return v}
+      if case .readLog(let v)? = _storage._body {return v}
       return WireReadLogRequest()
     }
-    set {body = .readLog(newValue)}
+    set {_uniqueStorage()._body = .readLog(newValue)}
   }
 
   public var verifyLog: WireVerifyLogRequest {
     get {
-      if case .verifyLog(let v)? = body {return v}
+      if case .verifyLog(let v)? = _storage._body {return v}
       return WireVerifyLogRequest()
     }
-    set {body = .verifyLog(newValue)}
+    set {_uniqueStorage()._body = .verifyLog(newValue)}
   }
 
   public var diagnose: WireDiagnoseRequest {
     get {
-      if case .diagnose(let v)? = body {return v}
+      if case .diagnose(let v)? = _storage._body {return v}
       return WireDiagnoseRequest()
     }
-    set {body = .diagnose(newValue)}
+    set {_uniqueStorage()._body = .diagnose(newValue)}
+  }
+
+  public var addItem: WireAddItemRequest {
+    get {
+      if case .addItem(let v)? = _storage._body {return v}
+      return WireAddItemRequest()
+    }
+    set {_uniqueStorage()._body = .addItem(newValue)}
+  }
+
+  public var findItems: WireFindItemsRequest {
+    get {
+      if case .findItems(let v)? = _storage._body {return v}
+      return WireFindItemsRequest()
+    }
+    set {_uniqueStorage()._body = .findItems(newValue)}
+  }
+
+  public var updateItems: WireUpdateItemsRequest {
+    get {
+      if case .updateItems(let v)? = _storage._body {return v}
+      return WireUpdateItemsRequest()
+    }
+    set {_uniqueStorage()._body = .updateItems(newValue)}
+  }
+
+  public var deleteItems: WireDeleteItemsRequest {
+    get {
+      if case .deleteItems(let v)? = _storage._body {return v}
+      return WireDeleteItemsRequest()
+    }
+    set {_uniqueStorage()._body = .deleteItems(newValue)}
+  }
+
+  public var createKey: WireCreateKeyRequest {
+    get {
+      if case .createKey(let v)? = _storage._body {return v}
+      return WireCreateKeyRequest()
+    }
+    set {_uniqueStorage()._body = .createKey(newValue)}
+  }
+
+  public var findKey: WireFindKeyRequest {
+    get {
+      if case .findKey(let v)? = _storage._body {return v}
+      return WireFindKeyRequest()
+    }
+    set {_uniqueStorage()._body = .findKey(newValue)}
+  }
+
+  public var removeKey: WireRemoveKeyRequest {
+    get {
+      if case .removeKey(let v)? = _storage._body {return v}
+      return WireRemoveKeyRequest()
+    }
+    set {_uniqueStorage()._body = .removeKey(newValue)}
+  }
+
+  public var decapsulate: WireDecapsulateRequest {
+    get {
+      if case .decapsulate(let v)? = _storage._body {return v}
+      return WireDecapsulateRequest()
+    }
+    set {_uniqueStorage()._body = .decapsulate(newValue)}
+  }
+
+  public var evaluateAccessControl: WireEvaluateAccessControlRequest {
+    get {
+      if case .evaluateAccessControl(let v)? = _storage._body {return v}
+      return WireEvaluateAccessControlRequest()
+    }
+    set {_uniqueStorage()._body = .evaluateAccessControl(newValue)}
+  }
+
+  public var registerApplication: WireRegisterApplicationRequest {
+    get {
+      if case .registerApplication(let v)? = _storage._body {return v}
+      return WireRegisterApplicationRequest()
+    }
+    set {_uniqueStorage()._body = .registerApplication(newValue)}
+  }
+
+  public var listApplications: WireListApplicationsRequest {
+    get {
+      if case .listApplications(let v)? = _storage._body {return v}
+      return WireListApplicationsRequest()
+    }
+    set {_uniqueStorage()._body = .listApplications(newValue)}
+  }
+
+  public var removeApplication: WireRemoveApplicationRequest {
+    get {
+      if case .removeApplication(let v)? = _storage._body {return v}
+      return WireRemoveApplicationRequest()
+    }
+    set {_uniqueStorage()._body = .removeApplication(newValue)}
   }
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -579,106 +787,138 @@ public nonisolated struct WireRequest: Sendable {
     case readLog(WireReadLogRequest)
     case verifyLog(WireVerifyLogRequest)
     case diagnose(WireDiagnoseRequest)
+    case addItem(WireAddItemRequest)
+    case findItems(WireFindItemsRequest)
+    case updateItems(WireUpdateItemsRequest)
+    case deleteItems(WireDeleteItemsRequest)
+    case createKey(WireCreateKeyRequest)
+    case findKey(WireFindKeyRequest)
+    case removeKey(WireRemoveKeyRequest)
+    case decapsulate(WireDecapsulateRequest)
+    case evaluateAccessControl(WireEvaluateAccessControlRequest)
+    case registerApplication(WireRegisterApplicationRequest)
+    case listApplications(WireListApplicationsRequest)
+    case removeApplication(WireRemoveApplicationRequest)
 
   }
 
   public init() {}
+
+  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
-public nonisolated struct WireReply: @unchecked Sendable {
+public nonisolated struct WireReply: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   /// the request's
-  public var id: UInt64 {
-    get {_storage._id}
-    set {_uniqueStorage()._id = newValue}
-  }
+  public var id: UInt64 = 0
 
-  public var body: OneOf_Body? {
-    get {return _storage._body}
-    set {_uniqueStorage()._body = newValue}
-  }
+  public var body: WireReply.OneOf_Body? = nil
 
   public var failure: WireFailure {
     get {
-      if case .failure(let v)? = _storage._body {return v}
+      if case .failure(let v)? = body {return v}
       return WireFailure()
     }
-    set {_uniqueStorage()._body = .failure(newValue)}
+    set {body = .failure(newValue)}
   }
 
   public var done: WireDone {
     get {
-      if case .done(let v)? = _storage._body {return v}
+      if case .done(let v)? = body {return v}
       return WireDone()
     }
-    set {_uniqueStorage()._body = .done(newValue)}
+    set {body = .done(newValue)}
   }
 
   public var status: WireStatus {
     get {
-      if case .status(let v)? = _storage._body {return v}
+      if case .status(let v)? = body {return v}
       return WireStatus()
     }
-    set {_uniqueStorage()._body = .status(newValue)}
+    set {body = .status(newValue)}
   }
 
   public var context: WireContextOpened {
     get {
-      if case .context(let v)? = _storage._body {return v}
+      if case .context(let v)? = body {return v}
       return WireContextOpened()
     }
-    set {_uniqueStorage()._body = .context(newValue)}
+    set {body = .context(newValue)}
   }
 
   public var granted: WireGranted {
     get {
-      if case .granted(let v)? = _storage._body {return v}
+      if case .granted(let v)? = body {return v}
       return WireGranted()
     }
-    set {_uniqueStorage()._body = .granted(newValue)}
+    set {body = .granted(newValue)}
   }
 
   public var right: WireRight {
     get {
-      if case .right(let v)? = _storage._body {return v}
+      if case .right(let v)? = body {return v}
       return WireRight()
     }
-    set {_uniqueStorage()._body = .right(newValue)}
+    set {body = .right(newValue)}
   }
 
   public var rights: WireRightList {
     get {
-      if case .rights(let v)? = _storage._body {return v}
+      if case .rights(let v)? = body {return v}
       return WireRightList()
     }
-    set {_uniqueStorage()._body = .rights(newValue)}
+    set {body = .rights(newValue)}
   }
 
   public var logPage: WireLogPage {
     get {
-      if case .logPage(let v)? = _storage._body {return v}
+      if case .logPage(let v)? = body {return v}
       return WireLogPage()
     }
-    set {_uniqueStorage()._body = .logPage(newValue)}
+    set {body = .logPage(newValue)}
   }
 
   public var logVerdict: WireLogVerdict {
     get {
-      if case .logVerdict(let v)? = _storage._body {return v}
+      if case .logVerdict(let v)? = body {return v}
       return WireLogVerdict()
     }
-    set {_uniqueStorage()._body = .logVerdict(newValue)}
+    set {body = .logVerdict(newValue)}
   }
 
   public var diagnosis: WireDiagnosis {
     get {
-      if case .diagnosis(let v)? = _storage._body {return v}
+      if case .diagnosis(let v)? = body {return v}
       return WireDiagnosis()
     }
-    set {_uniqueStorage()._body = .diagnosis(newValue)}
+    set {body = .diagnosis(newValue)}
+  }
+
+  public var items: WireItemPage {
+    get {
+      if case .items(let v)? = body {return v}
+      return WireItemPage()
+    }
+    set {body = .items(newValue)}
+  }
+
+  public var key: WireKey {
+    get {
+      if case .key(let v)? = body {return v}
+      return WireKey()
+    }
+    set {body = .key(newValue)}
+  }
+
+  public var applications: WireApplicationList {
+    get {
+      if case .applications(let v)? = body {return v}
+      return WireApplicationList()
+    }
+    set {body = .applications(newValue)}
   }
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -694,12 +934,13 @@ public nonisolated struct WireReply: @unchecked Sendable {
     case logPage(WireLogPage)
     case logVerdict(WireLogVerdict)
     case diagnosis(WireDiagnosis)
+    case items(WireItemPage)
+    case key(WireKey)
+    case applications(WireApplicationList)
 
   }
 
   public init() {}
-
-  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 /// Carried out. What the request asked for, if it is bytes, is the frame's raw tail.
@@ -751,66 +992,91 @@ public nonisolated struct WireStatusRequest: Sendable {
   public init() {}
 }
 
-public nonisolated struct WireStatus: Sendable {
+public nonisolated struct WireStatus: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  public var mode: WireMode = .unspecified
+  public var mode: WireMode {
+    get {_storage._mode}
+    set {_uniqueStorage()._mode = newValue}
+  }
 
-  public var daemonVersion: String = String()
+  public var daemonVersion: String {
+    get {_storage._daemonVersion}
+    set {_uniqueStorage()._daemonVersion = newValue}
+  }
 
-  public var processID: UInt32 = 0
+  public var processID: UInt32 {
+    get {_storage._processID}
+    set {_uniqueStorage()._processID = newValue}
+  }
 
-  public var stateDirectory: String = String()
+  public var stateDirectory: String {
+    get {_storage._stateDirectory}
+    set {_uniqueStorage()._stateDirectory = newValue}
+  }
 
   /// "software", "tpm"
-  public var enclaveKind: String = String()
+  public var enclaveKind: String {
+    get {_storage._enclaveKind}
+    set {_uniqueStorage()._enclaveKind = newValue}
+  }
 
   /// the class key WhenUnlocked is in memory
-  public var unlocked: Bool = false
+  public var unlocked: Bool {
+    get {_storage._unlocked}
+    set {_uniqueStorage()._unlocked = newValue}
+  }
 
   /// the passcode was entered once since the daemon started
-  public var unlockedSinceStart: Bool = false
+  public var unlockedSinceStart: Bool {
+    get {_storage._unlockedSinceStart}
+    set {_uniqueStorage()._unlockedSinceStart = newValue}
+  }
 
   public var passcode: WirePasscodeStatus {
-    get {_passcode ?? WirePasscodeStatus()}
-    set {_passcode = newValue}
+    get {_storage._passcode ?? WirePasscodeStatus()}
+    set {_uniqueStorage()._passcode = newValue}
   }
   /// Returns true if `passcode` has been explicitly set.
-  public var hasPasscode: Bool {self._passcode != nil}
+  public var hasPasscode: Bool {_storage._passcode != nil}
   /// Clears the value of `passcode`. Subsequent reads from it will return its default value.
-  public mutating func clearPasscode() {self._passcode = nil}
+  public mutating func clearPasscode() {_uniqueStorage()._passcode = nil}
 
   public var rights: WireRightStatus {
-    get {_rights ?? WireRightStatus()}
-    set {_rights = newValue}
+    get {_storage._rights ?? WireRightStatus()}
+    set {_uniqueStorage()._rights = newValue}
   }
   /// Returns true if `rights` has been explicitly set.
-  public var hasRights: Bool {self._rights != nil}
+  public var hasRights: Bool {_storage._rights != nil}
   /// Clears the value of `rights`. Subsequent reads from it will return its default value.
-  public mutating func clearRights() {self._rights = nil}
+  public mutating func clearRights() {_uniqueStorage()._rights = nil}
 
-  public var factors: [WireFactorStatus] = []
+  public var factors: [WireFactorStatus] {
+    get {_storage._factors}
+    set {_uniqueStorage()._factors = newValue}
+  }
 
-  public var logRecordCount: UInt64 = 0
+  public var logRecordCount: UInt64 {
+    get {_storage._logRecordCount}
+    set {_uniqueStorage()._logRecordCount = newValue}
+  }
 
   public var caller: WireCaller {
-    get {_caller ?? WireCaller()}
-    set {_caller = newValue}
+    get {_storage._caller ?? WireCaller()}
+    set {_uniqueStorage()._caller = newValue}
   }
   /// Returns true if `caller` has been explicitly set.
-  public var hasCaller: Bool {self._caller != nil}
+  public var hasCaller: Bool {_storage._caller != nil}
   /// Clears the value of `caller`. Subsequent reads from it will return its default value.
-  public mutating func clearCaller() {self._caller = nil}
+  public mutating func clearCaller() {_uniqueStorage()._caller = nil}
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
 
-  fileprivate var _passcode: WirePasscodeStatus? = nil
-  fileprivate var _rights: WireRightStatus? = nil
-  fileprivate var _caller: WireCaller? = nil
+  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 public nonisolated struct WirePasscodeStatus: Sendable {
@@ -856,6 +1122,12 @@ public nonisolated struct WireCaller: Sendable {
   /// "advisory", ...
   public var label: String = String()
 
+  /// of the registration; empty without one
+  public var applicationID: String = String()
+
+  /// in order; the first is where items without a group go
+  public var accessGroups: [String] = []
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -899,6 +1171,10 @@ public nonisolated struct WireOpenContextRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
+
+  /// An LAContext keeps the factors that were proved in it, for a bounded time, so that a later item or key under the same
+  /// context asks nobody. A right's context keeps none.
+  public var keepsFactors: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1547,12 +1823,529 @@ public nonisolated struct WireFinding: Sendable {
   public init() {}
 }
 
+public nonisolated struct WireAttribute: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// for example "acct"
+  public var key: String = String()
+
+  public var value: WireAttribute.OneOf_Value? = nil
+
+  public var data: Data {
+    get {
+      if case .data(let v)? = value {return v}
+      return Data()
+    }
+    set {value = .data(newValue)}
+  }
+
+  public var text: String {
+    get {
+      if case .text(let v)? = value {return v}
+      return String()
+    }
+    set {value = .text(newValue)}
+  }
+
+  public var number: Int64 {
+    get {
+      if case .number(let v)? = value {return v}
+      return 0
+    }
+    set {value = .number(newValue)}
+  }
+
+  /// seconds since 2001-01-01
+  public var date: Double {
+    get {
+      if case .date(let v)? = value {return v}
+      return 0
+    }
+    set {value = .date(newValue)}
+  }
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public nonisolated enum OneOf_Value: Equatable, Sendable {
+    case data(Data)
+    case text(String)
+    case number(Int64)
+    /// seconds since 2001-01-01
+    case date(Double)
+
+  }
+
+  public init() {}
+}
+
+/// Which items: all attributes must match. Items of other access groups than the program's are as good as absent.
+public nonisolated struct WireItemQuery: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// "genp", "inet", "keys", "cert"
+  public var itemClass: String = String()
+
+  public var attributes: [WireAttribute] = []
+
+  public var synchronizable: WireSynchronizable = .unspecified
+
+  /// 16 bytes; alone names one item
+  public var itemID: Data = Data()
+
+  public var hostOrSubdomainOf: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// Under what a protected item is used.
+public nonisolated struct WireItemUse: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// 0: proofs are for this request alone
+  public var contextID: UInt64 = 0
+
+  /// nothing is asked without one
+  public var question: WireQuestion {
+    get {_question ?? WireQuestion()}
+    set {_question = newValue}
+  }
+  /// Returns true if `question` has been explicitly set.
+  public var hasQuestion: Bool {self._question != nil}
+  /// Clears the value of `question`. Subsequent reads from it will return its default value.
+  public mutating func clearQuestion() {self._question = nil}
+
+  /// items that would ask are left out
+  public var skipsProtected: Bool = false
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _question: WireQuestion? = nil
+}
+
+/// Tail: the data, if any.
+public nonisolated struct WireAddItemRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var itemClass: String = String()
+
+  /// group and class of accessibility among them
+  public var attributes: [WireAttribute] = []
+
+  /// canonical form
+  public var accessControl: Data = Data()
+
+  /// as the program gave it, shown again
+  public var shownAccessControl: Data = Data()
+
+  public var hasData_p: Bool = false
+
+  /// of an enclave key that the item stands for
+  public var keyID: Data = Data()
+
+  public var use: WireItemUse {
+    get {_use ?? WireItemUse()}
+    set {_use = newValue}
+  }
+  /// Returns true if `use` has been explicitly set.
+  public var hasUse: Bool {self._use != nil}
+  /// Clears the value of `use`. Subsequent reads from it will return its default value.
+  public mutating func clearUse() {self._use = nil}
+
+  public var returnsAttributes: Bool = false
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _use: WireItemUse? = nil
+}
+
+/// Answered by pages; the next one begins at `next` of the former. Tail of a page: the data of its items in their order.
+public nonisolated struct WireFindItemsRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var query: WireItemQuery {
+    get {_query ?? WireItemQuery()}
+    set {_query = newValue}
+  }
+  /// Returns true if `query` has been explicitly set.
+  public var hasQuery: Bool {self._query != nil}
+  /// Clears the value of `query`. Subsequent reads from it will return its default value.
+  public mutating func clearQuery() {self._query = nil}
+
+  /// 0 for all
+  public var limit: UInt32 = 0
+
+  public var returnsData: Bool = false
+
+  public var returnsAttributes: Bool = false
+
+  public var use: WireItemUse {
+    get {_use ?? WireItemUse()}
+    set {_use = newValue}
+  }
+  /// Returns true if `use` has been explicitly set.
+  public var hasUse: Bool {self._use != nil}
+  /// Clears the value of `use`. Subsequent reads from it will return its default value.
+  public mutating func clearUse() {self._use = nil}
+
+  public var begin: UInt64 = 0
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _query: WireItemQuery? = nil
+  fileprivate var _use: WireItemUse? = nil
+}
+
+public nonisolated struct WireUpdateItemsRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var query: WireItemQuery {
+    get {_query ?? WireItemQuery()}
+    set {_query = newValue}
+  }
+  /// Returns true if `query` has been explicitly set.
+  public var hasQuery: Bool {self._query != nil}
+  /// Clears the value of `query`. Subsequent reads from it will return its default value.
+  public mutating func clearQuery() {self._query = nil}
+
+  public var attributes: [WireAttribute] = []
+
+  /// empty: as it is
+  public var accessControl: Data = Data()
+
+  public var shownAccessControl: Data = Data()
+
+  /// by the tail
+  public var replacesData: Bool = false
+
+  public var use: WireItemUse {
+    get {_use ?? WireItemUse()}
+    set {_use = newValue}
+  }
+  /// Returns true if `use` has been explicitly set.
+  public var hasUse: Bool {self._use != nil}
+  /// Clears the value of `use`. Subsequent reads from it will return its default value.
+  public mutating func clearUse() {self._use = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _query: WireItemQuery? = nil
+  fileprivate var _use: WireItemUse? = nil
+}
+
+public nonisolated struct WireDeleteItemsRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var query: WireItemQuery {
+    get {_query ?? WireItemQuery()}
+    set {_query = newValue}
+  }
+  /// Returns true if `query` has been explicitly set.
+  public var hasQuery: Bool {self._query != nil}
+  /// Clears the value of `query`. Subsequent reads from it will return its default value.
+  public mutating func clearQuery() {self._query = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _query: WireItemQuery? = nil
+}
+
+public nonisolated struct WireItem: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// 16 bytes, for good
+  public var itemID: Data = Data()
+
+  public var itemClass: String = String()
+
+  public var attributes: [WireAttribute] = []
+
+  public var accessControl: Data = Data()
+
+  public var shownAccessControl: Data = Data()
+
+  public var hasData_p: Bool = false
+
+  /// of its part of the tail
+  public var dataByteCount: UInt32 = 0
+
+  public var keyID: Data = Data()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+public nonisolated struct WireItemPage: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var items: [WireItem] = []
+
+  /// 0: there are no more
+  public var next: UInt64 = 0
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+public nonisolated struct WireCreateKeyRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var kind: WireKeyKind = .unspecified
+
+  /// canonical form
+  public var accessControl: Data = Data()
+
+  public var shownAccessControl: Data = Data()
+
+  /// for a rule with an application password
+  public var use: WireItemUse {
+    get {_use ?? WireItemUse()}
+    set {_use = newValue}
+  }
+  /// Returns true if `use` has been explicitly set.
+  public var hasUse: Bool {self._use != nil}
+  /// Clears the value of `use`. Subsequent reads from it will return its default value.
+  public mutating func clearUse() {self._use = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _use: WireItemUse? = nil
+}
+
+public nonisolated struct WireKey: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// 16 bytes
+  public var keyID: Data = Data()
+
+  public var kind: WireKeyKind = .unspecified
+
+  /// P-256: X9.63 uncompressed point; otherwise the raw public key
+  public var publicKey: Data = Data()
+
+  public var accessControl: Data = Data()
+
+  public var shownAccessControl: Data = Data()
+
+  public var enclaveKind: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+public nonisolated struct WireFindKeyRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var keyID: Data = Data()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+public nonisolated struct WireRemoveKeyRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var keyID: Data = Data()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// Tail: the encapsulated key.
+public nonisolated struct WireDecapsulateRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var contextID: UInt64 = 0
+
+  public var keyID: Data = Data()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// Proves what an access control asks for one operation; a context that keeps factors can then use what it protects.
+public nonisolated struct WireEvaluateAccessControlRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var contextID: UInt64 = 0
+
+  /// canonical form
+  public var accessControl: Data = Data()
+
+  /// of the access control's operations
+  public var operation: UInt32 = 0
+
+  public var question: WireQuestion {
+    get {_question ?? WireQuestion()}
+    set {_question = newValue}
+  }
+  /// Returns true if `question` has been explicitly set.
+  public var hasQuestion: Bool {self._question != nil}
+  /// Clears the value of `question`. Subsequent reads from it will return its default value.
+  public mutating func clearQuestion() {self._question = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _question: WireQuestion? = nil
+}
+
+public nonisolated struct WireRegisterApplicationRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var path: String = String()
+
+  /// empty with `adopts`
+  public var applicationID: String = String()
+
+  public var accessGroups: [String] = []
+
+  /// the registered program was rebuilt or upgraded and stays the same program
+  public var adopts: Bool = false
+
+  public var question: WireQuestion {
+    get {_question ?? WireQuestion()}
+    set {_question = newValue}
+  }
+  /// Returns true if `question` has been explicitly set.
+  public var hasQuestion: Bool {self._question != nil}
+  /// Clears the value of `question`. Subsequent reads from it will return its default value.
+  public mutating func clearQuestion() {self._question = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _question: WireQuestion? = nil
+}
+
+public nonisolated struct WireListApplicationsRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+public nonisolated struct WireApplicationList: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var applications: [WireApplication] = []
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+public nonisolated struct WireApplication: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var path: String = String()
+
+  public var applicationID: String = String()
+
+  public var accessGroups: [String] = []
+
+  public var label: String = String()
+
+  /// the file is no longer what was registered
+  public var changed: Bool = false
+
+  /// from /etc/ostiary/apps.d
+  public var ofSystem: Bool = false
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+public nonisolated struct WireRemoveApplicationRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var applicationID: String = String()
+
+  public var question: WireQuestion {
+    get {_question ?? WireQuestion()}
+    set {_question = newValue}
+  }
+  /// Returns true if `question` has been explicitly set.
+  public var hasQuestion: Bool {self._question != nil}
+  /// Clears the value of `question`. Subsequent reads from it will return its default value.
+  public mutating func clearQuestion() {self._question = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _question: WireQuestion? = nil
+}
+
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 fileprivate nonisolated let _protobuf_package = "ostiary.wire.v1"
 
 nonisolated extension WireFailureCode: SwiftProtobuf._ProtoNameProviding {
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0FAILURE_CODE_UNSPECIFIED\0\u{1}FAILURE_CODE_MALFORMED\0\u{1}FAILURE_CODE_OUT_OF_ORDER\0\u{1}FAILURE_CODE_TOO_LARGE\0\u{1}FAILURE_CODE_TOO_MANY\0\u{1}FAILURE_CODE_UNKNOWN_CONTEXT\0\u{1}FAILURE_CODE_VERSION_MISMATCH\0\u{1}FAILURE_CODE_INVALID_PARAMETER\0\u{1}FAILURE_CODE_INVALID_RULE\0\u{1}FAILURE_CODE_EMPTY_REASON\0\u{2}\u{b}FAILURE_CODE_NOT_AUTHORIZED\0\u{1}FAILURE_CODE_AUTHENTICATION_FAILED\0\u{1}FAILURE_CODE_USER_CANCEL\0\u{1}FAILURE_CODE_USER_FALLBACK\0\u{1}FAILURE_CODE_SYSTEM_CANCEL\0\u{1}FAILURE_CODE_APP_CANCEL\0\u{1}FAILURE_CODE_NOT_INTERACTIVE\0\u{1}FAILURE_CODE_LOCKED_OUT\0\u{1}FAILURE_CODE_OPERATION_NOT_PERMITTED\0\u{1}FAILURE_CODE_CALLER_CHANGED\0\u{1}FAILURE_CODE_COOLDOWN\0\u{1}FAILURE_CODE_TIMED_OUT\0\u{2}\u{9}FAILURE_CODE_PASSCODE_NOT_SET\0\u{1}FAILURE_CODE_PASSCODE_ALREADY_SET\0\u{1}FAILURE_CODE_PASSCODE_TOO_WEAK\0\u{1}FAILURE_CODE_PASSCODE_MISMATCH\0\u{1}FAILURE_CODE_BIOMETRY_NOT_AVAILABLE\0\u{1}FAILURE_CODE_BIOMETRY_NOT_ENROLLED\0\u{1}FAILURE_CODE_BIOMETRY_LOCKOUT\0\u{1}FAILURE_CODE_COMPANION_NOT_AVAILABLE\0\u{1}FAILURE_CODE_LOCKED\0\u{2}\u{c}FAILURE_CODE_NOT_FOUND\0\u{1}FAILURE_CODE_DUPLICATE\0\u{1}FAILURE_CODE_NO_SECRET\0\u{1}FAILURE_CODE_ITEM_UNREADABLE\0\u{1}FAILURE_CODE_STORE_UNREADABLE\0\u{1}FAILURE_CODE_STORE_TOO_NEW\0\u{1}FAILURE_CODE_DISK_FULL\0\u{1}FAILURE_CODE_LOG_UNWRITABLE\0\u{1}FAILURE_CODE_INTERNAL\0\u{2}\u{c}FAILURE_CODE_UNSUPPORTED_ALGORITHM\0\u{1}FAILURE_CODE_DECRYPTION_FAILED\0\u{1}FAILURE_CODE_INVALID_PEER_KEY\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0FAILURE_CODE_UNSPECIFIED\0\u{1}FAILURE_CODE_MALFORMED\0\u{1}FAILURE_CODE_OUT_OF_ORDER\0\u{1}FAILURE_CODE_TOO_LARGE\0\u{1}FAILURE_CODE_TOO_MANY\0\u{1}FAILURE_CODE_UNKNOWN_CONTEXT\0\u{1}FAILURE_CODE_VERSION_MISMATCH\0\u{1}FAILURE_CODE_INVALID_PARAMETER\0\u{1}FAILURE_CODE_INVALID_RULE\0\u{1}FAILURE_CODE_EMPTY_REASON\0\u{2}\u{b}FAILURE_CODE_NOT_AUTHORIZED\0\u{1}FAILURE_CODE_AUTHENTICATION_FAILED\0\u{1}FAILURE_CODE_USER_CANCEL\0\u{1}FAILURE_CODE_USER_FALLBACK\0\u{1}FAILURE_CODE_SYSTEM_CANCEL\0\u{1}FAILURE_CODE_APP_CANCEL\0\u{1}FAILURE_CODE_NOT_INTERACTIVE\0\u{1}FAILURE_CODE_LOCKED_OUT\0\u{1}FAILURE_CODE_OPERATION_NOT_PERMITTED\0\u{1}FAILURE_CODE_CALLER_CHANGED\0\u{1}FAILURE_CODE_COOLDOWN\0\u{1}FAILURE_CODE_TIMED_OUT\0\u{2}\u{9}FAILURE_CODE_PASSCODE_NOT_SET\0\u{1}FAILURE_CODE_PASSCODE_ALREADY_SET\0\u{1}FAILURE_CODE_PASSCODE_TOO_WEAK\0\u{1}FAILURE_CODE_PASSCODE_MISMATCH\0\u{1}FAILURE_CODE_BIOMETRY_NOT_AVAILABLE\0\u{1}FAILURE_CODE_BIOMETRY_NOT_ENROLLED\0\u{1}FAILURE_CODE_BIOMETRY_LOCKOUT\0\u{1}FAILURE_CODE_COMPANION_NOT_AVAILABLE\0\u{1}FAILURE_CODE_LOCKED\0\u{2}\u{c}FAILURE_CODE_NOT_FOUND\0\u{1}FAILURE_CODE_DUPLICATE\0\u{1}FAILURE_CODE_NO_SECRET\0\u{1}FAILURE_CODE_ITEM_UNREADABLE\0\u{1}FAILURE_CODE_STORE_UNREADABLE\0\u{1}FAILURE_CODE_STORE_TOO_NEW\0\u{1}FAILURE_CODE_DISK_FULL\0\u{1}FAILURE_CODE_LOG_UNWRITABLE\0\u{1}FAILURE_CODE_INTERNAL\0\u{1}FAILURE_CODE_MISSING_ENTITLEMENT\0\u{1}FAILURE_CODE_NO_SUCH_ATTRIBUTE\0\u{1}FAILURE_CODE_NO_SUCH_CLASS\0\u{1}FAILURE_CODE_PROGRAM_CHANGED\0\u{2}\u{8}FAILURE_CODE_UNSUPPORTED_ALGORITHM\0\u{1}FAILURE_CODE_DECRYPTION_FAILED\0\u{1}FAILURE_CODE_INVALID_PEER_KEY\0")
 }
 
 nonisolated extension WireMode: SwiftProtobuf._ProtoNameProviding {
@@ -1561,6 +2354,14 @@ nonisolated extension WireMode: SwiftProtobuf._ProtoNameProviding {
 
 nonisolated extension WirePasscodeAction: SwiftProtobuf._ProtoNameProviding {
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0PASSCODE_ACTION_UNSPECIFIED\0\u{1}PASSCODE_ACTION_SET\0\u{1}PASSCODE_ACTION_CHANGE\0\u{1}PASSCODE_ACTION_REMOVE\0")
+}
+
+nonisolated extension WireSynchronizable: SwiftProtobuf._ProtoNameProviding {
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0SYNCHRONIZABLE_UNSPECIFIED\0\u{1}SYNCHRONIZABLE_YES\0\u{1}SYNCHRONIZABLE_ANY\0")
+}
+
+nonisolated extension WireKeyKind: SwiftProtobuf._ProtoNameProviding {
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0KEY_KIND_UNSPECIFIED\0\u{1}KEY_KIND_P256\0\u{1}KEY_KIND_ML_KEM_768\0\u{1}KEY_KIND_ML_KEM_1024\0\u{1}KEY_KIND_ML_DSA_65\0\u{1}KEY_KIND_ML_DSA_87\0")
 }
 
 nonisolated extension WireGreeting: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
@@ -1635,457 +2436,11 @@ nonisolated extension WireHello: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
 
 nonisolated extension WireRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Request"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}hello\0\u{1}status\0\u{1}cancel\0\u{4}\u{6}open_context\0\u{3}close_context\0\u{1}deauthorize\0\u{3}set_credential\0\u{3}credential_state\0\u{3}evaluate_policy\0\u{1}authorize\0\u{4}\u{4}create_right\0\u{3}find_right\0\u{3}list_rights\0\u{3}remove_right\0\u{3}remove_all_rights\0\u{2}\u{6}sign\0\u{1}decrypt\0\u{1}exchange\0\u{3}read_secret\0\u{2}\u{7}passcode\0\u{1}lock\0\u{4}\u{9}read_log\0\u{3}verify_log\0\u{1}diagnose\0")
-
-  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularUInt64Field(value: &self.id) }()
-      case 2: try {
-        var v: WireHello?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .hello(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .hello(v)
-        }
-      }()
-      case 3: try {
-        var v: WireStatusRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .status(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .status(v)
-        }
-      }()
-      case 4: try {
-        var v: WireCancelRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .cancel(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .cancel(v)
-        }
-      }()
-      case 10: try {
-        var v: WireOpenContextRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .openContext(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .openContext(v)
-        }
-      }()
-      case 11: try {
-        var v: WireCloseContextRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .closeContext(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .closeContext(v)
-        }
-      }()
-      case 12: try {
-        var v: WireDeauthorizeRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .deauthorize(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .deauthorize(v)
-        }
-      }()
-      case 13: try {
-        var v: WireSetCredentialRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .setCredential(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .setCredential(v)
-        }
-      }()
-      case 14: try {
-        var v: WireCredentialStateRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .credentialState(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .credentialState(v)
-        }
-      }()
-      case 15: try {
-        var v: WireEvaluatePolicyRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .evaluatePolicy(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .evaluatePolicy(v)
-        }
-      }()
-      case 16: try {
-        var v: WireAuthorizeRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .authorize(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .authorize(v)
-        }
-      }()
-      case 20: try {
-        var v: WireCreateRightRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .createRight(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .createRight(v)
-        }
-      }()
-      case 21: try {
-        var v: WireFindRightRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .findRight(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .findRight(v)
-        }
-      }()
-      case 22: try {
-        var v: WireListRightsRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .listRights(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .listRights(v)
-        }
-      }()
-      case 23: try {
-        var v: WireRemoveRightRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .removeRight(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .removeRight(v)
-        }
-      }()
-      case 24: try {
-        var v: WireRemoveAllRightsRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .removeAllRights(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .removeAllRights(v)
-        }
-      }()
-      case 30: try {
-        var v: WireSignRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .sign(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .sign(v)
-        }
-      }()
-      case 31: try {
-        var v: WireDecryptRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .decrypt(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .decrypt(v)
-        }
-      }()
-      case 32: try {
-        var v: WireExchangeRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .exchange(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .exchange(v)
-        }
-      }()
-      case 33: try {
-        var v: WireReadSecretRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .readSecret(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .readSecret(v)
-        }
-      }()
-      case 40: try {
-        var v: WirePasscodeRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .passcode(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .passcode(v)
-        }
-      }()
-      case 41: try {
-        var v: WireLockRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .lock(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .lock(v)
-        }
-      }()
-      case 50: try {
-        var v: WireReadLogRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .readLog(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .readLog(v)
-        }
-      }()
-      case 51: try {
-        var v: WireVerifyLogRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .verifyLog(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .verifyLog(v)
-        }
-      }()
-      case 52: try {
-        var v: WireDiagnoseRequest?
-        var hadOneofValue = false
-        if let current = self.body {
-          hadOneofValue = true
-          if case .diagnose(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.body = .diagnose(v)
-        }
-      }()
-      default: break
-      }
-    }
-  }
-
-  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    if self.id != 0 {
-      try visitor.visitSingularUInt64Field(value: self.id, fieldNumber: 1)
-    }
-    switch self.body {
-    case .hello?: try {
-      guard case .hello(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
-    }()
-    case .status?: try {
-      guard case .status(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
-    }()
-    case .cancel?: try {
-      guard case .cancel(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
-    }()
-    case .openContext?: try {
-      guard case .openContext(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
-    }()
-    case .closeContext?: try {
-      guard case .closeContext(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
-    }()
-    case .deauthorize?: try {
-      guard case .deauthorize(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
-    }()
-    case .setCredential?: try {
-      guard case .setCredential(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 13)
-    }()
-    case .credentialState?: try {
-      guard case .credentialState(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 14)
-    }()
-    case .evaluatePolicy?: try {
-      guard case .evaluatePolicy(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 15)
-    }()
-    case .authorize?: try {
-      guard case .authorize(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 16)
-    }()
-    case .createRight?: try {
-      guard case .createRight(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 20)
-    }()
-    case .findRight?: try {
-      guard case .findRight(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 21)
-    }()
-    case .listRights?: try {
-      guard case .listRights(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 22)
-    }()
-    case .removeRight?: try {
-      guard case .removeRight(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 23)
-    }()
-    case .removeAllRights?: try {
-      guard case .removeAllRights(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 24)
-    }()
-    case .sign?: try {
-      guard case .sign(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 30)
-    }()
-    case .decrypt?: try {
-      guard case .decrypt(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 31)
-    }()
-    case .exchange?: try {
-      guard case .exchange(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 32)
-    }()
-    case .readSecret?: try {
-      guard case .readSecret(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 33)
-    }()
-    case .passcode?: try {
-      guard case .passcode(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 40)
-    }()
-    case .lock?: try {
-      guard case .lock(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 41)
-    }()
-    case .readLog?: try {
-      guard case .readLog(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 50)
-    }()
-    case .verifyLog?: try {
-      guard case .verifyLog(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 51)
-    }()
-    case .diagnose?: try {
-      guard case .diagnose(let v)? = self.body else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 52)
-    }()
-    case nil: break
-    }
-    try unknownFields.traverse(visitor: &visitor)
-  }
-
-  public static func ==(lhs: WireRequest, rhs: WireRequest) -> Bool {
-    if lhs.id != rhs.id {return false}
-    if lhs.body != rhs.body {return false}
-    if lhs.unknownFields != rhs.unknownFields {return false}
-    return true
-  }
-}
-
-nonisolated extension WireReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  public static let protoMessageName: String = _protobuf_package + ".Reply"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}failure\0\u{1}done\0\u{1}status\0\u{1}context\0\u{2}\u{2}granted\0\u{1}right\0\u{1}rights\0\u{3}log_page\0\u{3}log_verdict\0\u{1}diagnosis\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}hello\0\u{1}status\0\u{1}cancel\0\u{4}\u{6}open_context\0\u{3}close_context\0\u{1}deauthorize\0\u{3}set_credential\0\u{3}credential_state\0\u{3}evaluate_policy\0\u{1}authorize\0\u{4}\u{4}create_right\0\u{3}find_right\0\u{3}list_rights\0\u{3}remove_right\0\u{3}remove_all_rights\0\u{2}\u{6}sign\0\u{1}decrypt\0\u{1}exchange\0\u{3}read_secret\0\u{2}\u{7}passcode\0\u{1}lock\0\u{4}\u{9}read_log\0\u{3}verify_log\0\u{1}diagnose\0\u{4}\u{8}add_item\0\u{3}find_items\0\u{3}update_items\0\u{3}delete_items\0\u{4}\u{7}create_key\0\u{3}find_key\0\u{3}remove_key\0\u{1}decapsulate\0\u{3}evaluate_access_control\0\u{4}\u{6}register_application\0\u{3}list_applications\0\u{3}remove_application\0")
 
   fileprivate class _StorageClass {
     var _id: UInt64 = 0
-    var _body: WireReply.OneOf_Body?
+    var _body: WireRequest.OneOf_Body?
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -2118,33 +2473,20 @@ nonisolated extension WireReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
         switch fieldNumber {
         case 1: try { try decoder.decodeSingularUInt64Field(value: &_storage._id) }()
         case 2: try {
-          var v: WireFailure?
+          var v: WireHello?
           var hadOneofValue = false
           if let current = _storage._body {
             hadOneofValue = true
-            if case .failure(let m) = current {v = m}
+            if case .hello(let m) = current {v = m}
           }
           try decoder.decodeSingularMessageField(value: &v)
           if let v = v {
             if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .failure(v)
+            _storage._body = .hello(v)
           }
         }()
         case 3: try {
-          var v: WireDone?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .done(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .done(v)
-          }
-        }()
-        case 4: try {
-          var v: WireStatus?
+          var v: WireStatusRequest?
           var hadOneofValue = false
           if let current = _storage._body {
             hadOneofValue = true
@@ -2156,95 +2498,446 @@ nonisolated extension WireReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
             _storage._body = .status(v)
           }
         }()
-        case 5: try {
-          var v: WireContextOpened?
+        case 4: try {
+          var v: WireCancelRequest?
           var hadOneofValue = false
           if let current = _storage._body {
             hadOneofValue = true
-            if case .context(let m) = current {v = m}
+            if case .cancel(let m) = current {v = m}
           }
           try decoder.decodeSingularMessageField(value: &v)
           if let v = v {
             if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .context(v)
-          }
-        }()
-        case 7: try {
-          var v: WireGranted?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .granted(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .granted(v)
-          }
-        }()
-        case 8: try {
-          var v: WireRight?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .right(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .right(v)
-          }
-        }()
-        case 9: try {
-          var v: WireRightList?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .rights(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .rights(v)
+            _storage._body = .cancel(v)
           }
         }()
         case 10: try {
-          var v: WireLogPage?
+          var v: WireOpenContextRequest?
           var hadOneofValue = false
           if let current = _storage._body {
             hadOneofValue = true
-            if case .logPage(let m) = current {v = m}
+            if case .openContext(let m) = current {v = m}
           }
           try decoder.decodeSingularMessageField(value: &v)
           if let v = v {
             if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .logPage(v)
+            _storage._body = .openContext(v)
           }
         }()
         case 11: try {
-          var v: WireLogVerdict?
+          var v: WireCloseContextRequest?
           var hadOneofValue = false
           if let current = _storage._body {
             hadOneofValue = true
-            if case .logVerdict(let m) = current {v = m}
+            if case .closeContext(let m) = current {v = m}
           }
           try decoder.decodeSingularMessageField(value: &v)
           if let v = v {
             if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .logVerdict(v)
+            _storage._body = .closeContext(v)
           }
         }()
         case 12: try {
-          var v: WireDiagnosis?
+          var v: WireDeauthorizeRequest?
           var hadOneofValue = false
           if let current = _storage._body {
             hadOneofValue = true
-            if case .diagnosis(let m) = current {v = m}
+            if case .deauthorize(let m) = current {v = m}
           }
           try decoder.decodeSingularMessageField(value: &v)
           if let v = v {
             if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .diagnosis(v)
+            _storage._body = .deauthorize(v)
+          }
+        }()
+        case 13: try {
+          var v: WireSetCredentialRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .setCredential(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .setCredential(v)
+          }
+        }()
+        case 14: try {
+          var v: WireCredentialStateRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .credentialState(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .credentialState(v)
+          }
+        }()
+        case 15: try {
+          var v: WireEvaluatePolicyRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .evaluatePolicy(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .evaluatePolicy(v)
+          }
+        }()
+        case 16: try {
+          var v: WireAuthorizeRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .authorize(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .authorize(v)
+          }
+        }()
+        case 20: try {
+          var v: WireCreateRightRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .createRight(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .createRight(v)
+          }
+        }()
+        case 21: try {
+          var v: WireFindRightRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .findRight(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .findRight(v)
+          }
+        }()
+        case 22: try {
+          var v: WireListRightsRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .listRights(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .listRights(v)
+          }
+        }()
+        case 23: try {
+          var v: WireRemoveRightRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .removeRight(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .removeRight(v)
+          }
+        }()
+        case 24: try {
+          var v: WireRemoveAllRightsRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .removeAllRights(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .removeAllRights(v)
+          }
+        }()
+        case 30: try {
+          var v: WireSignRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .sign(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .sign(v)
+          }
+        }()
+        case 31: try {
+          var v: WireDecryptRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .decrypt(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .decrypt(v)
+          }
+        }()
+        case 32: try {
+          var v: WireExchangeRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .exchange(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .exchange(v)
+          }
+        }()
+        case 33: try {
+          var v: WireReadSecretRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .readSecret(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .readSecret(v)
+          }
+        }()
+        case 40: try {
+          var v: WirePasscodeRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .passcode(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .passcode(v)
+          }
+        }()
+        case 41: try {
+          var v: WireLockRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .lock(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .lock(v)
+          }
+        }()
+        case 50: try {
+          var v: WireReadLogRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .readLog(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .readLog(v)
+          }
+        }()
+        case 51: try {
+          var v: WireVerifyLogRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .verifyLog(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .verifyLog(v)
+          }
+        }()
+        case 52: try {
+          var v: WireDiagnoseRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .diagnose(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .diagnose(v)
+          }
+        }()
+        case 60: try {
+          var v: WireAddItemRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .addItem(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .addItem(v)
+          }
+        }()
+        case 61: try {
+          var v: WireFindItemsRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .findItems(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .findItems(v)
+          }
+        }()
+        case 62: try {
+          var v: WireUpdateItemsRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .updateItems(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .updateItems(v)
+          }
+        }()
+        case 63: try {
+          var v: WireDeleteItemsRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .deleteItems(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .deleteItems(v)
+          }
+        }()
+        case 70: try {
+          var v: WireCreateKeyRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .createKey(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .createKey(v)
+          }
+        }()
+        case 71: try {
+          var v: WireFindKeyRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .findKey(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .findKey(v)
+          }
+        }()
+        case 72: try {
+          var v: WireRemoveKeyRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .removeKey(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .removeKey(v)
+          }
+        }()
+        case 73: try {
+          var v: WireDecapsulateRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .decapsulate(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .decapsulate(v)
+          }
+        }()
+        case 74: try {
+          var v: WireEvaluateAccessControlRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .evaluateAccessControl(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .evaluateAccessControl(v)
+          }
+        }()
+        case 80: try {
+          var v: WireRegisterApplicationRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .registerApplication(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .registerApplication(v)
+          }
+        }()
+        case 81: try {
+          var v: WireListApplicationsRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .listApplications(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .listApplications(v)
+          }
+        }()
+        case 82: try {
+          var v: WireRemoveApplicationRequest?
+          var hadOneofValue = false
+          if let current = _storage._body {
+            hadOneofValue = true
+            if case .removeApplication(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._body = .removeApplication(v)
           }
         }()
         default: break
@@ -2263,45 +2956,149 @@ nonisolated extension WireReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
         try visitor.visitSingularUInt64Field(value: _storage._id, fieldNumber: 1)
       }
       switch _storage._body {
-      case .failure?: try {
-        guard case .failure(let v)? = _storage._body else { preconditionFailure() }
+      case .hello?: try {
+        guard case .hello(let v)? = _storage._body else { preconditionFailure() }
         try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
-      }()
-      case .done?: try {
-        guard case .done(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
       }()
       case .status?: try {
         guard case .status(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+      }()
+      case .cancel?: try {
+        guard case .cancel(let v)? = _storage._body else { preconditionFailure() }
         try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
       }()
-      case .context?: try {
-        guard case .context(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
-      }()
-      case .granted?: try {
-        guard case .granted(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
-      }()
-      case .right?: try {
-        guard case .right(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
-      }()
-      case .rights?: try {
-        guard case .rights(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
-      }()
-      case .logPage?: try {
-        guard case .logPage(let v)? = _storage._body else { preconditionFailure() }
+      case .openContext?: try {
+        guard case .openContext(let v)? = _storage._body else { preconditionFailure() }
         try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
       }()
-      case .logVerdict?: try {
-        guard case .logVerdict(let v)? = _storage._body else { preconditionFailure() }
+      case .closeContext?: try {
+        guard case .closeContext(let v)? = _storage._body else { preconditionFailure() }
         try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
       }()
-      case .diagnosis?: try {
-        guard case .diagnosis(let v)? = _storage._body else { preconditionFailure() }
+      case .deauthorize?: try {
+        guard case .deauthorize(let v)? = _storage._body else { preconditionFailure() }
         try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
+      }()
+      case .setCredential?: try {
+        guard case .setCredential(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 13)
+      }()
+      case .credentialState?: try {
+        guard case .credentialState(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 14)
+      }()
+      case .evaluatePolicy?: try {
+        guard case .evaluatePolicy(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 15)
+      }()
+      case .authorize?: try {
+        guard case .authorize(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 16)
+      }()
+      case .createRight?: try {
+        guard case .createRight(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 20)
+      }()
+      case .findRight?: try {
+        guard case .findRight(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 21)
+      }()
+      case .listRights?: try {
+        guard case .listRights(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 22)
+      }()
+      case .removeRight?: try {
+        guard case .removeRight(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 23)
+      }()
+      case .removeAllRights?: try {
+        guard case .removeAllRights(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 24)
+      }()
+      case .sign?: try {
+        guard case .sign(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 30)
+      }()
+      case .decrypt?: try {
+        guard case .decrypt(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 31)
+      }()
+      case .exchange?: try {
+        guard case .exchange(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 32)
+      }()
+      case .readSecret?: try {
+        guard case .readSecret(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 33)
+      }()
+      case .passcode?: try {
+        guard case .passcode(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 40)
+      }()
+      case .lock?: try {
+        guard case .lock(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 41)
+      }()
+      case .readLog?: try {
+        guard case .readLog(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 50)
+      }()
+      case .verifyLog?: try {
+        guard case .verifyLog(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 51)
+      }()
+      case .diagnose?: try {
+        guard case .diagnose(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 52)
+      }()
+      case .addItem?: try {
+        guard case .addItem(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 60)
+      }()
+      case .findItems?: try {
+        guard case .findItems(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 61)
+      }()
+      case .updateItems?: try {
+        guard case .updateItems(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 62)
+      }()
+      case .deleteItems?: try {
+        guard case .deleteItems(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 63)
+      }()
+      case .createKey?: try {
+        guard case .createKey(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 70)
+      }()
+      case .findKey?: try {
+        guard case .findKey(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 71)
+      }()
+      case .removeKey?: try {
+        guard case .removeKey(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 72)
+      }()
+      case .decapsulate?: try {
+        guard case .decapsulate(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 73)
+      }()
+      case .evaluateAccessControl?: try {
+        guard case .evaluateAccessControl(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 74)
+      }()
+      case .registerApplication?: try {
+        guard case .registerApplication(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 80)
+      }()
+      case .listApplications?: try {
+        guard case .listApplications(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 81)
+      }()
+      case .removeApplication?: try {
+        guard case .removeApplication(let v)? = _storage._body else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 82)
       }()
       case nil: break
       }
@@ -2309,7 +3106,7 @@ nonisolated extension WireReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     try unknownFields.traverse(visitor: &visitor)
   }
 
-  public static func ==(lhs: WireReply, rhs: WireReply) -> Bool {
+  public static func ==(lhs: WireRequest, rhs: WireRequest) -> Bool {
     if lhs._storage !== rhs._storage {
       let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
         let _storage = _args.0
@@ -2320,6 +3117,265 @@ nonisolated extension WireReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
       }
       if !storagesAreEqual {return false}
     }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".Reply"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}failure\0\u{1}done\0\u{1}status\0\u{1}context\0\u{2}\u{2}granted\0\u{1}right\0\u{1}rights\0\u{3}log_page\0\u{3}log_verdict\0\u{1}diagnosis\0\u{1}items\0\u{1}key\0\u{1}applications\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt64Field(value: &self.id) }()
+      case 2: try {
+        var v: WireFailure?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .failure(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .failure(v)
+        }
+      }()
+      case 3: try {
+        var v: WireDone?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .done(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .done(v)
+        }
+      }()
+      case 4: try {
+        var v: WireStatus?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .status(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .status(v)
+        }
+      }()
+      case 5: try {
+        var v: WireContextOpened?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .context(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .context(v)
+        }
+      }()
+      case 7: try {
+        var v: WireGranted?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .granted(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .granted(v)
+        }
+      }()
+      case 8: try {
+        var v: WireRight?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .right(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .right(v)
+        }
+      }()
+      case 9: try {
+        var v: WireRightList?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .rights(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .rights(v)
+        }
+      }()
+      case 10: try {
+        var v: WireLogPage?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .logPage(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .logPage(v)
+        }
+      }()
+      case 11: try {
+        var v: WireLogVerdict?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .logVerdict(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .logVerdict(v)
+        }
+      }()
+      case 12: try {
+        var v: WireDiagnosis?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .diagnosis(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .diagnosis(v)
+        }
+      }()
+      case 13: try {
+        var v: WireItemPage?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .items(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .items(v)
+        }
+      }()
+      case 14: try {
+        var v: WireKey?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .key(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .key(v)
+        }
+      }()
+      case 15: try {
+        var v: WireApplicationList?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .applications(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .applications(v)
+        }
+      }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.id != 0 {
+      try visitor.visitSingularUInt64Field(value: self.id, fieldNumber: 1)
+    }
+    switch self.body {
+    case .failure?: try {
+      guard case .failure(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    }()
+    case .done?: try {
+      guard case .done(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    }()
+    case .status?: try {
+      guard case .status(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    }()
+    case .context?: try {
+      guard case .context(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    }()
+    case .granted?: try {
+      guard case .granted(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+    }()
+    case .right?: try {
+      guard case .right(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
+    }()
+    case .rights?: try {
+      guard case .rights(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
+    }()
+    case .logPage?: try {
+      guard case .logPage(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
+    }()
+    case .logVerdict?: try {
+      guard case .logVerdict(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
+    }()
+    case .diagnosis?: try {
+      guard case .diagnosis(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
+    }()
+    case .items?: try {
+      guard case .items(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 13)
+    }()
+    case .key?: try {
+      guard case .key(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 14)
+    }()
+    case .applications?: try {
+      guard case .applications(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 15)
+    }()
+    case nil: break
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireReply, rhs: WireReply) -> Bool {
+    if lhs.id != rhs.id {return false}
+    if lhs.body != rhs.body {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2428,86 +3484,144 @@ nonisolated extension WireStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageI
   public static let protoMessageName: String = _protobuf_package + ".Status"
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}mode\0\u{3}daemon_version\0\u{3}process_id\0\u{3}state_directory\0\u{3}enclave_kind\0\u{1}unlocked\0\u{3}unlocked_since_start\0\u{1}passcode\0\u{1}rights\0\u{1}factors\0\u{3}log_record_count\0\u{1}caller\0")
 
+  fileprivate class _StorageClass {
+    var _mode: WireMode = .unspecified
+    var _daemonVersion: String = String()
+    var _processID: UInt32 = 0
+    var _stateDirectory: String = String()
+    var _enclaveKind: String = String()
+    var _unlocked: Bool = false
+    var _unlockedSinceStart: Bool = false
+    var _passcode: WirePasscodeStatus? = nil
+    var _rights: WireRightStatus? = nil
+    var _factors: [WireFactorStatus] = []
+    var _logRecordCount: UInt64 = 0
+    var _caller: WireCaller? = nil
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _mode = source._mode
+      _daemonVersion = source._daemonVersion
+      _processID = source._processID
+      _stateDirectory = source._stateDirectory
+      _enclaveKind = source._enclaveKind
+      _unlocked = source._unlocked
+      _unlockedSinceStart = source._unlockedSinceStart
+      _passcode = source._passcode
+      _rights = source._rights
+      _factors = source._factors
+      _logRecordCount = source._logRecordCount
+      _caller = source._caller
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularEnumField(value: &self.mode) }()
-      case 2: try { try decoder.decodeSingularStringField(value: &self.daemonVersion) }()
-      case 3: try { try decoder.decodeSingularUInt32Field(value: &self.processID) }()
-      case 4: try { try decoder.decodeSingularStringField(value: &self.stateDirectory) }()
-      case 5: try { try decoder.decodeSingularStringField(value: &self.enclaveKind) }()
-      case 6: try { try decoder.decodeSingularBoolField(value: &self.unlocked) }()
-      case 7: try { try decoder.decodeSingularBoolField(value: &self.unlockedSinceStart) }()
-      case 8: try { try decoder.decodeSingularMessageField(value: &self._passcode) }()
-      case 9: try { try decoder.decodeSingularMessageField(value: &self._rights) }()
-      case 10: try { try decoder.decodeRepeatedMessageField(value: &self.factors) }()
-      case 11: try { try decoder.decodeSingularUInt64Field(value: &self.logRecordCount) }()
-      case 12: try { try decoder.decodeSingularMessageField(value: &self._caller) }()
-      default: break
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularEnumField(value: &_storage._mode) }()
+        case 2: try { try decoder.decodeSingularStringField(value: &_storage._daemonVersion) }()
+        case 3: try { try decoder.decodeSingularUInt32Field(value: &_storage._processID) }()
+        case 4: try { try decoder.decodeSingularStringField(value: &_storage._stateDirectory) }()
+        case 5: try { try decoder.decodeSingularStringField(value: &_storage._enclaveKind) }()
+        case 6: try { try decoder.decodeSingularBoolField(value: &_storage._unlocked) }()
+        case 7: try { try decoder.decodeSingularBoolField(value: &_storage._unlockedSinceStart) }()
+        case 8: try { try decoder.decodeSingularMessageField(value: &_storage._passcode) }()
+        case 9: try { try decoder.decodeSingularMessageField(value: &_storage._rights) }()
+        case 10: try { try decoder.decodeRepeatedMessageField(value: &_storage._factors) }()
+        case 11: try { try decoder.decodeSingularUInt64Field(value: &_storage._logRecordCount) }()
+        case 12: try { try decoder.decodeSingularMessageField(value: &_storage._caller) }()
+        default: break
+        }
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    if self.mode != .unspecified {
-      try visitor.visitSingularEnumField(value: self.mode, fieldNumber: 1)
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      if _storage._mode != .unspecified {
+        try visitor.visitSingularEnumField(value: _storage._mode, fieldNumber: 1)
+      }
+      if !_storage._daemonVersion.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._daemonVersion, fieldNumber: 2)
+      }
+      if _storage._processID != 0 {
+        try visitor.visitSingularUInt32Field(value: _storage._processID, fieldNumber: 3)
+      }
+      if !_storage._stateDirectory.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._stateDirectory, fieldNumber: 4)
+      }
+      if !_storage._enclaveKind.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._enclaveKind, fieldNumber: 5)
+      }
+      if _storage._unlocked != false {
+        try visitor.visitSingularBoolField(value: _storage._unlocked, fieldNumber: 6)
+      }
+      if _storage._unlockedSinceStart != false {
+        try visitor.visitSingularBoolField(value: _storage._unlockedSinceStart, fieldNumber: 7)
+      }
+      try { if let v = _storage._passcode {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
+      } }()
+      try { if let v = _storage._rights {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
+      } }()
+      if !_storage._factors.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._factors, fieldNumber: 10)
+      }
+      if _storage._logRecordCount != 0 {
+        try visitor.visitSingularUInt64Field(value: _storage._logRecordCount, fieldNumber: 11)
+      }
+      try { if let v = _storage._caller {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
+      } }()
     }
-    if !self.daemonVersion.isEmpty {
-      try visitor.visitSingularStringField(value: self.daemonVersion, fieldNumber: 2)
-    }
-    if self.processID != 0 {
-      try visitor.visitSingularUInt32Field(value: self.processID, fieldNumber: 3)
-    }
-    if !self.stateDirectory.isEmpty {
-      try visitor.visitSingularStringField(value: self.stateDirectory, fieldNumber: 4)
-    }
-    if !self.enclaveKind.isEmpty {
-      try visitor.visitSingularStringField(value: self.enclaveKind, fieldNumber: 5)
-    }
-    if self.unlocked != false {
-      try visitor.visitSingularBoolField(value: self.unlocked, fieldNumber: 6)
-    }
-    if self.unlockedSinceStart != false {
-      try visitor.visitSingularBoolField(value: self.unlockedSinceStart, fieldNumber: 7)
-    }
-    try { if let v = self._passcode {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
-    } }()
-    try { if let v = self._rights {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
-    } }()
-    if !self.factors.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.factors, fieldNumber: 10)
-    }
-    if self.logRecordCount != 0 {
-      try visitor.visitSingularUInt64Field(value: self.logRecordCount, fieldNumber: 11)
-    }
-    try { if let v = self._caller {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
-    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: WireStatus, rhs: WireStatus) -> Bool {
-    if lhs.mode != rhs.mode {return false}
-    if lhs.daemonVersion != rhs.daemonVersion {return false}
-    if lhs.processID != rhs.processID {return false}
-    if lhs.stateDirectory != rhs.stateDirectory {return false}
-    if lhs.enclaveKind != rhs.enclaveKind {return false}
-    if lhs.unlocked != rhs.unlocked {return false}
-    if lhs.unlockedSinceStart != rhs.unlockedSinceStart {return false}
-    if lhs._passcode != rhs._passcode {return false}
-    if lhs._rights != rhs._rights {return false}
-    if lhs.factors != rhs.factors {return false}
-    if lhs.logRecordCount != rhs.logRecordCount {return false}
-    if lhs._caller != rhs._caller {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._mode != rhs_storage._mode {return false}
+        if _storage._daemonVersion != rhs_storage._daemonVersion {return false}
+        if _storage._processID != rhs_storage._processID {return false}
+        if _storage._stateDirectory != rhs_storage._stateDirectory {return false}
+        if _storage._enclaveKind != rhs_storage._enclaveKind {return false}
+        if _storage._unlocked != rhs_storage._unlocked {return false}
+        if _storage._unlockedSinceStart != rhs_storage._unlockedSinceStart {return false}
+        if _storage._passcode != rhs_storage._passcode {return false}
+        if _storage._rights != rhs_storage._rights {return false}
+        if _storage._factors != rhs_storage._factors {return false}
+        if _storage._logRecordCount != rhs_storage._logRecordCount {return false}
+        if _storage._caller != rhs_storage._caller {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2590,7 +3704,7 @@ nonisolated extension WireRightStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension WireCaller: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Caller"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}program\0\u{1}label\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}program\0\u{1}label\0\u{3}application_id\0\u{3}access_groups\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2600,6 +3714,8 @@ nonisolated extension WireCaller: SwiftProtobuf.Message, SwiftProtobuf._MessageI
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.program) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.label) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.applicationID) }()
+      case 4: try { try decoder.decodeRepeatedStringField(value: &self.accessGroups) }()
       default: break
       }
     }
@@ -2612,12 +3728,20 @@ nonisolated extension WireCaller: SwiftProtobuf.Message, SwiftProtobuf._MessageI
     if !self.label.isEmpty {
       try visitor.visitSingularStringField(value: self.label, fieldNumber: 2)
     }
+    if !self.applicationID.isEmpty {
+      try visitor.visitSingularStringField(value: self.applicationID, fieldNumber: 3)
+    }
+    if !self.accessGroups.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.accessGroups, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: WireCaller, rhs: WireCaller) -> Bool {
     if lhs.program != rhs.program {return false}
     if lhs.label != rhs.label {return false}
+    if lhs.applicationID != rhs.applicationID {return false}
+    if lhs.accessGroups != rhs.accessGroups {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2700,18 +3824,29 @@ nonisolated extension WireCancelRequest: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension WireOpenContextRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".OpenContextRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap()
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}keeps_factors\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    // Load everything into unknown fields
-    while try decoder.nextFieldNumber() != nil {}
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBoolField(value: &self.keepsFactors) }()
+      default: break
+      }
+    }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.keepsFactors != false {
+      try visitor.visitSingularBoolField(value: self.keepsFactors, fieldNumber: 1)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: WireOpenContextRequest, rhs: WireOpenContextRequest) -> Bool {
+    if lhs.keepsFactors != rhs.keepsFactors {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3951,4 +5086,950 @@ nonisolated extension WireFinding: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension WireFinding.Verdict: SwiftProtobuf._ProtoNameProviding {
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0VERDICT_UNSPECIFIED\0\u{1}OK\0\u{1}NOTICE\0\u{1}PROBLEM\0")
+}
+
+nonisolated extension WireAttribute: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".Attribute"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}key\0\u{1}data\0\u{1}text\0\u{1}number\0\u{1}date\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.key) }()
+      case 2: try {
+        var v: Data?
+        try decoder.decodeSingularBytesField(value: &v)
+        if let v = v {
+          if self.value != nil {try decoder.handleConflictingOneOf()}
+          self.value = .data(v)
+        }
+      }()
+      case 3: try {
+        var v: String?
+        try decoder.decodeSingularStringField(value: &v)
+        if let v = v {
+          if self.value != nil {try decoder.handleConflictingOneOf()}
+          self.value = .text(v)
+        }
+      }()
+      case 4: try {
+        var v: Int64?
+        try decoder.decodeSingularSInt64Field(value: &v)
+        if let v = v {
+          if self.value != nil {try decoder.handleConflictingOneOf()}
+          self.value = .number(v)
+        }
+      }()
+      case 5: try {
+        var v: Double?
+        try decoder.decodeSingularDoubleField(value: &v)
+        if let v = v {
+          if self.value != nil {try decoder.handleConflictingOneOf()}
+          self.value = .date(v)
+        }
+      }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.key.isEmpty {
+      try visitor.visitSingularStringField(value: self.key, fieldNumber: 1)
+    }
+    switch self.value {
+    case .data?: try {
+      guard case .data(let v)? = self.value else { preconditionFailure() }
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 2)
+    }()
+    case .text?: try {
+      guard case .text(let v)? = self.value else { preconditionFailure() }
+      try visitor.visitSingularStringField(value: v, fieldNumber: 3)
+    }()
+    case .number?: try {
+      guard case .number(let v)? = self.value else { preconditionFailure() }
+      try visitor.visitSingularSInt64Field(value: v, fieldNumber: 4)
+    }()
+    case .date?: try {
+      guard case .date(let v)? = self.value else { preconditionFailure() }
+      try visitor.visitSingularDoubleField(value: v, fieldNumber: 5)
+    }()
+    case nil: break
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireAttribute, rhs: WireAttribute) -> Bool {
+    if lhs.key != rhs.key {return false}
+    if lhs.value != rhs.value {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireItemQuery: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".ItemQuery"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}item_class\0\u{1}attributes\0\u{1}synchronizable\0\u{3}item_id\0\u{3}host_or_subdomain_of\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.itemClass) }()
+      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.attributes) }()
+      case 3: try { try decoder.decodeSingularEnumField(value: &self.synchronizable) }()
+      case 4: try { try decoder.decodeSingularBytesField(value: &self.itemID) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.hostOrSubdomainOf) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.itemClass.isEmpty {
+      try visitor.visitSingularStringField(value: self.itemClass, fieldNumber: 1)
+    }
+    if !self.attributes.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.attributes, fieldNumber: 2)
+    }
+    if self.synchronizable != .unspecified {
+      try visitor.visitSingularEnumField(value: self.synchronizable, fieldNumber: 3)
+    }
+    if !self.itemID.isEmpty {
+      try visitor.visitSingularBytesField(value: self.itemID, fieldNumber: 4)
+    }
+    if !self.hostOrSubdomainOf.isEmpty {
+      try visitor.visitSingularStringField(value: self.hostOrSubdomainOf, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireItemQuery, rhs: WireItemQuery) -> Bool {
+    if lhs.itemClass != rhs.itemClass {return false}
+    if lhs.attributes != rhs.attributes {return false}
+    if lhs.synchronizable != rhs.synchronizable {return false}
+    if lhs.itemID != rhs.itemID {return false}
+    if lhs.hostOrSubdomainOf != rhs.hostOrSubdomainOf {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireItemUse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".ItemUse"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}context_id\0\u{1}question\0\u{3}skips_protected\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt64Field(value: &self.contextID) }()
+      case 2: try { try decoder.decodeSingularMessageField(value: &self._question) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.skipsProtected) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.contextID != 0 {
+      try visitor.visitSingularUInt64Field(value: self.contextID, fieldNumber: 1)
+    }
+    try { if let v = self._question {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    if self.skipsProtected != false {
+      try visitor.visitSingularBoolField(value: self.skipsProtected, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireItemUse, rhs: WireItemUse) -> Bool {
+    if lhs.contextID != rhs.contextID {return false}
+    if lhs._question != rhs._question {return false}
+    if lhs.skipsProtected != rhs.skipsProtected {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireAddItemRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".AddItemRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}item_class\0\u{1}attributes\0\u{3}access_control\0\u{3}shown_access_control\0\u{3}has_data\0\u{3}key_id\0\u{1}use\0\u{3}returns_attributes\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.itemClass) }()
+      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.attributes) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.accessControl) }()
+      case 4: try { try decoder.decodeSingularBytesField(value: &self.shownAccessControl) }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.hasData_p) }()
+      case 6: try { try decoder.decodeSingularBytesField(value: &self.keyID) }()
+      case 7: try { try decoder.decodeSingularMessageField(value: &self._use) }()
+      case 8: try { try decoder.decodeSingularBoolField(value: &self.returnsAttributes) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.itemClass.isEmpty {
+      try visitor.visitSingularStringField(value: self.itemClass, fieldNumber: 1)
+    }
+    if !self.attributes.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.attributes, fieldNumber: 2)
+    }
+    if !self.accessControl.isEmpty {
+      try visitor.visitSingularBytesField(value: self.accessControl, fieldNumber: 3)
+    }
+    if !self.shownAccessControl.isEmpty {
+      try visitor.visitSingularBytesField(value: self.shownAccessControl, fieldNumber: 4)
+    }
+    if self.hasData_p != false {
+      try visitor.visitSingularBoolField(value: self.hasData_p, fieldNumber: 5)
+    }
+    if !self.keyID.isEmpty {
+      try visitor.visitSingularBytesField(value: self.keyID, fieldNumber: 6)
+    }
+    try { if let v = self._use {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+    } }()
+    if self.returnsAttributes != false {
+      try visitor.visitSingularBoolField(value: self.returnsAttributes, fieldNumber: 8)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireAddItemRequest, rhs: WireAddItemRequest) -> Bool {
+    if lhs.itemClass != rhs.itemClass {return false}
+    if lhs.attributes != rhs.attributes {return false}
+    if lhs.accessControl != rhs.accessControl {return false}
+    if lhs.shownAccessControl != rhs.shownAccessControl {return false}
+    if lhs.hasData_p != rhs.hasData_p {return false}
+    if lhs.keyID != rhs.keyID {return false}
+    if lhs._use != rhs._use {return false}
+    if lhs.returnsAttributes != rhs.returnsAttributes {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireFindItemsRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".FindItemsRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}query\0\u{1}limit\0\u{3}returns_data\0\u{3}returns_attributes\0\u{1}use\0\u{1}begin\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._query) }()
+      case 2: try { try decoder.decodeSingularUInt32Field(value: &self.limit) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.returnsData) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.returnsAttributes) }()
+      case 5: try { try decoder.decodeSingularMessageField(value: &self._use) }()
+      case 6: try { try decoder.decodeSingularUInt64Field(value: &self.begin) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._query {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
+    if self.limit != 0 {
+      try visitor.visitSingularUInt32Field(value: self.limit, fieldNumber: 2)
+    }
+    if self.returnsData != false {
+      try visitor.visitSingularBoolField(value: self.returnsData, fieldNumber: 3)
+    }
+    if self.returnsAttributes != false {
+      try visitor.visitSingularBoolField(value: self.returnsAttributes, fieldNumber: 4)
+    }
+    try { if let v = self._use {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    } }()
+    if self.begin != 0 {
+      try visitor.visitSingularUInt64Field(value: self.begin, fieldNumber: 6)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireFindItemsRequest, rhs: WireFindItemsRequest) -> Bool {
+    if lhs._query != rhs._query {return false}
+    if lhs.limit != rhs.limit {return false}
+    if lhs.returnsData != rhs.returnsData {return false}
+    if lhs.returnsAttributes != rhs.returnsAttributes {return false}
+    if lhs._use != rhs._use {return false}
+    if lhs.begin != rhs.begin {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireUpdateItemsRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".UpdateItemsRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}query\0\u{1}attributes\0\u{3}access_control\0\u{3}shown_access_control\0\u{3}replaces_data\0\u{1}use\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._query) }()
+      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.attributes) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.accessControl) }()
+      case 4: try { try decoder.decodeSingularBytesField(value: &self.shownAccessControl) }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.replacesData) }()
+      case 6: try { try decoder.decodeSingularMessageField(value: &self._use) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._query {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
+    if !self.attributes.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.attributes, fieldNumber: 2)
+    }
+    if !self.accessControl.isEmpty {
+      try visitor.visitSingularBytesField(value: self.accessControl, fieldNumber: 3)
+    }
+    if !self.shownAccessControl.isEmpty {
+      try visitor.visitSingularBytesField(value: self.shownAccessControl, fieldNumber: 4)
+    }
+    if self.replacesData != false {
+      try visitor.visitSingularBoolField(value: self.replacesData, fieldNumber: 5)
+    }
+    try { if let v = self._use {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireUpdateItemsRequest, rhs: WireUpdateItemsRequest) -> Bool {
+    if lhs._query != rhs._query {return false}
+    if lhs.attributes != rhs.attributes {return false}
+    if lhs.accessControl != rhs.accessControl {return false}
+    if lhs.shownAccessControl != rhs.shownAccessControl {return false}
+    if lhs.replacesData != rhs.replacesData {return false}
+    if lhs._use != rhs._use {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireDeleteItemsRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".DeleteItemsRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}query\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._query) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._query {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireDeleteItemsRequest, rhs: WireDeleteItemsRequest) -> Bool {
+    if lhs._query != rhs._query {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireItem: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".Item"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}item_id\0\u{3}item_class\0\u{1}attributes\0\u{3}access_control\0\u{3}shown_access_control\0\u{3}has_data\0\u{3}data_byte_count\0\u{3}key_id\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.itemID) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.itemClass) }()
+      case 3: try { try decoder.decodeRepeatedMessageField(value: &self.attributes) }()
+      case 4: try { try decoder.decodeSingularBytesField(value: &self.accessControl) }()
+      case 5: try { try decoder.decodeSingularBytesField(value: &self.shownAccessControl) }()
+      case 6: try { try decoder.decodeSingularBoolField(value: &self.hasData_p) }()
+      case 7: try { try decoder.decodeSingularUInt32Field(value: &self.dataByteCount) }()
+      case 8: try { try decoder.decodeSingularBytesField(value: &self.keyID) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.itemID.isEmpty {
+      try visitor.visitSingularBytesField(value: self.itemID, fieldNumber: 1)
+    }
+    if !self.itemClass.isEmpty {
+      try visitor.visitSingularStringField(value: self.itemClass, fieldNumber: 2)
+    }
+    if !self.attributes.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.attributes, fieldNumber: 3)
+    }
+    if !self.accessControl.isEmpty {
+      try visitor.visitSingularBytesField(value: self.accessControl, fieldNumber: 4)
+    }
+    if !self.shownAccessControl.isEmpty {
+      try visitor.visitSingularBytesField(value: self.shownAccessControl, fieldNumber: 5)
+    }
+    if self.hasData_p != false {
+      try visitor.visitSingularBoolField(value: self.hasData_p, fieldNumber: 6)
+    }
+    if self.dataByteCount != 0 {
+      try visitor.visitSingularUInt32Field(value: self.dataByteCount, fieldNumber: 7)
+    }
+    if !self.keyID.isEmpty {
+      try visitor.visitSingularBytesField(value: self.keyID, fieldNumber: 8)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireItem, rhs: WireItem) -> Bool {
+    if lhs.itemID != rhs.itemID {return false}
+    if lhs.itemClass != rhs.itemClass {return false}
+    if lhs.attributes != rhs.attributes {return false}
+    if lhs.accessControl != rhs.accessControl {return false}
+    if lhs.shownAccessControl != rhs.shownAccessControl {return false}
+    if lhs.hasData_p != rhs.hasData_p {return false}
+    if lhs.dataByteCount != rhs.dataByteCount {return false}
+    if lhs.keyID != rhs.keyID {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireItemPage: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".ItemPage"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}items\0\u{1}next\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.items) }()
+      case 2: try { try decoder.decodeSingularUInt64Field(value: &self.next) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.items.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.items, fieldNumber: 1)
+    }
+    if self.next != 0 {
+      try visitor.visitSingularUInt64Field(value: self.next, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireItemPage, rhs: WireItemPage) -> Bool {
+    if lhs.items != rhs.items {return false}
+    if lhs.next != rhs.next {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireCreateKeyRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".CreateKeyRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{3}access_control\0\u{3}shown_access_control\0\u{1}use\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularEnumField(value: &self.kind) }()
+      case 2: try { try decoder.decodeSingularBytesField(value: &self.accessControl) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.shownAccessControl) }()
+      case 4: try { try decoder.decodeSingularMessageField(value: &self._use) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.kind != .unspecified {
+      try visitor.visitSingularEnumField(value: self.kind, fieldNumber: 1)
+    }
+    if !self.accessControl.isEmpty {
+      try visitor.visitSingularBytesField(value: self.accessControl, fieldNumber: 2)
+    }
+    if !self.shownAccessControl.isEmpty {
+      try visitor.visitSingularBytesField(value: self.shownAccessControl, fieldNumber: 3)
+    }
+    try { if let v = self._use {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireCreateKeyRequest, rhs: WireCreateKeyRequest) -> Bool {
+    if lhs.kind != rhs.kind {return false}
+    if lhs.accessControl != rhs.accessControl {return false}
+    if lhs.shownAccessControl != rhs.shownAccessControl {return false}
+    if lhs._use != rhs._use {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireKey: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".Key"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}key_id\0\u{1}kind\0\u{3}public_key\0\u{3}access_control\0\u{3}shown_access_control\0\u{3}enclave_kind\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.keyID) }()
+      case 2: try { try decoder.decodeSingularEnumField(value: &self.kind) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.publicKey) }()
+      case 4: try { try decoder.decodeSingularBytesField(value: &self.accessControl) }()
+      case 5: try { try decoder.decodeSingularBytesField(value: &self.shownAccessControl) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self.enclaveKind) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.keyID.isEmpty {
+      try visitor.visitSingularBytesField(value: self.keyID, fieldNumber: 1)
+    }
+    if self.kind != .unspecified {
+      try visitor.visitSingularEnumField(value: self.kind, fieldNumber: 2)
+    }
+    if !self.publicKey.isEmpty {
+      try visitor.visitSingularBytesField(value: self.publicKey, fieldNumber: 3)
+    }
+    if !self.accessControl.isEmpty {
+      try visitor.visitSingularBytesField(value: self.accessControl, fieldNumber: 4)
+    }
+    if !self.shownAccessControl.isEmpty {
+      try visitor.visitSingularBytesField(value: self.shownAccessControl, fieldNumber: 5)
+    }
+    if !self.enclaveKind.isEmpty {
+      try visitor.visitSingularStringField(value: self.enclaveKind, fieldNumber: 6)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireKey, rhs: WireKey) -> Bool {
+    if lhs.keyID != rhs.keyID {return false}
+    if lhs.kind != rhs.kind {return false}
+    if lhs.publicKey != rhs.publicKey {return false}
+    if lhs.accessControl != rhs.accessControl {return false}
+    if lhs.shownAccessControl != rhs.shownAccessControl {return false}
+    if lhs.enclaveKind != rhs.enclaveKind {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireFindKeyRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".FindKeyRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}key_id\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.keyID) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.keyID.isEmpty {
+      try visitor.visitSingularBytesField(value: self.keyID, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireFindKeyRequest, rhs: WireFindKeyRequest) -> Bool {
+    if lhs.keyID != rhs.keyID {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireRemoveKeyRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".RemoveKeyRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}key_id\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.keyID) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.keyID.isEmpty {
+      try visitor.visitSingularBytesField(value: self.keyID, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireRemoveKeyRequest, rhs: WireRemoveKeyRequest) -> Bool {
+    if lhs.keyID != rhs.keyID {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireDecapsulateRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".DecapsulateRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}context_id\0\u{3}key_id\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt64Field(value: &self.contextID) }()
+      case 2: try { try decoder.decodeSingularBytesField(value: &self.keyID) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.contextID != 0 {
+      try visitor.visitSingularUInt64Field(value: self.contextID, fieldNumber: 1)
+    }
+    if !self.keyID.isEmpty {
+      try visitor.visitSingularBytesField(value: self.keyID, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireDecapsulateRequest, rhs: WireDecapsulateRequest) -> Bool {
+    if lhs.contextID != rhs.contextID {return false}
+    if lhs.keyID != rhs.keyID {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireEvaluateAccessControlRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".EvaluateAccessControlRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}context_id\0\u{3}access_control\0\u{1}operation\0\u{1}question\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt64Field(value: &self.contextID) }()
+      case 2: try { try decoder.decodeSingularBytesField(value: &self.accessControl) }()
+      case 3: try { try decoder.decodeSingularUInt32Field(value: &self.operation) }()
+      case 4: try { try decoder.decodeSingularMessageField(value: &self._question) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.contextID != 0 {
+      try visitor.visitSingularUInt64Field(value: self.contextID, fieldNumber: 1)
+    }
+    if !self.accessControl.isEmpty {
+      try visitor.visitSingularBytesField(value: self.accessControl, fieldNumber: 2)
+    }
+    if self.operation != 0 {
+      try visitor.visitSingularUInt32Field(value: self.operation, fieldNumber: 3)
+    }
+    try { if let v = self._question {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireEvaluateAccessControlRequest, rhs: WireEvaluateAccessControlRequest) -> Bool {
+    if lhs.contextID != rhs.contextID {return false}
+    if lhs.accessControl != rhs.accessControl {return false}
+    if lhs.operation != rhs.operation {return false}
+    if lhs._question != rhs._question {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireRegisterApplicationRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".RegisterApplicationRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}path\0\u{3}application_id\0\u{3}access_groups\0\u{1}adopts\0\u{1}question\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.path) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.applicationID) }()
+      case 3: try { try decoder.decodeRepeatedStringField(value: &self.accessGroups) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.adopts) }()
+      case 5: try { try decoder.decodeSingularMessageField(value: &self._question) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.path.isEmpty {
+      try visitor.visitSingularStringField(value: self.path, fieldNumber: 1)
+    }
+    if !self.applicationID.isEmpty {
+      try visitor.visitSingularStringField(value: self.applicationID, fieldNumber: 2)
+    }
+    if !self.accessGroups.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.accessGroups, fieldNumber: 3)
+    }
+    if self.adopts != false {
+      try visitor.visitSingularBoolField(value: self.adopts, fieldNumber: 4)
+    }
+    try { if let v = self._question {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireRegisterApplicationRequest, rhs: WireRegisterApplicationRequest) -> Bool {
+    if lhs.path != rhs.path {return false}
+    if lhs.applicationID != rhs.applicationID {return false}
+    if lhs.accessGroups != rhs.accessGroups {return false}
+    if lhs.adopts != rhs.adopts {return false}
+    if lhs._question != rhs._question {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireListApplicationsRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".ListApplicationsRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap()
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireListApplicationsRequest, rhs: WireListApplicationsRequest) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireApplicationList: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".ApplicationList"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}applications\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.applications) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.applications.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.applications, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireApplicationList, rhs: WireApplicationList) -> Bool {
+    if lhs.applications != rhs.applications {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireApplication: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".Application"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}path\0\u{3}application_id\0\u{3}access_groups\0\u{1}label\0\u{1}changed\0\u{3}of_system\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.path) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.applicationID) }()
+      case 3: try { try decoder.decodeRepeatedStringField(value: &self.accessGroups) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.label) }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.changed) }()
+      case 6: try { try decoder.decodeSingularBoolField(value: &self.ofSystem) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.path.isEmpty {
+      try visitor.visitSingularStringField(value: self.path, fieldNumber: 1)
+    }
+    if !self.applicationID.isEmpty {
+      try visitor.visitSingularStringField(value: self.applicationID, fieldNumber: 2)
+    }
+    if !self.accessGroups.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.accessGroups, fieldNumber: 3)
+    }
+    if !self.label.isEmpty {
+      try visitor.visitSingularStringField(value: self.label, fieldNumber: 4)
+    }
+    if self.changed != false {
+      try visitor.visitSingularBoolField(value: self.changed, fieldNumber: 5)
+    }
+    if self.ofSystem != false {
+      try visitor.visitSingularBoolField(value: self.ofSystem, fieldNumber: 6)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireApplication, rhs: WireApplication) -> Bool {
+    if lhs.path != rhs.path {return false}
+    if lhs.applicationID != rhs.applicationID {return false}
+    if lhs.accessGroups != rhs.accessGroups {return false}
+    if lhs.label != rhs.label {return false}
+    if lhs.changed != rhs.changed {return false}
+    if lhs.ofSystem != rhs.ofSystem {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireRemoveApplicationRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".RemoveApplicationRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}application_id\0\u{1}question\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.applicationID) }()
+      case 2: try { try decoder.decodeSingularMessageField(value: &self._question) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.applicationID.isEmpty {
+      try visitor.visitSingularStringField(value: self.applicationID, fieldNumber: 1)
+    }
+    try { if let v = self._question {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireRemoveApplicationRequest, rhs: WireRemoveApplicationRequest) -> Bool {
+    if lhs.applicationID != rhs.applicationID {return false}
+    if lhs._question != rhs._question {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
 }

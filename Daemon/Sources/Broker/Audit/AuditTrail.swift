@@ -49,8 +49,12 @@ final class AuditTrail: Sendable {
     }
 
     /// Records a change of what is stored, before it is made.
-    func change(_ event: Event, result: String = "begun") throws(Refusal) {
-        try write(entry(event, result), .beforeUse)
+    ///
+    /// - Parameter durability: `soon` where the change alone already costs as much as a disk flush may.
+    func change(
+        _ event: Event, result: String = "begun", durability: AuditLog.Durability = .beforeUse
+    ) throws(Refusal) {
+        try write(entry(event, result), durability)
     }
 
     // MARK: what only takes away

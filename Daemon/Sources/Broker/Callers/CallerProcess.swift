@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import OstiaryMessages
 import Prompting
+import Synchronization
 import UnixSocket
 
 /// Why a connection's other end is not, or no longer, a caller that can be named.
@@ -29,9 +30,13 @@ final class CallerProcess: Sendable {
     // A handle of /proc/PID belongs to this very process: after its death it answers ESRCH, even when the pid is reused.
     private let directory: SharedDescriptor
     private let executable: ExecutableIdentity
+    private let applications: ApplicationRegistry
+    /// Who that is, and the registry's generation for which it was found out.
+    private let known = Mutex<(identity: CallerIdentity, generation: UInt64)?>(nil)
 
     /// Identifies the process that connected `socket`.
-    init(connectedTo socket: UnixSocket, expectedUser: UInt32) throws {
+    init(connectedTo socket: UnixSocket, expectedUser: UInt32, applications: ApplicationRegistry) throws {
+        self.applications = applications
         credentials = try socket.peerCredentials()
         guard credentials.userID == expectedUser else { throw CallerError.foreignUser(credentials.userID) }
         guard credentials.processID > 0 else { throw CallerError.gone }
@@ -46,9 +51,29 @@ final class CallerProcess: Sendable {
         program = CallerProgram(processID: credentials.processID, executable: executable)
     }
 
-    /// Throws unless the process lives and runs the file that it ran when it connected. One system call.
+    /// Who the program is, by the registrations as they are now.
+    var identity: CallerIdentity {
+        let generation = applications.generation
+        if let known = known.withLock({ $0 }), known.generation == generation { return known.identity }
+        let identity = applications.identity(of: program, process: directory)
+        known.withLock { $0 = (identity, generation) }
+        return identity
+    }
+
+    /// What its rights are filed under.
+    var application: String { identity.application }
+
+    /// The groups of items and keys that the caller sees, in order; new ones go into the first. Never empty.
+    var accessGroups: [String] { identity.accessGroups }
+
+    /// How far all that can be trusted.
+    var label: String { CallerProgram.label }
+
+    /// Throws unless the process lives and runs the file that it ran when it connected; of a program that is known by its
+    /// content, the file must not have been written to either. One system call, or two.
     func verifyUnchanged() throws(CallerError) {
         guard try ExecutableIdentity(of: directory) == executable else { throw .changed }
+        guard applications.isCurrent(identity, process: directory) else { throw .changed }
     }
 
     /// The caller as prompts need it.

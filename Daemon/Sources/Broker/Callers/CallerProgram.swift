@@ -11,7 +11,7 @@ struct CallerProgram: Equatable, Sendable {
     /// The name of whatever cannot be named: deleted executables, and interpreters, whose scripts are not told apart.
     static let unknown = "unknown program"
 
-    /// What rights are filed under: the executable's path, or ``unknown``.
+    /// What a program without a registration is called: the executable's path, or ``unknown``.
     let application: String
     /// What a person reads, for example `/usr/bin/ostiary` or `unknown program (/usr/bin/python3.11)`.
     let displayName: String

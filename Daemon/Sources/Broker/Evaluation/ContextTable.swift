@@ -1,3 +1,4 @@
+import Authenticators
 import Foundation
 import OstiaryMessages
 import Synchronization
@@ -11,13 +12,17 @@ final class ContextTable: Sendable {
     }
 
     private let contents = Mutex(Contents())
+    private let clock: any BootClock
 
-    func open() throws(Refusal) -> UInt64 {
+    init(clock: any BootClock) { self.clock = clock }
+
+    /// - Parameter keepsFactors: whether what is proved in the context is kept for what is opened in it next.
+    func open(keepingFactors keepsFactors: Bool) throws(Refusal) -> UInt64 {
         let id: UInt64? = contents.withLock { contents in
             guard contents.contexts.count < SessionLimits.contextCount else { return nil }
             let id = contents.nextID
             contents.nextID += 1
-            contents.contexts[id] = EvaluationContext()
+            contents.contexts[id] = EvaluationContext(keepsFactors: keepsFactors, clock: clock)
             return id
         }
         guard let id else {
@@ -44,6 +49,8 @@ final class ContextTable: Sendable {
     }
 
     func endAllGrants() { for context in all { context.endAllGrants() } }
+
+    func endKeptFactors() { for context in all { context.endKeptFactors() } }
 
     func endGrants(on object: VaultID) { for context in all { context.endGrant(on: object) } }
 

@@ -24,7 +24,7 @@ struct ApplicationPasswordCheck {
     /// The counter of wrong tries: the object's id.
     let subject: Data
     /// True when it opens; throws when it could not be tried.
-    let opens: (_ entered: borrowing SecretBytes, _ passcode: ProvedPasscode?) throws -> Bool
+    let opens: (_ entered: borrowing SecretBytes, _ passcode: PrivateHalf?) throws -> Bool
 }
 
 /// Whom to ask and how.
@@ -41,9 +41,13 @@ struct Asking {
 struct Evaluation {
     /// The factors that were used, in total.
     let factors: FactorSet
+    /// Those that the person was asked for; the others were held.
+    let proved: FactorSet
     let strength: String
-    /// The passcode's key, when it was among them; wiped when the evaluation goes away.
-    let passcode: ProvedPasscode?
+    /// Private half of the passcode key, when the passcode was used; wiped with its last holder.
+    let passcode: PrivateHalf?
+    /// The passcode that was entered, when it was asked for.
+    let proof: ProvedPasscode?
 
     var factorNames: [String] { factors.factors.map(\.name) }
 }

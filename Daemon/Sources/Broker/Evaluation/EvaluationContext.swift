@@ -1,6 +1,9 @@
 import AccessControl
+import Authenticators
+import Dispatch
 import Enclave
 import Foundation
+import KeySlots
 import OstiaryMessages
 import SecretMemory
 import Synchronization
@@ -8,7 +11,8 @@ import Vault
 
 /// What an `LAContext` or an authorized `LARight` is on this side: the only place where grants are kept.
 ///
-/// It holds as little as it can: of a right the opened key and the access secret, never the factor's key that opened it.
+/// It holds as little as it can: of a right the opened key and the access secret, never the factor's key that opened it. Only
+/// a context that was opened for it keeps factors besides, within the limits of ``KeptFactors``.
 final class EvaluationContext: Sendable {
     /// How long an evaluated policy stays evaluated in its context. Apple's is measured between five and ten minutes.
     static let policyLifetime = Duration.seconds(300)
@@ -17,6 +21,8 @@ final class EvaluationContext: Sendable {
         var rights: [VaultID: OpenedRight] = [:]
         var policies: [Int32: PolicyGrant] = [:]
         var applicationPassword: Credential?
+        var kept: KeptFactors?
+        var isWipeDue = false
         var evaluations: [ObjectIdentifier: RequestCancellation] = [:]
         /// Counts the times that all grants were ended: what was begun before must not be granted after.
         var era: UInt64 = 0
@@ -35,7 +41,15 @@ final class EvaluationContext: Sendable {
         init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
     }
 
+    /// Whether what is proved here is kept.
+    let keepsFactors: Bool
+    private let clock: any BootClock
     private let contents = Mutex(Contents())
+
+    init(keepsFactors: Bool, clock: any BootClock) {
+        self.keepsFactors = keepsFactors
+        self.clock = clock
+    }
 
     // MARK: grants
 
@@ -93,6 +107,7 @@ final class EvaluationContext: Sendable {
         let evaluations = contents.withLock { contents in
             contents.rights = [:]
             contents.policies = [:]
+            contents.kept = nil
             contents.era += 1
             return Array(contents.evaluations.values)
         }
@@ -106,6 +121,68 @@ final class EvaluationContext: Sendable {
         }
         endAllGrants(because: .caller)
     }
+
+    // MARK: kept factors
+
+    /// What need not be asked for here.
+    ///
+    /// - Parameter passcode: the present passcode key; one that was proved before it changed is worth nothing.
+    func held(under passcode: PublicHalf?) -> HeldFactors {
+        let now = clock.now().time
+        return contents.withLock { contents in
+            guard let kept = contents.kept, now < kept.end,
+                kept.held.passcode == nil || kept.held.passcode?.publicHalf == passcode
+            else {
+                contents.kept = nil
+                return .none
+            }
+            return kept.held
+        }
+    }
+
+    /// Keeps what an evaluation proved, or notes that what is kept was used. To be called once the evaluation is recorded.
+    func keep(_ evaluation: Evaluation, since era: UInt64) throws(Refusal) {
+        guard keepsFactors else { return }
+        let now = clock.now().time
+        try add(since: era) { contents in
+            let newer = KeptFactors(evaluation, at: now)
+            if let kept = contents.kept, now < kept.end {
+                contents.kept?.use(at: now, adding: newer)
+            } else {
+                contents.kept = newer
+            }
+        }
+        wipeLater()
+    }
+
+    func endKeptFactors() { contents.withLock { $0.kept = nil } }
+
+    /// Wipes what is kept when its time has come, whether or not anybody looks at it.
+    private func wipeLater() {
+        let now = clock.now().time
+        let delay: Duration? = contents.withLock { contents in
+            guard let kept = contents.kept, !contents.isWipeDue else { return nil }
+            contents.isWipeDue = true
+            return kept.end - now
+        }
+        guard let delay else { return }
+        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + max(delay / .seconds(1), 0)) { [weak self] in
+            self?.wipeExpired()
+        }
+    }
+
+    /// Wipes what is kept if its time has come.
+    func wipeExpired() {
+        let now = clock.now().time
+        contents.withLock { contents in
+            contents.isWipeDue = false
+            if let kept = contents.kept, now >= kept.end { contents.kept = nil }
+        }
+        wipeLater()
+    }
+
+    /// Whether anything is kept, expired or not.
+    var isKeepingFactors: Bool { contents.withLock { $0.kept != nil } }
 
     // MARK: credentials
 

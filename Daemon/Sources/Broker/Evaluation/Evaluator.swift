@@ -20,29 +20,43 @@ struct Evaluator {
     let isHardware: Bool
 
     /// Says whether a demand could be satisfied now; never prompts.
-    func preflight(_ demand: Demand) throws {
-        _ = try next(demand, held: [])
+    func preflight(_ demand: Demand, held: HeldFactors = .none) throws {
+        _ = try next(demand, held: held.factors)
     }
 
-    /// Proves a demand, asking the person for what is missing.
-    func evaluate(_ demand: Demand, asking: Asking) throws -> Evaluation {
-        var held = FactorSet()
-        var passcode: ProvedPasscode?
-        while let factor = try next(demand, held: held) {
+    /// Proves a demand, asking the person for what is missing on top of what is held.
+    func evaluate(_ demand: Demand, held: HeldFactors = .none, asking: Asking) throws -> Evaluation {
+        var proved = FactorSet()
+        var proof: ProvedPasscode?
+        while let factor = try next(demand, held: held.factors.union(proved)) {
             switch factor {
             case .passcode:
-                passcode = try provePasscode(demand, asking: asking)
+                proof = try provePasscode(demand, asking: asking)
             case .applicationPassword:
-                try proveApplicationPassword(demand, passcode: passcode, asking: asking)
+                try proveApplicationPassword(demand, passcode: proof?.half ?? held.passcode, asking: asking)
             case .biometry, .biometryCurrentSet, .securityKey:
                 // `plan` offers only what availability() calls available.
                 throw Refusal(.internal, "No authenticator serves \(factor.name).")
             }
             try asking.cancellation.check()
-            held.insert(FactorSet(factor))
+            proved.insert(FactorSet(factor))
         }
+        let factors = proved.union(deciding(demand, held: held.factors.union(proved)))
         return Evaluation(
-            factors: held, strength: held.strength(inHardware: isHardware)?.rawValue ?? "", passcode: passcode)
+            factors: factors, proved: proved, strength: strength(of: factors),
+            passcode: factors.contains(.passcode) ? proof?.half ?? held.passcode : nil, proof: proof)
+    }
+
+    /// The label of the weakest of `factors`.
+    func strength(of factors: FactorSet) -> String { factors.strength(inHardware: isHardware)?.rawValue ?? "" }
+
+    /// Of what is held, what satisfies the demand.
+    private func deciding(_ demand: Demand, held: FactorSet) -> FactorSet {
+        let unlock = demand.availability.map(ring.unlockState(of:)) ?? .open
+        return FactorSet(
+            demand.requirements.map { requirement in
+                if case .satisfied(let by) = plan(requirement, held: held, available: [:], unlock: unlock) { by } else { [] }
+            })
     }
 
     // MARK: planning
@@ -137,7 +151,7 @@ struct Evaluator {
         }
     }
 
-    private func proveApplicationPassword(_ demand: Demand, passcode: ProvedPasscode?, asking: Asking) throws {
+    private func proveApplicationPassword(_ demand: Demand, passcode: PrivateHalf?, asking: Asking) throws {
         guard let check = demand.applicationPassword else { throw Refusal(.internal, "There is no password to check.") }
         if let given = asking.applicationPassword {
             do { return try prove(given.bytes, by: check, passcode) } catch is WrongSecret { throw Self.failed }
@@ -148,7 +162,7 @@ struct Evaluator {
     }
 
     private func prove(
-        _ entered: borrowing SecretBytes, by check: ApplicationPasswordCheck, _ passcode: ProvedPasscode?
+        _ entered: borrowing SecretBytes, by check: ApplicationPasswordCheck, _ passcode: PrivateHalf?
     ) throws {
         let password = SecretBytes(copying: entered)
         try keeper.attempt(at: check.subject) { try check.opens(password, passcode) ? () : nil }

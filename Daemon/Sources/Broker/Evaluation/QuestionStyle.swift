@@ -22,6 +22,13 @@ struct QuestionStyle {
         }
     }
 
+    /// Of a request that brought no question: nobody is asked.
+    static let askingNobody = QuestionStyle()
+
+    private init() {
+        (reason, isInteractionAllowed, cancelTitle, fallbackTitle) = (DisplayText(""), false, nil, nil)
+    }
+
     private static func title(_ text: String) -> DisplayText? {
         let title = DisplayText(text, maximumScalarCount: 40)
         return title.isEmpty ? nil : title

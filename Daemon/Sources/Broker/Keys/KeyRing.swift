@@ -74,6 +74,9 @@ final class KeyRing: Sendable {
 
     func publicHalf(_ role: KeyRole) -> PublicHalf? { contents.withLock { $0.publicHalves[role] } }
 
+    /// The private half of a role, while it may be in memory.
+    func privateHalf(_ role: KeyRole) -> PrivateHalf? { contents.withLock { $0.privateHalves[role] } }
+
     var publicHalves: [PublicHalf] { contents.withLock { Array($0.publicHalves.values) } }
 
     var privateHalves: [PrivateHalf] { contents.withLock { Array($0.privateHalves.values) } }

@@ -45,6 +45,7 @@ struct PasscodeLife {
         try vault.write("passcode.set") { writer in
             try replaceKeys(fresh, in: writer)
             try rewrapObjects(to: fresh, openedWith: ring.privateHalves, in: writer)
+            try rewrapItems(to: fresh.wrapped + [fresh.passcode], openedWith: ring.privateHalves, in: writer)
             try writer.setPasscodeRecord(record)
             try seeds.store(log, in: writer)
             try forgetAttempts(in: writer)
@@ -76,6 +77,7 @@ struct PasscodeLife {
         try vault.write("passcode.change") { writer in
             try replaceKeys(fresh, in: writer)
             try rewrapObjects(to: fresh, openedWith: opened, in: writer)
+            try rewrapItems(to: fresh.wrapped + [fresh.passcode], openedWith: opened, in: writer)
             try writer.setPasscodeRecord(kept)
             try writer.setPasscodeRecord(incoming)
             try seeds.store(log, in: writer)
@@ -108,7 +110,8 @@ struct PasscodeLife {
         var destroyed: [ObjectRecord] = []
         try vault.write("passcode.remove") { writer in
             destroyed = try releaseObjects(from: opened, to: fresh, in: writer)
-            guard announced.isSuperset(of: destroyed.map(\.id)) else { throw Refusals.objectsChanged }
+            let items = try releaseItems(from: opened, to: fresh, destroyed: destroyed.map(\.id), in: writer)
+            guard announced.isSuperset(of: destroyed.map(\.id) + items) else { throw Refusals.objectsChanged }
             for half in fresh { try writer.setKeyPair(storage.record(sealingToEnclave: half)) }
             for role in [KeyRole.passcode, .biometry, .classKey(.whenPasscodeSet)] {
                 try writer.removeKeyPair(owner: storage.owner, role: role.code)
@@ -131,11 +134,14 @@ struct PasscodeLife {
         guard ring.publicHalf(.passcode) == proved.half.publicHalf else { throw Refusals.keysChanged }
     }
 
-    /// The rights that removing the passcode would destroy, for the warning before it.
+    /// The rights and keys that removing the passcode would destroy, for the warning before it.
     func boundToPasscode() throws -> [ObjectRecord] {
-        try vault.read { try $0.objects(owner: storage.owner, kind: .right) }.compactMap(\.record).filter { object in
-            try !survives(object)
-        }
+        try vault.read(wrappedObjects).filter { try !survives($0) }
+    }
+
+    /// Rights and keys: what has slots.
+    private func wrappedObjects(in reader: VaultReader) throws -> [ObjectRecord] {
+        try [.right, .enclaveKey].flatMap { try reader.objects(owner: storage.owner, kind: $0).compactMap(\.record) }
     }
 
     private func forgetAttempts(in writer: VaultWriter) throws {
@@ -196,7 +202,7 @@ struct PasscodeLife {
     /// Wraps every object to the new keys. Rows that do not verify stay as they are: refused before, refused after.
     private func rewrapObjects(to fresh: FreshKeys, openedWith opened: [PrivateHalf], in writer: VaultWriter) throws {
         let always = ring.publicHalf(.classKey(.always))
-        for object in try writer.objects(owner: storage.owner, kind: .right).compactMap(\.record) {
+        for object in try wrappedObjects(in: writer) {
             try rewrap(object, slots: KeySlot.decode(object.slots), openedWith: opened, in: writer) { role in
                 role == .classKey(.always) ? always : fresh.replacement(for: role)
             }
@@ -220,7 +226,7 @@ struct PasscodeLife {
         from opened: [PrivateHalf], to fresh: [PrivateHalf], in writer: VaultWriter
     ) throws -> [ObjectRecord] {
         var destroyed: [ObjectRecord] = []
-        for object in try writer.objects(owner: storage.owner, kind: .right).compactMap(\.record) {
+        for object in try wrappedObjects(in: writer) {
             guard try survives(object) else {
                 try writer.removeObject(object.id, owner: storage.owner)
                 destroyed.append(object)
@@ -240,7 +246,7 @@ struct PasscodeLife {
         return try KeySlot.decode(object.slots).contains(where: Self.opensWithoutPasscode)
     }
 
-    private static func opensWithoutPasscode(_ slot: KeySlot) -> Bool {
+    static func opensWithoutPasscode(_ slot: KeySlot) -> Bool {
         slot.factors.isDisjoint(with: [.passcode, .biometry, .biometryCurrentSet])
     }
 }

@@ -1,6 +1,7 @@
 import AccessControl
 import Enclave
 import Foundation
+import KeySlots
 import OstiaryWire
 import SecretMemory
 import SwiftProtobuf
@@ -57,19 +58,15 @@ extension Broker {
         let demand = Demand(
             requirements: [try Self.requirement(ofPolicy: body.policy)], availability: nil,
             object: "", operation: "confirm that it is you")
-        if body.preflight {
-            if body.contextID != 0 { _ = try session.contexts.context(body.contextID) }
-            try evaluator.preflight(demand)
-            return .done
-        }
+        if body.preflight { return try preflight(demand, body.contextID, session) }
         let context = try session.contexts.context(body.contextID)
         if let grant = context.policyGrant(body.policy, now: BootTime.now()) {
             try session.verifyCaller()
-            return Reply(.granted(granted(grant.factors.factors.map(\.name), strength(of: grant.factors))))
+            return Reply(.granted(granted(grant.factors.factors.map(\.name), evaluator.strength(of: grant.factors))))
         }
         let asking = try asking(body.question, request, session, cancellation)
         let evaluation = try context.evaluating(asking.cancellation) { era in
-            let evaluation = try evaluator.evaluate(demand, asking: asking)
+            let evaluation = try evaluator.evaluate(demand, held: held(in: context), asking: asking)
             try session.verifyCaller()
             try trail.grant(
                 event("evaluate-policy", session, operation: "policy \(body.policy)"),
@@ -77,6 +74,7 @@ extension Broker {
             let grant = EvaluationContext.PolicyGrant(
                 factors: evaluation.factors, expires: BootTime.now() + EvaluationContext.policyLifetime)
             try context.grant(policy: body.policy, grant, since: era)
+            try context.keep(evaluation, since: era)
             return evaluation
         }
         return Reply(.granted(granted(evaluation.factorNames, evaluation.strength)))
@@ -100,12 +98,9 @@ extension Broker {
         _ cancellation: RequestCancellation?
     ) throws -> Reply {
         guard let id = VaultID(bytes: bytes) else { throw RightStore.notFound }
-        let object = try rights.find(id: id, application: session.caller.program.application)
+        let object = try rights.find(id: id, usableBy: session.caller)
         let opener = try RightOpener(object, in: vault, ring: ring, stretching: stretching)
-        if body.preflight {
-            try evaluator.preflight(opener.demand)
-            return .done
-        }
+        if body.preflight { return try preflight(opener.demand, body.contextID, session) }
         let context = try session.contexts.context(body.contextID)
         var asking = try asking(body.question, request, session, cancellation)
         // A program that forbids a prompt asks whether the authorization that it holds still stands; one that allows it asks
@@ -116,13 +111,14 @@ extension Broker {
         }
         asking.applicationPassword = context.applicationPassword
         return try context.evaluating(asking.cancellation) { era in
-            let evaluation = try evaluator.evaluate(opener.demand, asking: asking)
+            let evaluation = try evaluator.evaluate(opener.demand, held: held(in: context), asking: asking)
             let right = try keeper.exclusively { try opener.opened(by: evaluation, enclave: enclave) }
             try session.verifyCaller()
             try trail.grant(
                 event("authorize", session, object: right.identifier), factors: evaluation.factorNames,
                 strength: evaluation.strength)
             try context.grant(right, since: era)
+            try context.keep(evaluation, since: era)
             try requireStillStored(id, context)
             return Reply(.granted(granted(evaluation.factorNames, evaluation.strength)))
         }
@@ -142,18 +138,16 @@ extension Broker {
         let demand = Demand(
             requirements: [try Requirement(canonicalBytes: Array(bytes))], availability: nil, object: "",
             operation: "authorize something of its own")
-        if body.preflight {
-            try evaluator.preflight(demand)
-            return .done
-        }
+        if body.preflight { return try preflight(demand, body.contextID, session) }
         let context = try session.contexts.context(body.contextID)
         let asking = try asking(body.question, request, session, cancellation)
-        let evaluation = try context.evaluating(asking.cancellation) { _ in
-            let evaluation = try evaluator.evaluate(demand, asking: asking)
+        let evaluation = try context.evaluating(asking.cancellation) { era in
+            let evaluation = try evaluator.evaluate(demand, held: held(in: context), asking: asking)
             try session.verifyCaller()
             try trail.grant(
                 event("authorize-requirement", session), factors: evaluation.factorNames,
                 strength: evaluation.strength)
+            try context.keep(evaluation, since: era)
             return evaluation
         }
         return Reply(.granted(granted(evaluation.factorNames, evaluation.strength)))
@@ -169,14 +163,20 @@ extension Broker {
             cancellation: try slow(cancellation))
     }
 
-    private func granted(_ factors: [String], _ strength: String) -> WireGranted {
+    /// What need not be asked for in a context.
+    func held(in context: EvaluationContext) -> HeldFactors { context.held(under: ring.publicHalf(.passcode)) }
+
+    /// Says whether a demand could be satisfied now, in a context or without one.
+    private func preflight(_ demand: Demand, _ contextID: UInt64, _ session: Session) throws -> Reply {
+        let held = contextID == 0 ? .none : held(in: try session.contexts.context(contextID))
+        try evaluator.preflight(demand, held: held)
+        return .done
+    }
+
+    func granted(_ factors: [String], _ strength: String) -> WireGranted {
         .with {
             $0.factors = factors
             $0.strength = strength
         }
-    }
-
-    private func strength(of factors: FactorSet) -> String {
-        factors.strength(inHardware: enclave.kind == .tpm)?.rawValue ?? ""
     }
 }

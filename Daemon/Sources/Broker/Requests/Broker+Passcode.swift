@@ -46,23 +46,36 @@ extension Broker {
         let era = ring.era
         let proved = try provePasscode("remove the passcode", asking)
         let bound = try life.boundToPasscode()
+        let items = try life.itemsBoundToPasscode(destroying: bound.map(\.id))
+        let warning = Self.warning(bound, itemCount: items.count)
         let question = PromptQuestion(
-            .confirmation(warning: DisplayText(Self.warning(bound.map(\.attributes.identifier)))), operation: DisplayText("remove the passcode"),
+            .confirmation(warning: DisplayText(warning)), operation: DisplayText("remove the passcode"),
             reason: asking.question.reason, cancelTitle: asking.question.cancelTitle)
         try Questioning(prompter: prompter, asking: asking).confirmation(question)
         try commit("passcode-remove", session, asking) {
-            let destroyed = try life.remove(proved, destroying: Set(bound.map(\.id)), since: era)
+            let destroyed = try life.remove(proved, destroying: Set(bound.map(\.id) + items), since: era)
             noteDestruction(of: destroyed, by: "passcode-remove", session)
             return nil
         }
     }
 
-    private static func warning(_ names: [String]) -> String {
-        guard !names.isEmpty else { return "Nothing will be protected by a passcode any more." }
+    private static func warning(_ objects: [ObjectRecord], itemCount: Int) -> String {
+        guard !objects.isEmpty || itemCount > 0 else { return "Nothing will be protected by a passcode any more." }
+        let rights = rights(objects.filter { $0.kind == .right }.map(\.attributes.identifier))
+        let keys = counted(objects.count { $0.kind == .enclaveKey }, "enclave key")
+        let what = [rights, keys, counted(itemCount, "keychain item")].compactMap(\.self).joined(separator: ", and ")
+        return "This destroys for good, keys and secrets included: \(what)."
+    }
+
+    private static func counted(_ count: Int, _ what: String) -> String? {
+        count == 0 ? nil : count == 1 ? "1 \(what)" : "\(count) \(what)s"
+    }
+
+    private static func rights(_ names: [String]) -> String? {
+        guard !names.isEmpty else { return nil }
         let shown = names.prefix(5).joined(separator: ", ")
         let more = names.count > 5 ? " and \(names.count - 5) more" : ""
-        return "This destroys \(names.count == 1 ? "1 right" : "\(names.count) rights") for good, keys and secrets "
-            + "included: \(shown)\(more)."
+        return "\(names.count == 1 ? "1 right" : "\(names.count) rights") (\(shown)\(more))"
     }
 
     /// Makes the change under the lock, recorded before and after, and begins the log's next epoch. Whatever ended the
@@ -76,6 +89,7 @@ extension Broker {
             try session.verifyCaller()
             try trail.change(event)
             let passcode = try change()
+            sessions.endKeptFactors()
             beginEpoch(under: passcode)
         }
         trail.note(event)
@@ -90,10 +104,10 @@ extension Broker {
     }
 
     /// Proves the present passcode and nothing else.
-    func provePasscode(_ operation: String, _ asking: Asking) throws -> ProvedPasscode {
+    func provePasscode(_ operation: String, object: String = "", _ asking: Asking) throws -> ProvedPasscode {
         let demand = Demand(
-            requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: "", operation: operation)
-        guard let proved = try evaluator.evaluate(demand, asking: asking).passcode else { throw Refusals.passcodeNeeded }
+            requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: object, operation: operation)
+        guard let proved = try evaluator.evaluate(demand, asking: asking).proof else { throw Refusals.passcodeNeeded }
         return proved
     }
 

@@ -18,19 +18,21 @@ extension Broker {
         let accessControl = try AccessControl(canonicalBytes: Array(body.accessControl))
         try requireUsable(accessControl)
         if !body.replace { try requireFree(body.identifier, session) }
-        let password = try newApplicationPassword(accessControl, body, request, session, cancellation)
+        let password = try newApplicationPassword(accessControl, object: body.identifier, operation: "right") {
+            try asking(body.question, request, session, cancellation)
+        }
         let secret = body.hasSecret_p ? SecretBytes(copying: request.tail) : nil as SecretBytes?
         let created = event("create", session, object: body.identifier)
-        let draft = RightStore.Draft(
-            identifier: body.identifier, application: session.caller.program.application,
-            accessControl: accessControl, secret: secret, applicationPassword: password)
+        let draft = RightStore.Draft.right(
+            body.identifier, of: session.caller.application, accessControl, secret: secret,
+            applicationPassword: password)
         let record = try make(draft, replacing: body.replace, for: session, recordedAs: created)
         trail.note(created)
         return Reply(.right(WireRight(record, enclave: enclave.kind)))
     }
 
-    /// Makes and stores a right while no keys change, and ends the grants on the one that it replaces.
-    private func make(
+    /// Makes and stores a right or key while no keys change, and ends the grants on the one that it replaces.
+    func make(
         _ draft: consuming RightStore.Draft, replacing: Bool, for session: Session, recordedAs created: AuditTrail.Event
     ) throws -> ObjectRecord {
         changing.lock()
@@ -54,7 +56,7 @@ extension Broker {
     }
 
     /// Refuses a rule that could not be satisfied on this machine, before a key is made that nobody could use.
-    private func requireUsable(_ accessControl: AccessControl) throws {
+    func requireUsable(_ accessControl: AccessControl) throws {
         try Self.requireCheckable(accessControl)
         let factors = accessControl.keyRequirement.factors
         if factors.contains(.securityKey) {
@@ -92,31 +94,35 @@ extension Broker {
 
     private func requireFree(_ identifier: String, _ session: Session) throws {
         do {
-            _ = try rights.find(identifier, application: session.caller.program.application)
+            _ = try rights.find(identifier, application: session.caller.application)
         } catch let refusal as Refusal where refusal.code == .notFound { return }
         throw RightStore.duplicate
     }
 
-    /// Asks for the application password of a new right, twice; one that the program gave is not taken, since the person
-    /// must know it.
-    private func newApplicationPassword(
-        _ accessControl: AccessControl, _ body: WireCreateRightRequest, _ request: IncomingRequest,
-        _ session: Session, _ cancellation: RequestCancellation?
+    /// Asks for the application password of a new object, twice; nil when its rule names none. One that the program gave is
+    /// not taken for a right, since the person must know it; it is for a key or item, as on Apple's systems.
+    func newApplicationPassword(
+        _ accessControl: AccessControl, object: String, operation: String,
+        given: EvaluationContext.Credential? = nil, asking: () throws -> Asking
     ) throws -> ApplicationPassword? {
         guard accessControl.keyRequirement.factors.contains(.applicationPassword) else { return nil }
-        let asking = try asking(body.question, request, session, cancellation)
-        let chosen = try newSecret(
-            .newApplicationPassword, repeated: .repeatApplicationPassword, object: body.identifier,
-            operation: "protect a new right with a password", asking: asking)
         let parameters = ApplicationPasswordParameters()
-        return ApplicationPassword(
-            stretchedKey: try parameters.stretch(chosen, by: stretching), parameters: parameters.bytes)
+        let stretched: SecretBytes
+        if let given {
+            stretched = try parameters.stretch(given.bytes, by: stretching)
+        } else {
+            let chosen = try newSecret(
+                .newApplicationPassword, repeated: .repeatApplicationPassword, object: object,
+                operation: "protect a new \(operation) with a password", asking: asking())
+            stretched = try parameters.stretch(chosen, by: stretching)
+        }
+        return ApplicationPassword(stretchedKey: stretched, parameters: parameters.bytes)
     }
 
     // MARK: finding and removing
 
     func findRight(_ body: WireFindRightRequest, _ session: Session) throws -> Reply {
-        let object = try rights.find(body.identifier, application: session.caller.program.application)
+        let object = try rights.find(body.identifier, application: session.caller.application)
         return Reply(.right(WireRight(object, enclave: enclave.kind)))
     }
 
@@ -124,7 +130,7 @@ extension Broker {
     private static let pageCount = 50
 
     func listRights(_ body: WireListRightsRequest, _ session: Session) throws -> Reply {
-        let application = body.ofAllApplications ? nil : session.caller.program.application
+        let application = body.ofAllApplications ? nil : session.caller.application
         let listed = try rights.list(application: application)
         let page = listed.dropFirst(Int(body.offset)).prefix(Self.pageCount).map { stored in
             switch stored {
@@ -141,7 +147,7 @@ extension Broker {
     }
 
     func removeRight(_ body: WireRemoveRightRequest, _ session: Session) throws -> Reply {
-        let application = session.caller.program.application
+        let application = session.caller.application
         let id: VaultID
         var name = body.identifier
         switch body.which {
@@ -162,7 +168,7 @@ extension Broker {
 
     func removeAllRights(_ session: Session) throws -> Reply {
         try session.verifyCaller()
-        let removed = try changing.withLock { try rights.removeAll(application: session.caller.program.application) }
+        let removed = try changing.withLock { try rights.removeAll(application: session.caller.application) }
         noteDestruction(of: removed, by: "remove-all", session)
         trail.note(event("remove-all", session))
         return Reply(.done(.with { $0.count = UInt32(clamping: removed.count) }))

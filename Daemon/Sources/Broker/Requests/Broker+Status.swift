@@ -14,7 +14,7 @@ import Vault
 extension Broker {
     func status(for session: Session) throws -> WireStatus {
         let attempts = try keeper.attempts()
-        let listed = try rights.list(application: session.caller.program.application)
+        let listed = try rights.list(application: session.caller.application)
         let readable = listed.filter { $0.record != nil }
         return try .with {
             $0.mode = .user
@@ -32,7 +32,9 @@ extension Broker {
             $0.factors = try factorStatus()
             $0.logRecordCount = trail.audit.recordCount
             $0.caller.program = session.caller.program.displayName
-            $0.caller.label = CallerProgram.label
+            $0.caller.label = session.caller.label
+            $0.caller.applicationID = session.caller.identity.applicationID ?? ""
+            $0.caller.accessGroups = session.caller.accessGroups
         }
     }
 
@@ -52,7 +54,7 @@ extension Broker {
 
     func diagnosis() throws -> WireDiagnosis {
         let findings = try [
-            storeFinding(), logFinding(), passcodeFinding(), promptFinding(), pinentryFinding(), memoryFinding(),
+            storeFinding(), itemFinding(), logFinding(), passcodeFinding(), promptFinding(), pinentryFinding(), memoryFinding(),
             dumpFinding(), folderFinding(),
         ]
         return .with { $0.findings = findings }
@@ -71,6 +73,20 @@ extension Broker {
             "store", "\(bad) of \(rows.count) rows do not verify and are refused; the others work.",
             advice: "Somebody changed the database, or the disk is failing. Restore the state folder from a backup, or "
                 + "remove the rows with `ostiary right remove NAME`.")
+    }
+
+    private func itemFinding() throws -> WireFinding {
+        let (faults, count): (Int, Int)
+        do { (faults, count) = try items.faultCount() } catch VaultError.corrupt {
+            return .problem(
+                "items", "The lists of the keychain items do not verify, so none of them is used.",
+                advice: "Somebody changed the database, or the disk is failing. Restore the state folder from a backup.")
+        }
+        guard faults > 0 else { return .ok("items", "\(count) keychain items, every row verifies.") }
+        return .problem(
+            "items", "\(faults) rows of keychain items do not verify and are refused; the others work.",
+            advice: "Somebody changed the database, or the disk is failing. Restore the state folder from a backup, or "
+                + "delete the items.")
     }
 
     private func logFinding() -> WireFinding {

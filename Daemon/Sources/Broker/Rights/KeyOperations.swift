@@ -6,7 +6,27 @@ import SecretMemory
 
 /// What an opened right's key does. Inputs are checked before the key is touched.
 enum KeyOperations {
-    static func sign(_ request: WireSignRequest, digest: borrowing SecretBytes, with right: OpenedRight) throws -> SecretBytes {
+    /// ML-DSA over a message, in the form of Apple's names.
+    static let messageOfMLDSA = "algid:sign:ML-DSA:message"
+    /// The longest digest.
+    private static let digestByteCount = 64
+
+    /// Refuses a digest that is none, before anything else is looked at.
+    static func requireSize(of input: borrowing SecretBytes, _ request: WireSignRequest) throws(Refusal) {
+        guard request.algorithm == messageOfMLDSA || input.count <= digestByteCount else {
+            throw Refusal(.tooLarge, "The request may carry \(digestByteCount) bytes.")
+        }
+    }
+
+    static func sign(_ request: WireSignRequest, input: borrowing SecretBytes, with right: OpenedRight) throws -> SecretBytes {
+        guard request.algorithm == messageOfMLDSA else { return try sign(request, digest: input, with: right) }
+        guard [.mlDSA65, .mlDSA87].contains(right.keyType) else { throw KeyAlgorithmError.unsupportedAlgorithm }
+        return SecretBytes(try right.key.signature(forMessage: Data(exposing: input)))
+    }
+
+    private static func sign(
+        _ request: WireSignRequest, digest: borrowing SecretBytes, with right: OpenedRight
+    ) throws -> SecretBytes {
         let algorithm = try algorithm(request.algorithm, for: .sign)
         guard algorithm.digestForm == algorithm else { throw KeyAlgorithmError.unsupportedAlgorithm }
         let digest = try GroupDigest(of: Data(exposing: digest), algorithm: algorithm)

@@ -6,7 +6,7 @@ import OstiaryMessages
 import SecretMemory
 import Vault
 
-/// A right whose slots were opened: what an authorization is, in this process. It exists in the context that was authorized
+/// A right or an enclave key whose slots were opened: what an authorization is, in this process. It exists in the context that was authorized
 /// and nowhere else, and its secrets are wiped with it.
 final class OpenedRight: Sendable {
     let id: VaultID
@@ -17,6 +17,7 @@ final class OpenedRight: Sendable {
     let factorNames: [String]
     let strength: String
     let key: any OpenEnclaveKey
+    let keyType: EnclaveKeyType
     private let accessSecret: SecretBytes
     private let payload: Data?
     private let header: SlotHeader
@@ -33,8 +34,9 @@ final class OpenedRight: Sendable {
         payload = object.payload
         self.header = header
         guard object.enclaveKind == enclave.kind.code else { throw EnclaveError.wrongKind }
+        keyType = try object.keyType
         key = try enclave.openKey(
-            EnclaveKey(kind: enclave.kind, publicKey: object.publicKey, blob: object.keyBlob),
+            EnclaveKey(kind: enclave.kind, type: keyType, publicKey: object.publicKey, blob: object.keyBlob),
             authorization: KeyAuthorization.derived(from: accessSecret), binding: try KeyBinding(of: header))
         self.accessSecret = accessSecret
     }

@@ -6,7 +6,15 @@ import OstiaryWire
 import SecretMemory
 import Vault
 
-/// The rights of the owner: making, finding, listing, removing. Making one asks for no factor, because slots are wrapped to
+/// How many objects there may be. Each bounds the authenticated list of them, which is written anew with each change.
+struct ObjectLimits: Sendable {
+    /// Rights of one owner, and as many keys.
+    var count = SessionLimits.rightCount
+    /// Keys of one access group, so that no program uses up what all have together.
+    var keyCountOfGroup = SessionLimits.keyCountOfGroup
+}
+
+/// The rights of the owner, and the enclave keys that back none: making, finding, listing, removing. Making one asks for no factor, because slots are wrapped to
 /// public halves; a new application password is the exception and comes in with the request.
 struct RightStore {
     let vault: Vault
@@ -14,38 +22,64 @@ struct RightStore {
     let ring: KeyRing
     let owner: VaultID
     let eraser: JournalEraser
+    var limits = ObjectLimits()
 
     // MARK: making
 
-    /// What a new right is made of.
+    /// What a new right or key is made of.
     struct Draft: ~Copyable {
-        let identifier: String
-        let application: String
+        let id: VaultID
+        let kind: ObjectKind
+        let attributes: ObjectAttributes
         let accessControl: AccessControl
         let secret: SecretBytes?
         let applicationPassword: ApplicationPassword?
+        let keyType: EnclaveKeyType
+
+        private static func now() -> UInt64 { UInt64(Date().timeIntervalSince1970) }
+
+        /// A right of `application`.
+        static func right(
+            _ identifier: String, of application: String, _ accessControl: AccessControl, secret: consuming SecretBytes?,
+            applicationPassword: consuming ApplicationPassword?
+        ) -> Draft {
+            Draft(
+                id: VaultID(), kind: .right,
+                attributes: ObjectAttributes(
+                    group: application, identifier: identifier, applicationLabel: Data(application.utf8), created: now()),
+                accessControl: accessControl, secret: secret, applicationPassword: applicationPassword, keyType: .p256)
+        }
+
+        /// An enclave key in an access group.
+        static func key(
+            _ type: EnclaveKeyType, in group: String, _ accessControl: AccessControl, shown: Data,
+            applicationPassword: consuming ApplicationPassword?
+        ) -> Draft {
+            let id = VaultID()
+            return Draft(
+                id: id, kind: .enclaveKey,
+                attributes: ObjectAttributes(
+                    group: group, identifier: "\(id)", applicationLabel: shown, created: now(),
+                    flags: UInt32(type.rawValue)),
+                accessControl: accessControl, secret: nil, applicationPassword: applicationPassword, keyType: type)
+        }
     }
 
     /// Makes key and slots and prepares the record. Nothing is stored yet.
     func prepare(_ draft: consuming Draft) throws -> ObjectRecord {
-        let id = VaultID()
         let accessControl = Data(draft.accessControl.canonicalBytes)
         let header = SlotHeader(
-            storeID: vault.storeID.bytes, ownerID: owner.bytes, objectID: id.bytes,
+            storeID: vault.storeID.bytes, ownerID: owner.bytes, objectID: draft.id.bytes,
             availability: draft.accessControl.availability, accessControl: accessControl,
-            accessGroup: draft.application)
+            accessGroup: draft.attributes.group)
         let accessSecret = AccessSecret.random()
         let slots = try SlotSealer.seal(
             accessSecret, alternatives: draft.accessControl.keyRequirement.alternatives, header: header,
             publicHalves: ring.publicHalf, applicationPassword: draft.applicationPassword)
         let key = try enclave.makeKey(
-            authorization: KeyAuthorization.derived(from: accessSecret), binding: try KeyBinding(of: header))
+            draft.keyType, authorization: KeyAuthorization.derived(from: accessSecret), binding: try KeyBinding(of: header))
         return ObjectRecord(
-            id: id, owner: owner, kind: .right, suite: 1,
-            attributes: ObjectAttributes(
-                group: draft.application, identifier: draft.identifier,
-                applicationLabel: Data(draft.application.utf8), created: UInt64(Date().timeIntervalSince1970)),
-            accessControl: accessControl, enclaveKind: enclave.kind.code, publicKey: key.publicKey, keyBlob: key.blob,
+            id: draft.id, owner: owner, kind: draft.kind, suite: 1, attributes: draft.attributes, accessControl: accessControl, enclaveKind: enclave.kind.code, publicKey: key.publicKey, keyBlob: key.blob,
             payload: try Self.payload(draft.secret, accessSecret: accessSecret, header: header),
             slots: KeySlot.encode(slots))
     }
@@ -64,19 +98,32 @@ struct RightStore {
     func store(_ record: ObjectRecord, replacing: Bool) throws -> VaultID? {
         let replaced = try vault.write("right.create") { writer in
             let existing = try writer.object(
-                identifier: record.attributes.identifier, group: record.attributes.group, kind: .right, owner: owner)
+                identifier: record.attributes.identifier, group: record.attributes.group, kind: record.kind, owner: owner)
             if let existing {
                 guard replacing else { throw Self.duplicate }
                 try Self.requireRemovable(existing)
                 try writer.removeObject(existing.id, owner: owner)
             }
-            guard try existing != nil || writer.objects(owner: owner, kind: .right).count < SessionLimits.rightCount
-            else { throw Refusal(.tooMany, "\(SessionLimits.rightCount) rights are stored; remove some.") }
+            if existing == nil { try requireRoom(for: record, in: writer) }
             try writer.insertObject(record)
             return existing?.id
         }
         if replaced != nil { eraser.erase() }
         return replaced
+    }
+
+    private func requireRoom(for record: ObjectRecord, in reader: VaultReader) throws {
+        let stored = try reader.objects(owner: owner, kind: record.kind)
+        guard stored.count < limits.count else {
+            throw Refusal(
+                .tooMany, "\(limits.count) rights or keys are stored; remove some.", cause: "store.too-many")
+        }
+        let group = record.attributes.group
+        guard record.kind == .right || stored.count(where: { $0.record?.attributes.group == group }) < limits.keyCountOfGroup
+        else {
+            throw Refusal(
+                .tooMany, "This program keeps \(limits.keyCountOfGroup) keys already; remove some.", cause: "key.too-many")
+        }
     }
 
     static let duplicate = Refusal(
@@ -102,6 +149,27 @@ struct RightStore {
         else { throw Self.notFound }
         return object
     }
+
+    /// The key with this id in one of `groups`; others count as not found.
+    func findKey(id: VaultID, groups: [String]) throws -> ObjectRecord {
+        guard let object = try vault.read({ try $0.object(id, owner: owner) }), object.kind == .enclaveKey,
+            groups.contains(object.attributes.group)
+        else { throw Self.keyNotFound }
+        return object
+    }
+
+    /// What a caller may use with this id: a right of its own, or a key of its groups.
+    func find(id: VaultID, usableBy caller: CallerProcess) throws -> ObjectRecord {
+        do { return try find(id: id, application: caller.application) } catch let refusal as Refusal
+            where refusal == Self.notFound
+        {
+            do { return try findKey(id: id, groups: caller.accessGroups) } catch let refusal as Refusal
+                where refusal == Self.keyNotFound
+            { throw Self.notFound }
+        }
+    }
+
+    static let keyNotFound = Refusal(.notFound, "There is no such key.", cause: "key.not-found")
 
     static let notFound = Refusal(.notFound, "There is no right of this name.", cause: "right.not-found")
 
@@ -137,7 +205,7 @@ struct RightStore {
     private static func requireRemovable(_ object: ObjectRecord) throws {
         guard try AccessControl(canonicalBytes: Array(object.accessControl))[.delete] != nil else {
             throw Refusal(
-                .operationNotPermitted, "The right's access control does not permit deleting it.",
+                .operationNotPermitted, "The access control does not permit deleting it.",
                 cause: "right.operation-not-permitted")
         }
     }

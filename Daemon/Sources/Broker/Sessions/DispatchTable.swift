@@ -7,13 +7,20 @@ enum SessionState: Equatable, Sendable {
     case greeted
 }
 
+/// Who answers a request. What asks a person, stretches a passcode or reads much has a thread of its own, so that the
+/// connection's end and a cancel are seen meanwhile.
+enum RequestThread: Equatable, Sendable {
+    case connection
+    case own
+    /// The connection's, until it turns out that a person must be asked: then it begins anew on a thread of its own.
+    case connectionUnlessAsking
+}
+
 /// What the daemon accepts of one kind of request.
 struct RequestRule: Equatable, Sendable {
     /// The only state of the connection in which it may be sent.
     let state: SessionState
-    /// Whether the connection's own thread answers. Everything that asks a person, stretches a passcode or reads much runs
-    /// on a thread of its own, so that the connection's end and a cancel are seen meanwhile.
-    let runsInline: Bool
+    let thread: RequestThread
     /// Bytes of raw tail it may carry.
     let tailByteCount: Int
     /// Whether a terminal may be attached.
@@ -25,27 +32,35 @@ struct RequestRule: Equatable, Sendable {
 enum DispatchTable {
     static func rule(for kind: RequestKind) -> RequestRule {
         switch kind {
-        case .hello: RequestRule(state: .connected, runsInline: true, tailByteCount: 0, acceptsTerminal: false)
+        case .hello: RequestRule(state: .connected, thread: .connection, tailByteCount: 0, acceptsTerminal: false)
 
-        case .status, .cancel, .openContext, .closeContext, .deauthorize, .credentialState, .findRight, .lock:
-            RequestRule(state: .greeted, runsInline: true, tailByteCount: 0, acceptsTerminal: false)
-        case .setCredential: RequestRule(state: .greeted, runsInline: true, tailByteCount: 1024, acceptsTerminal: false)
+        case .status, .cancel, .openContext, .closeContext, .deauthorize, .credentialState, .findRight, .findKey, .lock:
+            RequestRule(state: .greeted, thread: .connection, tailByteCount: 0, acceptsTerminal: false)
+        case .setCredential: RequestRule(state: .greeted, thread: .connection, tailByteCount: 1024, acceptsTerminal: false)
 
         // With an authorized context these take microseconds.
-        case .sign: RequestRule(state: .greeted, runsInline: true, tailByteCount: 64, acceptsTerminal: false)
-        case .exchange: RequestRule(state: .greeted, runsInline: true, tailByteCount: 0, acceptsTerminal: false)
-        case .decrypt:
+        case .decapsulate: RequestRule(state: .greeted, thread: .connection, tailByteCount: 4096, acceptsTerminal: false)
+        case .exchange: RequestRule(state: .greeted, thread: .connection, tailByteCount: 0, acceptsTerminal: false)
+        case .sign, .decrypt:
             RequestRule(
-                state: .greeted, runsInline: true, tailByteCount: WireLimits.tailByteCount, acceptsTerminal: false)
-        case .readSecret: RequestRule(state: .greeted, runsInline: true, tailByteCount: 0, acceptsTerminal: false)
+                state: .greeted, thread: .connection, tailByteCount: WireLimits.tailByteCount, acceptsTerminal: false)
+        case .readSecret: RequestRule(state: .greeted, thread: .connection, tailByteCount: 0, acceptsTerminal: false)
 
-        case .evaluatePolicy, .authorize, .passcode, .verifyLog:
-            RequestRule(state: .greeted, runsInline: false, tailByteCount: 0, acceptsTerminal: true)
+        case .evaluatePolicy, .evaluateAccessControl, .authorize, .createKey, .registerApplication, .removeApplication,
+            .passcode, .verifyLog:
+            RequestRule(state: .greeted, thread: .own, tailByteCount: 0, acceptsTerminal: true)
         case .createRight:
             RequestRule(
-                state: .greeted, runsInline: false, tailByteCount: WireLimits.secretByteCount, acceptsTerminal: true)
-        case .listRights, .removeRight, .removeAllRights, .readLog, .diagnose:
-            RequestRule(state: .greeted, runsInline: false, tailByteCount: 0, acceptsTerminal: false)
+                state: .greeted, thread: .own, tailByteCount: WireLimits.secretByteCount, acceptsTerminal: true)
+        // Most items ask for nothing; reading one takes microseconds, changing one a disk flush.
+        case .findItems:
+            RequestRule(state: .greeted, thread: .connectionUnlessAsking, tailByteCount: 0, acceptsTerminal: true)
+        case .addItem, .updateItems:
+            RequestRule(
+                state: .greeted, thread: .connectionUnlessAsking, tailByteCount: ItemRequestLimits.dataByteCount,
+                acceptsTerminal: true)
+        case .listRights, .listApplications, .deleteItems, .removeRight, .removeKey, .removeAllRights, .readLog, .diagnose:
+            RequestRule(state: .greeted, thread: .own, tailByteCount: 0, acceptsTerminal: false)
         }
     }
 }

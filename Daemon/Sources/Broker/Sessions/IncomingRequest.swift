@@ -30,10 +30,15 @@ extension IncomingRequest {
         switch body {
         case .authorize(let body): if case .requirement = body.subject { "authorize-requirement" } else { "authorize" }
         case .evaluatePolicy: "evaluate-policy"
+        case .evaluateAccessControl: "evaluate-access-control"
         case .createRight: "create"
         case .removeRight: "remove"
         case .removeAllRights: "remove-all"
-        case .exchange: AccessControl.Operation.keyExchange.name
+        case .createKey: "key-create"
+        case .registerApplication(let body): body.adopts ? "application-adopt" : "application-register"
+        case .removeApplication: "application-remove"
+        case .removeKey: "key-remove"
+        case .exchange, .decapsulate: AccessControl.Operation.keyExchange.name
         case .readSecret: AccessControl.Operation.read.name
         case .passcode(let body):
             switch body.action {
@@ -42,6 +47,10 @@ extension IncomingRequest {
             case .remove: "passcode-remove"
             case .unspecified, .UNRECOGNIZED: "passcode"
             }
+        case .addItem: "item-add"
+        case .findItems: "item-read"
+        case .updateItems: "item-update"
+        case .deleteItems: "item-delete"
         default: kind.rawValue
         }
     }

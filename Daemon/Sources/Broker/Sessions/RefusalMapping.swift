@@ -34,7 +34,8 @@ enum RefusalMapping {
         case .notAuthorized, .authenticationFailed, .userCancel, .userFallback, .systemCancel, .appCancel,
             .notInteractive, .lockedOut, .operationNotPermitted, .callerChanged, .cooldown, .timedOut,
             .passcodeNotSet, .passcodeTooWeak, .biometryNotAvailable, .biometryNotEnrolled, .biometryLockout,
-            .companionNotAvailable, .locked, .itemUnreadable, .logUnwritable, .duplicate, .decryptionFailed:
+            .companionNotAvailable, .locked, .itemUnreadable, .logUnwritable, .duplicate, .decryptionFailed,
+            .missingEntitlement, .programChanged:
             true
         default: false
         }
@@ -45,6 +46,7 @@ enum RefusalMapping {
         case .diskFull:
             Refusal(.diskFull, "The disk is full; nothing was changed. Free space and try again.", cause: "store.disk-full")
         case .duplicate: RightStore.duplicate
+        case .tooManyItems: Refusal(.tooMany, "\(ItemLimits.itemCount) items are stored; delete some.", cause: "item.too-many")
         case .corrupt: Refusals.unreadableItem("The stored row")
         case .tooNew(let found, let supported):
             Refusal(.storeTooNew, "The store has version \(found), this daemon reads up to \(supported); upgrade it.")
@@ -71,6 +73,12 @@ enum RefusalMapping {
         switch error {
         case .invalidPeerKey: Refusal(.invalidPeerKey, "The peer key is no point of the curve.", cause: "key.peer")
         case .invalidDigest: Refusal(.invalidParameter, "The digest has the wrong length.", cause: "key.parameter")
+        case .unsupportedKey:
+            Refusal(
+                .unsupportedAlgorithm, "This machine's enclave makes no such key, or the key does not do this.",
+                cause: "key.type")
+        case .invalidEncapsulation:
+            Refusal(.invalidParameter, "The encapsulated key has the wrong size.", cause: "key.parameter")
         case .refused, .unreadable, .wrongKind: Refusals.unreadableItem("The key")
         case .invalidAuthorization, .invalidBinding, .deviceSecretMissing, .deviceSecretUnreadable, .unavailable:
             Refusal(.internal, "The enclave did not work; `ostiary doctor` says more.", cause: "enclave")

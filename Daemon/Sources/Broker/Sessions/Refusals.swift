@@ -1,4 +1,5 @@
 import OstiaryWire
+import Prompting
 
 /// The refusals that several places give, in one wording.
 enum Refusals {
@@ -24,6 +25,12 @@ enum Refusals {
 
     static let keysChanged = Refusal(
         .systemCancel, "The passcode was changed or the store was locked meanwhile; try again.", cause: "keys.changed")
+
+    static func programChanged(_ path: String) -> Refusal {
+        Refusal(
+            .programChanged, "The program's file is not the one that was registered, so it is another program. If you "
+                + "rebuilt or upgraded it yourself: ostiary app adopt \(DisplayText(path).string)", cause: "program.changed")
+    }
 
     static let objectsChanged = Refusal(
         .systemCancel, "Something that is bound to the passcode was made after the warning, which does not name it. Nothing "

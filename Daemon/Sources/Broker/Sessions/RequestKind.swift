@@ -7,6 +7,9 @@ enum RequestKind: String, CaseIterable, Sendable {
     case createRight, findRight, listRights, removeRight, removeAllRights
     case sign, decrypt, exchange, readSecret
     case passcode, lock, readLog, verifyLog, diagnose
+    case addItem, findItems, updateItems, deleteItems
+    case evaluateAccessControl, createKey, findKey, removeKey, decapsulate
+    case registerApplication, listApplications, removeApplication
 
     init(_ body: WireRequest.OneOf_Body) {
         self =
@@ -35,6 +38,29 @@ enum RequestKind: String, CaseIterable, Sendable {
             case .readLog: .readLog
             case .verifyLog: .verifyLog
             case .diagnose: .diagnose
+            case .addItem: .addItem
+            case .findItems: .findItems
+            case .updateItems: .updateItems
+            case .deleteItems: .deleteItems
+            case .evaluateAccessControl: .evaluateAccessControl
+            case .createKey: .createKey
+            case .findKey: .findKey
+            case .removeKey: .removeKey
+            case .decapsulate: .decapsulate
+            case .registerApplication: .registerApplication
+            case .listApplications: .listApplications
+            case .removeApplication: .removeApplication
             }
+    }
+
+    /// Whether a program may send it whose file is not the one that was registered: what names no object, and what ends
+    /// something. Everything else would be done in the name of another program.
+    var isOpenToChangedPrograms: Bool {
+        switch self {
+        case .hello, .status, .cancel, .closeContext, .deauthorize, .lock, .readLog, .verifyLog, .diagnose, .passcode,
+            .registerApplication, .listApplications, .removeApplication:
+            true
+        default: false
+        }
     }
 }

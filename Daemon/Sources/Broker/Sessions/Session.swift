@@ -14,7 +14,7 @@ import UnixSocket
 /// granted goes with it.
 final class Session: Sendable {
     let caller: CallerProcess
-    let contexts = ContextTable()
+    let contexts: ContextTable
     private let socket: UnixSocket
     private let broker: Broker
     private let nonce: Data
@@ -26,9 +26,10 @@ final class Session: Sendable {
         self.socket = socket
         self.broker = broker
         slow = SlowRequests(quota: broker.slowRequests)
+        contexts = ContextTable(clock: broker.clock)
         try socket.attachSenderCredentials()
         try socket.setSendTimeout(seconds: SessionLimits.sendSeconds)
-        caller = try CallerProcess(connectedTo: socket, expectedUser: geteuid())
+        caller = try CallerProcess(connectedTo: socket, expectedUser: geteuid(), applications: broker.applications)
         nonce = Data(exposing: SecretBytes(random: WireLimits.nonceByteCount))
     }
 
@@ -122,11 +123,13 @@ final class Session: Sendable {
             let rule = try admit(request)
             if case .hello(let hello) = request.body {
                 try accept(hello)
-                try send(.done, to: request.id)
-            } else if rule.runsInline {
-                try answer(request)
-            } else {
-                try startSlow(request)
+                return try send(.done, to: request.id)
+            }
+            switch rule.thread {
+            case .connection: try answer(request)
+            case .own: try startSlow(request)
+            case .connectionUnlessAsking:
+                do { try answer(request) } catch is PersonNeeded { try startSlow(request) }
             }
         } catch let refusal as Refusal {
             try send(refusal, to: request.id)
@@ -170,7 +173,7 @@ final class Session: Sendable {
 
     private func slowReply(to request: IncomingRequest, _ cancellation: RequestCancellation) -> Reply {
         do { return try broker.answer(request, in: self, cancellation: cancellation) } catch {
-            return Reply(.failure(error.message))
+            return Reply(.failure(RefusalMapping.refusal(for: error).message))
         }
     }
 

@@ -22,4 +22,8 @@ enum SessionLimits {
     static let stackByteCount = 512 * 1024
     /// Rights of one owner; bounds the authenticated list of them, which is written anew with each change.
     static let rightCount = 20_000
+    /// Enclave keys of one access group.
+    static let keyCountOfGroup = 1_000
+    /// An access control as a program shows it again.
+    static let shownAccessControlByteCount = 4096
 }

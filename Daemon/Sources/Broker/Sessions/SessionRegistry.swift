@@ -33,5 +33,15 @@ final class SessionRegistry: Sendable {
     /// Ends the grants on one object in all contexts.
     func endGrants(on object: VaultID) { for session in all { session.contexts.endGrants(on: object) } }
 
+    /// Ends the grants of the programs at `paths`. What `requester` is asking just now goes on.
+    func endGrants(ofPrograms paths: [String], besides requester: Session) {
+        for session in all where paths.contains(session.caller.program.application) {
+            if session === requester { session.contexts.endAllGrants() } else { session.endAllGrants() }
+        }
+    }
+
+    /// Ends what contexts keep of factors: the passcode is another one now.
+    func endKeptFactors() { for session in all { session.contexts.endKeptFactors() } }
+
     private var all: [Session] { sessions.withLock { Array($0.values) } }
 }

@@ -30,27 +30,44 @@ public final class SoftwareEnclave: Enclave {
 
     // MARK: keys
 
-    public func makeKey(authorization: borrowing SecretBytes, binding: KeyBinding) throws(EnclaveError) -> EnclaveKey {
+    public func makeKey(
+        _ type: EnclaveKeyType, authorization: borrowing SecretBytes, binding: KeyBinding
+    ) throws(EnclaveError) -> EnclaveKey {
         guard KeyAuthorization.isUsable(authorization) else { throw .invalidAuthorization }
         guard binding.outsideInfo.count <= KeyBinding.maximumByteCount else { throw .invalidBinding }
-        let key = P256.Signing.PrivateKey()
-        let publicKey = key.publicKey.x963Representation
-        var representation = key.rawRepresentation
-        let scalar = SecretBytes(taking: &representation)
+        let pair = try Self.makePair(type)
         let blob = try keys.seal(
-            scalar, authorization: authorization, as: .key,
-            associatedData: Self.associatedData(publicKey: publicKey, binding: binding))
-        return EnclaveKey(kind: kind, publicKey: publicKey, blob: blob)
+            pair.secret, authorization: authorization, as: .key,
+            associatedData: Self.associatedData(type, publicKey: pair.publicKey, binding: binding))
+        return EnclaveKey(kind: kind, type: type, publicKey: pair.publicKey, blob: blob)
+    }
+
+    private struct Pair: ~Copyable {
+        let publicKey: Data
+        /// The scalar of P-256, or a seed.
+        let secret: SecretBytes
+    }
+
+    private static func makePair(_ type: EnclaveKeyType) throws(EnclaveError) -> Pair {
+        if let count = OpenLatticeKey.seedByteCount(of: type) {
+            let seed = SecretBytes(random: count)
+            return Pair(publicKey: try OpenLatticeKey.publicKey(of: type, seed: seed), secret: seed)
+        }
+        let key = P256.Signing.PrivateKey()
+        var representation = key.rawRepresentation
+        return Pair(publicKey: key.publicKey.x963Representation, secret: SecretBytes(taking: &representation))
     }
 
     public func openKey(
         _ key: EnclaveKey, authorization: borrowing SecretBytes, binding: KeyBinding
     ) throws(EnclaveError) -> any OpenEnclaveKey {
         guard key.kind == kind else { throw .wrongKind }
-        let scalar = try keys.open(
+        guard key.publicKey.count == key.type.publicKeyByteCount else { throw .unreadable }
+        let secret = try keys.open(
             key.blob, authorization: authorization, as: .key,
-            associatedData: Self.associatedData(publicKey: key.publicKey, binding: binding))
-        return try OpenSoftwareKey(scalar: scalar, publicKey: key.publicKey)
+            associatedData: Self.associatedData(key.type, publicKey: key.publicKey, binding: binding))
+        if key.type == .p256 { return try OpenSoftwareKey(scalar: secret, publicKey: key.publicKey) }
+        return try OpenLatticeKey(key.type, seed: secret, publicKey: key.publicKey)
     }
 
     // MARK: sealed secrets
@@ -85,10 +102,10 @@ public final class SoftwareEnclave: Enclave {
         try SoftwareBlob.open(blob, as: .record, under: SymmetricKey(keys.record), associatedData: Data(label.utf8))
     }
 
-    /// Public key (its length is fixed by the format, so that the fields cannot run into each other), one byte for the
-    /// passcode, outside information.
-    private static func associatedData(publicKey: Data, binding: KeyBinding) -> Data {
-        var data = Data([UInt8(truncatingIfNeeded: publicKey.count)])
+    /// One byte for the type (of P-256 65, the size of its public key; of others their raw value), which says how long the
+    /// public key behind it is; one byte for the passcode; outside information.
+    private static func associatedData(_ type: EnclaveKeyType, publicKey: Data, binding: KeyBinding) -> Data {
+        var data = Data([type == .p256 ? UInt8(type.publicKeyByteCount) : type.rawValue])
         data.append(publicKey)
         data.append(binding.requiresPasscode ? 1 : 0)
         data.append(binding.outsideInfo)

@@ -9,6 +9,9 @@ public import SecretMemory
 public final class PrivateHalf: Sendable {
     public let publicHalf: PublicHalf
     private let seed: SecretBytes
+    /// What items of a class are encrypted with; nil for other roles. Derived once, since reading an item takes less time
+    /// than deriving.
+    let itemKeys: ItemKeys?
 
     public var role: KeyRole { publicHalf.role }
     public var epoch: UInt32 { publicHalf.epoch }
@@ -24,6 +27,7 @@ public final class PrivateHalf: Sendable {
         } catch {
             throw .libraryFailure
         }
+        itemKeys = ItemKeys(role: role, seed: seed)
         self.seed = seed
     }
 
@@ -41,6 +45,7 @@ public final class PrivateHalf: Sendable {
             throw .mismatchedHalves(publicHalf.role)
         }
         self.publicHalf = publicHalf
+        itemKeys = ItemKeys(role: publicHalf.role, seed: seed)
         self.seed = seed
     }
 

@@ -14,6 +14,8 @@ public struct SlotHeader: Hashable, Sendable {
     /// The canonical bytes of the object's rules, of all operations.
     public let accessControl: Data
     public let accessGroup: String
+    /// SHA-256 of ``encoded``, which every layer, payload and attribute record is bound to.
+    let digest: Data
 
     public init(
         storeID: Data, ownerID: Data, objectID: Data, availability: AvailabilityClass, accessControl: Data,
@@ -25,11 +27,6 @@ public struct SlotHeader: Hashable, Sendable {
         self.availability = availability
         self.accessControl = accessControl
         self.accessGroup = accessGroup
-    }
-
-    /// `version (1) || suite (1) || store || owner || object || class (1) || access control || access group`, every
-    /// field without a size in brackets preceded by its length in four bytes.
-    public var encoded: Data {
         var encoder = CanonicalEncoder()
         encoder.append(Self.formatVersion)
         encoder.append(KeySuite.code)
@@ -39,9 +36,11 @@ public struct SlotHeader: Hashable, Sendable {
         encoder.append(availability.rawValue)
         encoder.append(field: accessControl)
         encoder.append(field: Data(accessGroup.utf8))
-        return encoder.data
+        encoded = encoder.data
+        digest = Data(SHA256.hash(data: encoded))
     }
 
-    /// SHA-256 of ``encoded``.
-    var digest: Data { Data(SHA256.hash(data: encoded)) }
+    /// `version (1) || suite (1) || store || owner || object || class (1) || access control || access group`, every
+    /// field without a size in brackets preceded by its length in four bytes.
+    public let encoded: Data
 }

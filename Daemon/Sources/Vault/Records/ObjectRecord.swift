@@ -4,6 +4,10 @@ public import Foundation
 public enum ObjectKind: UInt8, Sendable, CaseIterable {
     /// A persisted right.
     case right = 1
+    /// A key of the enclave that backs no right.
+    case enclaveKey = 2
+    /// The registration of a program; it has neither key nor slots.
+    case application = 3
 }
 
 /// What an object can be found by and shown with. Stored encrypted only.

@@ -42,12 +42,16 @@ struct ColumnReader {
         return code
     }
 
+    /// Skips the next `count` columns if all of them are null, and says whether they were.
+    mutating func skipNulls(_ count: Int) -> Bool {
+        guard rest.count >= count, rest.prefix(count).allSatisfy({ $0 == .null }) else { return false }
+        rest.removeFirst(count)
+        return true
+    }
+
     /// The kind and bytes of a wrap, or nil if both columns are null.
     mutating func optionalWrap() throws(MalformedRow) -> WrappedSecret? {
-        if rest.prefix(2) == [.null, .null] {
-            rest.removeFirst(2)
-            return nil
-        }
+        if skipNulls(2) { return nil }
         return WrappedSecret(kind: try code(), bytes: try blob())
     }
 }

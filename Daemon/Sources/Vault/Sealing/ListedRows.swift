@@ -7,11 +7,15 @@ struct ListedRows {
     /// The manifest of a user who is listed, or of the store. Its absence is a fault, since it is made with the owner; for
     /// an owner who is not listed, ``VaultError/notFound``, even if rows and manifests of a removed user were put back.
     func manifest(of table: VaultTable, owner: VaultID) throws -> Manifest {
-        if owner != rows.storeID {
-            let users = try authenticManifest(of: .users, owner: rows.storeID)
-            guard users.entries[owner.bytes] != nil else { throw VaultError.notFound }
-        }
+        try requireOwner(owner)
         return try authenticManifest(of: table, owner: owner)
+    }
+
+    /// Throws ``VaultError/notFound`` unless `owner` is the store or a user who is listed.
+    func requireOwner(_ owner: VaultID) throws {
+        guard owner != rows.storeID else { return }
+        let users = try authenticManifest(of: .users, owner: rows.storeID)
+        guard users.entries[owner.bytes] != nil else { throw VaultError.notFound }
     }
 
     private func authenticManifest(of table: VaultTable, owner: VaultID) throws -> Manifest {

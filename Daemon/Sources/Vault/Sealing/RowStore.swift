@@ -9,8 +9,7 @@ struct RowStore {
 
     /// The row, verified; nil if there is none. Whether it is current is the manifest's to say.
     func fetch(_ table: VaultTable, owner: VaultID, key: Data) throws -> SealedRow? {
-        let sql = "\(Self.selection(from: table)) WHERE owner = ? AND row_key = ?"
-        let statement = try database.cachedStatement(sql: sql)
+        let statement = try database.cachedStatement(sql: Self.fetching[table]!)
         guard let row = try Row.fetchOne(statement, arguments: [owner.bytes, key]) else { return nil }
         switch try verify(row, of: table) {
         case .readable(let row): return row
@@ -52,11 +51,21 @@ struct RowStore {
         return database.changesCount > 0
     }
 
+    /// The keys of all rows that claim to be the owner's, in order.
+    func keys(of table: VaultTable, owner: VaultID) throws -> [Data] {
+        let sql = "SELECT row_key FROM \(table.name) WHERE owner = ? ORDER BY row_key"
+        return try Data.fetchAll(try database.cachedStatement(sql: sql), arguments: [owner.bytes])
+    }
+
     /// Removes all rows that claim to be the owner's.
     func deleteAll(_ table: VaultTable, owner: VaultID) throws {
         try database.cachedStatement(sql: "DELETE FROM \(table.name) WHERE owner = ?")
             .execute(arguments: [owner.bytes])
     }
+
+    /// Made once: building the text takes longer than running the statement.
+    private static let fetching = Dictionary(
+        uniqueKeysWithValues: VaultTable.allCases.map { ($0, "\(selection(from: $0)) WHERE owner = ? AND row_key = ?") })
 
     private static func selection(from table: VaultTable) -> String {
         let names = ["owner", "row_key", "generation", "mac"] + table.columns

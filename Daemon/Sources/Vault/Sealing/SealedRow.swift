@@ -58,11 +58,13 @@ enum VaultFormat {
     /// SQLite's `application_id`: "OVLT".
     static let applicationID: Int32 = 0x4F56_4C54
     /// SQLite's `user_version`: the newest schema this program knows.
-    static let schemaVersion: UInt32 = 1
+    static let schemaVersion: UInt32 = 2
     /// First byte of what each row's authentication code covers.
     static let rowEncodingVersion: UInt8 = 1
     /// First byte of a manifest's entries.
     static let manifestVersion: UInt8 = 1
+    /// First byte of a leaf's entries.
+    static let leafVersion: UInt8 = 1
     /// First byte of an attribute record.
     static let attributesVersion: UInt8 = 1
 }

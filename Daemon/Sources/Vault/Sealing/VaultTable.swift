@@ -9,6 +9,9 @@ public enum VaultTable: UInt8, CaseIterable, Sendable {
     case objects = 7
     case logAnchors = 8
     case logEpochs = 9
+    case items = 10
+    case itemLeaves = 11
+    case itemRoots = 12
 
     /// Name in the database, and in the authenticated encoding of each row.
     var name: String {
@@ -22,6 +25,9 @@ public enum VaultTable: UInt8, CaseIterable, Sendable {
         case .objects: "objects"
         case .logAnchors: "log_anchors"
         case .logEpochs: "log_epochs"
+        case .items: "items"
+        case .itemLeaves: "item_leaves"
+        case .itemRoots: "item_roots"
         }
     }
 
@@ -41,11 +47,17 @@ public enum VaultTable: UInt8, CaseIterable, Sendable {
             ]
         case .logAnchors: ["count", "head", "epoch", "sealed_key"]
         case .logEpochs: ["first_index", "wrap_kind", "wrapped_seed"]
+        case .items:
+            ["class", "suite", "attribute_record", "access_control", "wrap_kind", "wrapped_secret", "payload", "key_id"]
+        case .itemLeaves: ["entries"]
+        case .itemRoots: []
         }
     }
 
-    /// The tables whose rows belong to one user.
+    /// The tables whose rows belong to one user and are listed in a manifest.
     static let ofUsers: [VaultTable] = [.keyPairs, .passcodeRecords, .attemptCounters, .objects]
+    /// The tables of one user's keychain items, which are listed in leaves instead.
+    static let ofItems: [VaultTable] = [.items, .itemLeaves, .itemRoots]
     /// The tables whose rows belong to the store as a whole.
     static let ofStore: [VaultTable] = [.users, .logAnchors, .logEpochs]
 }

@@ -1,9 +1,10 @@
 import Foundation
 import GRDB
 
-/// The daemon's store: users, key pairs, passcode records, attempt counters, objects, and the anchors of the audit log.
+/// The daemon's store: users, key pairs, passcode records, attempt counters, objects, keychain items, and the anchors of the
+/// audit log.
 ///
-/// Every row is authenticated and listed in an authenticated manifest, so a changed, moved, replayed, planted or removed
+/// Every row is authenticated and listed in an authenticated manifest or leaf, so a changed, moved, replayed, planted or removed
 /// row is noticed before its content is used. A committed transaction is on disk; an interrupted one never happened.
 /// Putting back an old copy of the *whole* store cannot be noticed here: see ``VaultReader/manifestCounter(owner:)``.
 ///
@@ -16,6 +17,7 @@ public final class Vault: Sendable {
     private let queue: DatabaseQueue
     private let protector: any RecordProtector
     private let observer: (any WriteObserver)?
+    private let catalogues = ItemCatalogues()
 
     /// The identity of this store.
     public let storeID: VaultID
@@ -57,8 +59,9 @@ public final class Vault: Sendable {
             try VaultSchema.migrator.migrate(queue)
             let identity = try queue.read { database in
                 guard try VaultSchema.isUnaltered(in: database) else { throw VaultError.unreadable(.alteredSchema) }
-                return try StoreRecord.identity(in: database, protector: protector)
+                return try StoreRecord.authentic(in: database, protector: protector).id
             }
+            try queue.write { try StoreRecord.bringUpToDate(in: $0, protector: protector) }
             return (queue, identity)
         }
     }
@@ -68,8 +71,18 @@ public final class Vault: Sendable {
     /// - Throws: ``VaultError``, and whatever `body` or the protector throws.
     public func read<Result>(_ body: (VaultReader) throws -> Result) throws -> Result {
         try VaultError.mapping {
-            try queue.read { try body(VaultReader(database: $0, protector: protector, storeID: storeID)) }
+            try queue.read { try body(reader(of: $0)) }
         }
+    }
+
+    /// As ``read(_:)``, for finding items, without the cost of a transaction: one item is one row, and that it is the current
+    /// one is for the catalogue to say.
+    public func readItems<Result>(_ body: (VaultReader) throws -> Result) throws -> Result {
+        try VaultError.mapping { try queue.unsafeRead { try body(reader(of: $0)) } }
+    }
+
+    private func reader(of database: Database) -> VaultReader {
+        VaultReader(database: database, protector: protector, storeID: storeID, catalogues: catalogues)
     }
 
     /// Runs `body` in one transaction that keeps other writers out from its start, and commits it with a disk flush. If
@@ -98,11 +111,20 @@ public final class Vault: Sendable {
         try VaultError.mapping {
             try queue.writeWithoutTransaction { database in
                 var result: Result?
-                try database.inTransaction(.immediate) {
-                    result = try body(VaultWriter(database: database, protector: protector, storeID: storeID))
-                    observer?.willCommit(label)
-                    return .commit
+                do {
+                    try database.inTransaction(.immediate) {
+                        let writer = VaultWriter(
+                            database: database, protector: protector, storeID: storeID, catalogues: catalogues)
+                        result = try body(writer)
+                        try writer.writeLeaves()
+                        observer?.willCommit(label)
+                        return .commit
+                    }
+                } catch {
+                    catalogues.rollBack()
+                    throw error
                 }
+                catalogues.commit()
                 guard let result else { preconditionFailure("a committed transaction has a result") }
                 return result
             }

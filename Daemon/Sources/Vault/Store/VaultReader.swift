@@ -8,12 +8,14 @@ import GRDB
 /// ``VaultError/notFound``; they also throw what the ``RecordProtector`` throws.
 public class VaultReader {
     let listed: ListedRows
+    let catalogues: ItemCatalogues
     var protector: any RecordProtector { listed.rows.protector }
 
     /// The identity of this store.
     public var storeID: VaultID { listed.rows.storeID }
 
-    init(database: Database, protector: any RecordProtector, storeID: VaultID) {
+    init(database: Database, protector: any RecordProtector, storeID: VaultID, catalogues: ItemCatalogues) {
+        self.catalogues = catalogues
         listed = ListedRows(rows: RowStore(database: database, protector: protector, storeID: storeID))
     }
 

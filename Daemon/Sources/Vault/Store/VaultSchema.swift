@@ -9,6 +9,10 @@ enum VaultSchema {
             try database.execute(sql: "PRAGMA application_id = \(VaultFormat.applicationID)")
             try database.execute(sql: "PRAGMA user_version = 1")
         }
+        migrator.registerMigration("2") { database in
+            try database.execute(sql: version2)
+            try database.execute(sql: "PRAGMA user_version = 2")
+        }
         return migrator
     }
 
@@ -57,6 +61,20 @@ enum VaultSchema {
         ) STRICT;
         CREATE TABLE log_epochs (
             \(sealed), first_index INTEGER NOT NULL, wrap_kind INTEGER NOT NULL, wrapped_seed BLOB NOT NULL, \(key)
+        ) STRICT;
+        """
+
+    private static let version2 = """
+        CREATE TABLE items (
+            \(sealed), class INTEGER NOT NULL, suite INTEGER NOT NULL, attribute_record BLOB NOT NULL,
+            access_control BLOB NOT NULL, wrap_kind INTEGER, wrapped_secret BLOB, payload BLOB, key_id BLOB,
+            \(key), \(ofUser)
+        ) STRICT;
+        CREATE TABLE item_leaves (
+            \(sealed), entries BLOB NOT NULL, \(key), \(ofUser)
+        ) STRICT;
+        CREATE TABLE item_roots (
+            \(sealed), \(key), \(ofUser)
         ) STRICT;
         """
 

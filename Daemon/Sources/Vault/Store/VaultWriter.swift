@@ -12,11 +12,13 @@ public final class VaultWriter: VaultReader {
         guard try self.user(user.id) == nil else { throw VaultError.duplicate }
         try listed.put(user, owner: storeID)
         try listed.addManifests(for: VaultTable.ofUsers, owner: user.id)
+        try listed.rows.put(ItemRoot(sum: 0).row(owner: user.id))
     }
 
     /// Removes a user with everything that was theirs, readable or not: the way out when a user's manifest is corrupt.
     public func removeUser(_ id: VaultID) throws {
-        for table in VaultTable.ofUsers + [.manifests] { try listed.rows.deleteAll(table, owner: id) }
+        catalogues.forget(id)
+        for table in VaultTable.ofUsers + VaultTable.ofItems + [.manifests] { try listed.rows.deleteAll(table, owner: id) }
         try listed.delete(.users, owner: storeID, key: id.bytes)
     }
 

@@ -14,6 +14,10 @@ struct InputFile: ExpressibleByArgument, Equatable {
         path = argument
     }
 
+    private init(path: String) { self.path = path }
+
+    static let standardInput = InputFile(path: "-")
+
     static var defaultCompletionKind: CompletionKind { .file() }
 
     var isStandardInput: Bool { path == "-" }

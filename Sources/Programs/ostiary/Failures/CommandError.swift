@@ -12,6 +12,12 @@ enum CommandError: Error, Equatable {
     /// The output is binary and standard output is a terminal that nobody chose.
     case binaryToTerminal
     case keyAlgorithm(KeyAlgorithmError)
+    /// The person broke off where this command asked.
+    case cancelled
+    /// The item that was found holds no secret.
+    case noData
+    /// More than one key has the name.
+    case ambiguousKey(name: String)
 
     /// The stable number in JSON; those of the daemon are positive and those of the connection above -100.
     var code: Int {
@@ -23,6 +29,9 @@ enum CommandError: Error, Equatable {
         case .emptySecret: -104
         case .binaryToTerminal: -105
         case .keyAlgorithm: -106
+        case .cancelled: -107
+        case .ambiguousKey: -108
+        case .noData: -109
         }
     }
 
@@ -35,6 +44,9 @@ enum CommandError: Error, Equatable {
         case .emptySecret: FailureClass("emptySecret", .failed)
         case .binaryToTerminal: FailureClass("binaryToTerminal", .usage)
         case .keyAlgorithm: FailureClass("keyAlgorithm", .failed)
+        case .cancelled: FailureClass("cancelled", .refused)
+        case .ambiguousKey: FailureClass("ambiguousKey", .failed)
+        case .noData: FailureClass("noData", .failed)
         }
     }
 }
@@ -51,6 +63,9 @@ extension CommandError: CustomStringConvertible {
             "The output is not text and standard output is a terminal: name a file with --output FILE, redirect it, "
                 + "or insist with --output -."
         case .keyAlgorithm(let error): error.explanation
+        case .cancelled: "Cancelled; nothing was done."
+        case .noData: "The item holds no secret."
+        case .ambiguousKey(let name): "Several keys are called \(name); name one by its id, which `ostiary key list` shows."
         }
     }
 }

@@ -75,6 +75,10 @@ extension WireFailureCode {
         case .diskFull: FailureClass("diskFull", .failed)
         case .logUnwritable: FailureClass("logUnwritable", .failed)
         case .internal: FailureClass("internal", .failed)
+        case .missingEntitlement: FailureClass("missingEntitlement", .refused)
+        case .noSuchAttribute: FailureClass("noSuchAttribute", .failed)
+        case .noSuchClass: FailureClass("noSuchClass", .failed)
+        case .programChanged: FailureClass("programChanged", .refused)
 
         case .unsupportedAlgorithm: FailureClass("unsupportedAlgorithm", .failed)
         case .decryptionFailed: FailureClass("decryptionFailed", .failed)

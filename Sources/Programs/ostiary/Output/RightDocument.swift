@@ -96,9 +96,3 @@ extension RightDocument {
 extension AccessControl.Operation {
     fileprivate var phrase: String { self == .keyExchange ? "exchange keys" : name }
 }
-
-extension Data {
-    fileprivate var hexadecimal: String {
-        map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
-    }
-}

@@ -1,6 +1,4 @@
 import ArgumentParser
-import Foundation
-import KeyAlgorithms
 import OstiaryClient
 
 struct RightPublicKey: ParsableCommand {
@@ -14,24 +12,12 @@ struct RightPublicKey: ParsableCommand {
               ostiary right public-key 2fa --output 2fa.pem
             """)
 
-    enum Format: String, ExpressibleByArgument, CaseIterable {
-        case pem, x963
-    }
-
     @OptionGroup var right: RightArgument
-    @Option(help: "How the key is written.") var format: Format = .pem
+    @Option(help: "How the key is written.") var format: PublicKeyFormat = .pem
     @OptionGroup var output: OutputOption
 
     func run() throws {
-        let content: OutputFile.Content = format == .pem ? .text : .binary
-        try output.file.requireUsable(for: content)
-        try output.file.write(encoded(try right.find().verifiedPublicKey()), as: content)
-    }
-
-    private func encoded(_ key: P256PublicKey) -> Data {
-        switch format {
-        case .pem: Data(key.pem.utf8)
-        case .x963: key.x963
-        }
+        try output.file.requireUsable(for: format.content)
+        try output.file.write(format.encoded(right.find().verifiedPublicKey()), as: format.content)
     }
 }

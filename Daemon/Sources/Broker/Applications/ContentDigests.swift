@@ -1,0 +1,89 @@
+import Crypto
+import Foundation
+import Glibc
+import Synchronization
+import UnixSocket
+
+/// Why a program's file cannot be identified.
+enum ProgramFileError: Error, Equatable, Sendable {
+    case unreadable
+    /// It was written to while it was read.
+    case changing
+}
+
+/// SHA-256 digests of files, remembered as long as nothing says that a file is another one: device, inode, size, and the
+/// times of its last change of content and of status. No program can set the last of these.
+final class ContentDigests: Sendable {
+    private struct Key: Hashable {
+        let device, inode: UInt64
+        let size: Int64
+        let modified, changed: Int128
+
+        init(_ status: stat) {
+            device = UInt64(status.st_dev)
+            inode = UInt64(status.st_ino)
+            size = Int64(status.st_size)
+            modified = Self.nanoseconds(status.st_mtim)
+            changed = Self.nanoseconds(status.st_ctim)
+        }
+
+        static func nanoseconds(_ time: timespec) -> Int128 {
+            Int128(time.tv_sec) * 1_000_000_000 + Int128(time.tv_nsec)
+        }
+    }
+
+    private static let capacity = 256
+    /// Largest file that is looked at.
+    private static let byteCount = 1 << 30
+    /// A file system's clock ticks every few milliseconds: two changes within a tick look alike, so that a digest is kept only
+    /// when the last change is older than this.
+    private static let settling: Int128 = 2_000_000_000
+
+    private let digests = Mutex<[Key: Data]>([:])
+
+    /// The digest of what `name` leads to, relative to a folder's handle (`AT_FDCWD` for none).
+    func digest(of name: String, in folder: CInt = AT_FDCWD) throws(ProgramFileError) -> Data {
+        var status = stat()
+        guard unsafe fstatat(folder, name, &status, 0) == 0 else { throw .unreadable }
+        if let known = digests.withLock({ $0[Key(status)] }) { return known }
+        let number = unsafe openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+        guard number >= 0 else { throw .unreadable }
+        let file = Descriptor(owning: number)
+        let before = try Self.status(of: file)
+        let digest = try Self.contentDigest(of: file)
+        let after = try Self.status(of: file)
+        guard Key(before) == Key(after) else { throw .changing }
+        remember(digest, Key(after))
+        return digest
+    }
+
+    private func remember(_ digest: Data, _ key: Key) {
+        var now = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &now)
+        guard Key.nanoseconds(now) - key.changed > Self.settling else { return }
+        digests.withLock { digests in
+            if digests.count >= Self.capacity { digests = [:] }
+            digests[key] = digest
+        }
+    }
+
+    private static func status(of file: borrowing Descriptor) throws(ProgramFileError) -> stat {
+        var status = stat()
+        guard unsafe fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= byteCount else {
+            throw .unreadable
+        }
+        return status
+    }
+
+    private static func contentDigest(of file: borrowing Descriptor) throws(ProgramFileError) -> Data {
+        var hash = SHA256()
+        var buffer = [UInt8](repeating: 0, count: 256 * 1024)
+        while true {
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(file.number, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .unreadable }
+            if count == 0 { return Data(hash.finalize()) }
+            unsafe buffer.withUnsafeBytes { unsafe hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        }
+    }
+}

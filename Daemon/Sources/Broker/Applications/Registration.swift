@@ -1,0 +1,104 @@
+import CanonicalEncoding
+import Foundation
+import Vault
+
+/// A program that is known by a name of its own, and the access groups that it may use besides.
+struct Registration: Equatable, Sendable {
+    /// What must be found at the path for the registration to count.
+    enum Identity: Equatable, Sendable {
+        /// A file that only root can replace.
+        case rootOwned
+        /// The file of this SHA-256 digest, since the user can replace it.
+        case content(Data)
+    }
+
+    let applicationID: String
+    /// Access groups beside the application's own, in order.
+    let groups: [String]
+    let path: String
+    let identity: Identity
+    /// From the administrator's folder, not from the owner.
+    var isOfSystem = false
+
+    /// Most groups of one program.
+    static let groupCount = 16
+    /// Most registrations of one owner.
+    static let count = 256
+
+    /// Whether text can name an application or a group: 1 to 128 of letters, digits, `.`, `-` and `_` of ASCII, the first one
+    /// a letter or digit. So no name is ever a path, nor "unknown program".
+    static func isName(_ text: String) -> Bool {
+        guard 1...128 ~= text.utf8.count, let first = text.utf8.first, isAlphanumeric(first) else { return false }
+        return text.utf8.allSatisfy { isAlphanumeric($0) || [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_")].contains($0) }
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: false
+        }
+    }
+
+    /// Whether names and groups are as they must be.
+    var isWellFormed: Bool {
+        Self.isName(applicationID) && groups.allSatisfy(Self.isName) && groups.count <= Self.groupCount
+            && Set(groups + [applicationID]).count == groups.count + 1 && path.hasPrefix("/")
+    }
+}
+
+// MARK: - Stored
+
+extension Registration {
+    private static let formatVersion: UInt8 = 1
+
+    /// `version (1) || path || number of groups (1) || each group || 0, or 1 and the digest (32)`; texts behind their length
+    /// in four bytes.
+    private var encoded: Data {
+        var writer = CanonicalWriter()
+        writer.write(Self.formatVersion)
+        writer.write(Array(path.utf8), length: UInt32.self)
+        writer.write(UInt8(groups.count))
+        for group in groups { writer.write(Array(group.utf8), length: UInt32.self) }
+        switch identity {
+        case .rootOwned: writer.write(UInt8(0))
+        case .content(let digest):
+            writer.write(UInt8(1))
+            writer.write(fixed: digest)
+        }
+        return Data(writer.bytes)
+    }
+
+    /// The row of a registration: an object without key and slots, which the store authenticates as it does all.
+    func record(owner: VaultID, replacing former: ObjectRecord? = nil) -> ObjectRecord {
+        ObjectRecord(
+            id: former?.id ?? VaultID(), owner: owner, kind: .application, suite: 0,
+            generation: former.map { $0.generation + 1 } ?? 1,
+            attributes: ObjectAttributes(
+                group: "", identifier: applicationID,
+                created: former?.attributes.created ?? UInt64(Date().timeIntervalSince1970)),
+            accessControl: Data(), enclaveKind: 0, publicKey: Data(), keyBlob: Data(), payload: encoded, slots: Data())
+    }
+
+    /// Reads a row; nil when it is not one that ``record(owner:replacing:)`` makes.
+    init?(_ record: ObjectRecord) {
+        guard record.kind == .application, let payload = record.payload else { return nil }
+        var reader = CanonicalReader(Array(payload))
+        do {
+            guard try reader.read(UInt8.self) == Self.formatVersion else { return nil }
+            path = try reader.readText(length: UInt32.self)
+            var groups: [String] = []
+            for _ in 0..<(try reader.read(UInt8.self)) { groups.append(try reader.readText(length: UInt32.self)) }
+            self.groups = groups
+            switch try reader.read(UInt8.self) {
+            case 0: identity = .rootOwned
+            case 1: identity = .content(Data(try reader.read(fixed: 32)))
+            default: return nil
+            }
+            try reader.finish()
+        } catch { return nil }
+        applicationID = record.attributes.identifier
+        guard isWellFormed else { return nil }
+    }
+}

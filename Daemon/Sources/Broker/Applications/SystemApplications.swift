@@ -1,0 +1,87 @@
+import Foundation
+import Glibc
+import Prompting
+
+/// The registrations that the administrator made for all users: files `*.conf` in one folder, each for one program.
+///
+///     # /etc/ostiary/apps.d/example.conf
+///     application-id = com.example.app
+///     path = /usr/bin/example
+///     access-groups = com.example.shared, com.example.other
+///
+/// Folder and files belong to root and nobody else may write to them, else they do not count. What is not understood makes
+/// the whole file void: half a registration is none.
+struct SystemApplications: Sendable {
+    private static let fileCount = 256
+
+    let folder: String
+    let log: @Sendable (_ file: String, _ defect: String) -> Void
+
+    /// All that count now, the first by file name where two are for one path or application.
+    func registrations() -> [Registration] {
+        guard Self.isTrusted(folder), let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
+            return []
+        }
+        var found: [Registration] = []
+        for name in names.filter({ $0.hasSuffix(".conf") }).sorted().prefix(Self.fileCount) {
+            let path = "\(folder)/\(name)"
+            do {
+                guard let text = try ConfigurationFile.text(path, userID: 0) else { continue }
+                let registration = try Self.parse(text)
+                guard !found.contains(where: { $0.clashes(with: registration) }) else {
+                    log(path, "another file names the same program or application")
+                    continue
+                }
+                found.append(registration)
+            } catch { log(path, "\(error)") }
+        }
+        return found
+    }
+
+    private static func isTrusted(_ folder: String) -> Bool {
+        var status = stat()
+        return unsafe lstat(folder, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR && status.st_uid == 0
+            && status.st_mode & (S_IWGRP | S_IWOTH) == 0
+    }
+
+    /// Reads a file's text.
+    static func parse(_ text: String) throws -> Registration {
+        var values: [String: String] = [:]
+        try ConfigurationFile.forEachEntry(in: text) { (key, value) throws(ConfigurationLineError) in
+            switch key {
+            case "application-id": guard Registration.isName(value) else { throw .badValue }
+            case "path": guard value.hasPrefix("/") else { throw .badValue }
+            case "access-groups": guard groups(value).allSatisfy(Registration.isName) else { throw .badValue }
+            default: throw .unknownKey
+            }
+            values[key] = value
+        }
+        guard let id = values["application-id"], let path = values["path"] else { throw SystemApplicationError.incomplete }
+        let registration = Registration(
+            applicationID: id, groups: values["access-groups"].map(groups) ?? [], path: path, identity: .rootOwned,
+            isOfSystem: true)
+        guard registration.isWellFormed else { throw SystemApplicationError.contradictory }
+        return registration
+    }
+
+    private static func groups(_ value: String) -> [String] {
+        value.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+}
+
+/// Why a file whose lines are in order is no registration.
+enum SystemApplicationError: Error, Equatable, Sendable {
+    /// It names no path or no application.
+    case incomplete
+    /// A group is named twice, or like the application, or there are too many.
+    case contradictory
+}
+
+extension Registration {
+    /// Whether two registrations cannot stand side by side: they name one program or one application, or one names the
+    /// other's application as a group and would see what that one keeps for itself.
+    func clashes(with other: Registration) -> Bool {
+        path == other.path || applicationID == other.applicationID || groups.contains(other.applicationID)
+            || other.groups.contains(applicationID)
+    }
+}

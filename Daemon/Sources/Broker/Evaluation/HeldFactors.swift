@@ -1,0 +1,48 @@
+import AccessControl
+import KeySlots
+
+/// What an evaluation need not ask for, because it was proved before and is still in hand.
+struct HeldFactors: Sendable {
+    let factors: FactorSet
+    /// Private half of the passcode key, when the passcode is among them.
+    let passcode: PrivateHalf?
+
+    static let none = HeldFactors(factors: [], passcode: nil)
+
+    /// The same and `factor` besides.
+    func adding(_ factor: Factor) -> HeldFactors {
+        HeldFactors(factors: factors.union(FactorSet(factor)), passcode: passcode)
+    }
+}
+
+/// Factors that a context keeps for a bounded time on the boot clock, so that what is opened next in it asks nobody.
+struct KeptFactors: Sendable {
+    /// Without a use for this long they are gone.
+    static let idleLimit = Duration.seconds(60)
+    /// And after this long in any case.
+    static let hardLimit = Duration.seconds(300)
+
+    private(set) var held: HeldFactors
+    private let since: Duration
+    private var lastUse: Duration
+
+    /// What `evaluation` proved just now; nil when it proved nothing that can be kept. An application password is checked by
+    /// the one object that it opens, so it is none of what is kept.
+    init?(_ evaluation: Evaluation, at now: Duration) {
+        let proved = evaluation.proved.subtracting(.applicationPassword)
+        guard !proved.isEmpty else { return nil }
+        held = HeldFactors(factors: proved, passcode: evaluation.proof?.half)
+        (since, lastUse) = (now, now)
+    }
+
+    /// When they are gone unless they are used before.
+    var end: Duration { min(lastUse + Self.idleLimit, since + Self.hardLimit) }
+
+    /// Notes a use, and takes in what was proved with it. The older proof sets the limit for all.
+    mutating func use(at now: Duration, adding newer: KeptFactors?) {
+        lastUse = now
+        guard let newer else { return }
+        held = HeldFactors(
+            factors: held.factors.union(newer.held.factors), passcode: newer.held.passcode ?? held.passcode)
+    }
+}

@@ -1,0 +1,175 @@
+import CanonicalEncoding
+import Foundation
+import OstiaryMessages
+import SwiftProtobuf
+import Vault
+
+/// A value as the program gave it, since it comes back so.
+enum AttributeValue: Equatable, Sendable {
+    case data(Data)
+    case text(String)
+    case number(Int64)
+    /// Seconds since 2001-01-01.
+    case date(Double)
+
+    /// Nil for an attribute without a value.
+    init?(_ value: WireAttribute.OneOf_Value?) {
+        switch value {
+        case .data(let data)?: self = .data(data)
+        case .text(let text)?: self = .text(text)
+        case .number(let number)?: self = .number(number)
+        case .date(let date)?: self = .date(date == 0 ? 0 : date)  // One zero, not two.
+        case nil: return nil
+        }
+    }
+
+    func fits(_ kind: AttributeKind) -> Bool {
+        switch (self, kind) {
+        case (.data, .blob), (.text, .blob), (.number, .blob), (.data, .data), (.text, .string), (.number, .number),
+            (.text, .number):
+            true
+        case (.date(let seconds), .date): seconds.isFinite
+        default: false
+        }
+    }
+
+    /// What two values are compared by. Data, its UTF-8 text and a number's four bytes are the same blob.
+    var comparedBytes: Data {
+        switch self {
+        case .data(let data): data
+        case .text(let text): Data(text.utf8)
+        case .number(let number): Int32(exactly: number).map { $0.littleEndianBytes } ?? number.littleEndianBytes
+        case .date(let seconds): seconds.bitPattern.littleEndianBytes
+        }
+    }
+}
+
+/// The attributes of one item: valid for its class.
+struct ItemAttributes: Equatable, Sendable {
+    private(set) var values: [String: AttributeValue] = [:]
+    /// The access control as the program gave it, shown again.
+    var shownAccessControl = Data()
+
+    subscript(name: String) -> AttributeValue? {
+        get { values[name] }
+        set { values[name] = newValue }
+    }
+
+    func text(_ name: String) -> String? {
+        if case .text(let text)? = values[name] { text } else { nil }
+    }
+
+    /// Checks a request's attributes against the class.
+    ///
+    /// - Throws: `noSuchAttribute`, `invalidParameter` for a value of another kind, without content, or given twice,
+    ///   `tooLarge`.
+    init(_ attributes: [WireAttribute], of itemClass: ItemClass) throws(Refusal) {
+        guard attributes.count <= ItemRequestLimits.attributeCount else {
+            throw Refusal(
+                .tooLarge, "An item may have \(ItemRequestLimits.attributeCount) attributes.", cause: "item.size")
+        }
+        for attribute in attributes {
+            guard let kind = itemClass.attributes[attribute.key] else {
+                throw Refusal(
+                    .noSuchAttribute, "The class \(itemClass.name) has no such attribute.", cause: "item.attribute")
+            }
+            guard let value = AttributeValue(attribute.value), value.fits(kind) else {
+                throw Refusal(
+                    .invalidParameter, "The value of the attribute \(attribute.key) has the wrong type.",
+                    cause: "item.value")
+            }
+            guard values.updateValue(value, forKey: attribute.key) == nil else {
+                throw Refusal(
+                    .invalidParameter, "The attribute \(attribute.key) is given twice.", cause: "item.attribute")
+            }
+        }
+        try requireSize()
+    }
+
+    /// Throws `tooLarge` unless an item with these attributes can be shown in one message.
+    func requireSize() throws(Refusal) {
+        guard values.values.reduce(0, { $0 + $1.comparedBytes.count }) <= ItemRequestLimits.attributeByteCount else {
+            throw Refusal(
+                .tooLarge, "The attributes of an item may have \(ItemRequestLimits.attributeByteCount) bytes together.",
+                cause: "item.size")
+        }
+    }
+
+    private init() {}
+
+    /// The attributes as a program is shown them, by name.
+    var wire: [WireAttribute] {
+        values.sorted { $0.key < $1.key }.map { name, value in
+            .with {
+                $0.key = name
+                switch value {
+                case .data(let data): $0.value = .data(data)
+                case .text(let text): $0.value = .text(text)
+                case .number(let number): $0.value = .number(number)
+                case .date(let date): $0.value = .date(date)
+                }
+            }
+        }
+    }
+}
+
+// MARK: - What is encrypted
+
+/// version (1) || count (1) || by name: name (4), kind (1), length (4), value || length (4), access control as shown.
+extension ItemAttributes {
+    private static let formatVersion: UInt8 = 1
+
+    var encoded: Data {
+        var writer = CanonicalWriter(capacity: 512)
+        writer.write(Self.formatVersion)
+        writer.write(UInt8(values.count))
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+            let (kind, bytes): (UInt8, Data) =
+                switch value {
+                case .data(let data): (1, data)
+                case .text(let text): (2, Data(text.utf8))
+                case .number(let number): (3, number.littleEndianBytes)
+                case .date(let date): (4, date.bitPattern.littleEndianBytes)
+                }
+            writer.write(fixed: name.utf8)
+            writer.write(kind)
+            writer.write(bytes, length: UInt32.self)
+        }
+        writer.write(shownAccessControl, length: UInt32.self)
+        return Data(writer.bytes)
+    }
+
+    /// Reads what was encrypted; a store that verifies holds nothing else.
+    init(encoded: Data) throws {
+        self.init()
+        var reader = CanonicalReader(Array(encoded))
+        guard try reader.read(UInt8.self) == Self.formatVersion else { throw CanonicalEncodingError.truncated }
+        for _ in 0..<(try reader.read(UInt8.self)) {
+            let name = String(decoding: try reader.read(fixed: 4), as: UTF8.self)
+            let kind = try reader.read(UInt8.self)
+            values[name] = try Self.value(kind, try reader.read(length: UInt32.self))
+        }
+        shownAccessControl = Data(try reader.read(length: UInt32.self))
+        try reader.finish()
+    }
+
+    private static func value(_ kind: UInt8, _ bytes: [UInt8]) throws -> AttributeValue {
+        switch kind {
+        case 1: return .data(Data(bytes))
+        case 2:
+            guard let text = String(validating: bytes, as: UTF8.self) else { throw CanonicalEncodingError.invalidText }
+            return .text(text)
+        case 3, 4:
+            guard bytes.count == 8 else { throw CanonicalEncodingError.truncated }
+            let word = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            return kind == 3 ? .number(Int64(bitPattern: word)) : .date(Double(bitPattern: word))
+        default: throw CanonicalEncodingError.truncated
+        }
+    }
+}
+
+extension FixedWidthInteger {
+    fileprivate var littleEndianBytes: Data {
+        Data((0..<Self.bitWidth / 8).map { UInt8(truncatingIfNeeded: self >> ($0 * 8)) })
+    }
+}

@@ -1,0 +1,109 @@
+import AccessControl
+import Foundation
+import KeySlots
+import OstiaryWire
+import SecretMemory
+import Vault
+
+/// What a new item is made of; everything in it was checked.
+struct ItemDraft: ~Copyable {
+    let itemClass: ItemClass
+    let attributes: ItemAttributes
+    let accessControl: AccessControl
+    let keyID: VaultID?
+    let data: SecretBytes?
+    let applicationPassword: ApplicationPassword?
+}
+
+/// What an update changes in each item; what is nil stays.
+struct ItemChange: ~Copyable {
+    let attributes: ItemAttributes
+    let accessControl: AccessControl?
+    let data: SecretBytes?
+    let applicationPassword: ApplicationPassword?
+
+    var replacesData: Bool {
+        switch data {
+        case .some: true
+        case .none: false
+        }
+    }
+
+    /// Whether wraps or data are replaced, of which nothing may be left in the journal.
+    var replacesSecrets: Bool { replacesData || accessControl != nil || attributes["pdmn"] != nil }
+}
+
+extension ItemAttributes {
+    /// Completes the attributes of a new item and returns its access control.
+    ///
+    /// - Parameters:
+    ///   - given: the access control of the request, canonical; empty for one that asks for nothing.
+    ///   - isForKey: the access control is the key's; the accessibility is the item's own.
+    mutating func prepareForAdding(
+        as itemClass: ItemClass, given: Data, isForKey: Bool, groups: AccessGroups, now: Double
+    ) throws -> AccessControl {
+        self["agrp"] = .text(try groups.home(text("agrp")))
+        self["sync"] = .number(try synchronizable(default: 0))
+        self["cdat"] = .date(now)
+        self["mdat"] = .date(now)
+        let accessControl = given.isEmpty ? nil : try AccessControl(canonicalBytes: Array(given))
+        let accessibility =
+            try accessibility ?? (isForKey ? nil : accessControl.map { Accessibility($0.availability) })
+            ?? itemClass.defaultAccessibility
+        self["pdmn"] = .text(accessibility.rawValue)
+        try requireSize()
+        guard let accessControl else { return try AccessControl(ofUnrestrictedItem: accessibility.availability) }
+        if !isForKey { try Self.require(accessControl, accessibility) }
+        try requireSynchronizable(accessControl)
+        return accessControl
+    }
+
+    /// The accessibility that is named, if one is.
+    var accessibility: Accessibility? {
+        get throws(Refusal) {
+            guard let value = self["pdmn"] else { return nil }
+            guard case .text(let name) = value, let found = Accessibility(rawValue: name) else {
+                throw Refusal(.invalidParameter, "The accessibility is unknown.", cause: "item.accessibility")
+            }
+            return found
+        }
+    }
+
+    static func require(_ accessControl: AccessControl, _ accessibility: Accessibility) throws(Refusal) {
+        guard accessControl.availability == accessibility.availability else {
+            throw Refusal(
+                .invalidParameter, "The accessibility is another one than the access control's.",
+                cause: "item.accessibility")
+        }
+    }
+
+    /// An item that asks for something stays where the one who can prove it is.
+    func requireSynchronizable(_ accessControl: AccessControl) throws(Refusal) {
+        guard try synchronizable(default: 0) == 1 else { return }
+        guard accessControl[.read] == .unrestricted, self["ggrp"] == nil else {
+            throw Refusal(
+                .invalidParameter, "A synchronizable item can have neither a rule nor a sharing group.",
+                cause: "item.synchronizable")
+        }
+    }
+
+    private func synchronizable(default absent: Int64) throws(Refusal) -> Int64 {
+        switch self["sync"] {
+        case nil: return absent
+        case .number(let number)? where 0...1 ~= number: return number
+        default: throw Refusal(.invalidParameter, "Synchronizable is 0 or 1.", cause: "item.synchronizable")
+        }
+    }
+
+    /// Checks what an update says, as far as it does not depend on the item.
+    mutating func prepareForUpdating(groups: AccessGroups) throws(Refusal) {
+        // The store says when something was made and changed; the user's view is not an item's to choose.
+        for name in ["cdat", "mdat", "musr"] { self[name] = nil }
+        guard self["ggrp"] == nil else {
+            throw Refusal(.invalidParameter, "The sharing group cannot be changed.", cause: "item.attribute")
+        }
+        if let group = text("agrp") { try groups.require(group) }
+        _ = try synchronizable(default: 0)
+        _ = try accessibility
+    }
+}

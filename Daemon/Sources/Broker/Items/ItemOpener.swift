@@ -1,0 +1,121 @@
+import AccessControl
+import Foundation
+import KeySlots
+import SecretMemory
+import Vault
+
+/// One stored item on its way to being read: what it asks for, and its parts as far as class and proofs open them.
+final class ItemOpener {
+    let record: ItemRecord
+    let accessControl: AccessControl
+    private let ring: KeyRing
+    private let header: SlotHeader
+    /// Nil for an item that asks for nothing but its class.
+    private let slots: SlotAccess?
+
+    /// - Parameter current: the item as it is stored when it is called.
+    init(
+        _ record: ItemRecord, storeID: VaultID, ring: KeyRing, stretching: PasscodeStretching,
+        current: @escaping () throws -> ItemRecord
+    ) throws {
+        self.record = record
+        self.ring = ring
+        accessControl = try StoredAccessControl.decode(record.accessControl)
+        let header = SlotHeader(
+            of: record.id, owner: record.owner, accessControl: accessControl, encoded: record.accessControl,
+            storeID: storeID)
+        self.header = header
+        guard case .slots(let slots)? = record.wrap else {
+            self.slots = nil
+            return
+        }
+        self.slots = try SlotAccess(slots, header: header, ring: ring, stretching: stretching) {
+            guard case .slots(let slots)? = try current().wrap else { throw Refusals.keysChanged }
+            return try KeySlot.decode(slots)
+        }
+    }
+
+    /// Whether something must be proved before the item is read. An item that stands for a key shows its attributes without:
+    /// the rule is asked for by the key's operations.
+    var isProtected: Bool { record.keyID == nil && accessControl[.read] != .unrestricted }
+
+    var asksForApplicationPassword: Bool { accessControl[.read]?.factors.contains(.applicationPassword) ?? false }
+
+    /// What must be proved. The class is open already, since the attributes were read.
+    func demand(_ operation: String, object: String) -> Demand {
+        Demand(
+            requirements: [accessControl[.read]], availability: nil, object: object, operation: operation,
+            applicationPassword: slots?.applicationPasswordCheck)
+    }
+
+    /// The attributes.
+    ///
+    /// - Throws: the refusal `locked` when the item's class is not open, ``SlotError/missingKey(_:epoch:)`` when the item was
+    ///   wrapped anew meanwhile.
+    func attributes() throws -> ItemAttributes {
+        try ItemAttributes(
+            encoded: ItemCipher.openAttributes(
+                record.attributes, with: ring.openHalf(try ItemCipher.key(of: record.attributes).role), header: header))
+    }
+
+    /// Throws `locked` unless the item's class is open.
+    func requireOpen() throws { _ = try ring.openHalf(ItemCipher.key(of: record.attributes).role) }
+
+    /// The item's data, opened with what was proved; nil when it has none.
+    func data(by proof: Evaluation?) throws -> SecretBytes? {
+        guard record.payload != nil else { return nil }
+        return try data(takeSecret(by: proof))
+    }
+
+    /// The item's data; nil when it has none.
+    func data(_ secret: borrowing SecretBytes) throws -> SecretBytes? {
+        guard let payload = record.payload else { return nil }
+        return try PayloadCipher.open(payload, accessSecret: secret, header: header)
+    }
+
+    /// The access secret, once.
+    ///
+    /// - Parameter proof: nil for an item that asks for nothing.
+    func takeSecret(by proof: Evaluation?) throws -> SecretBytes {
+        switch (record.wrap, slots, proof) {
+        case (.classKey(let wrapped)?, _, _):
+            return try ItemCipher.unwrap(
+                wrapped, with: ring.openHalf(.classKey(accessControl.availability)), header: header)
+        case (.slots?, let slots?, let proof?): return try slots.takeSecret(by: proof)
+        default: throw SlotError.refused
+        }
+    }
+}
+
+/// Access controls as they lie in items. Nearly all items have one of four, which are not decoded again and again.
+enum StoredAccessControl {
+    static func decode(_ bytes: Data) throws -> AccessControl {
+        try usual[bytes] ?? AccessControl(canonicalBytes: Array(bytes))
+    }
+
+    private static let usual: [Data: AccessControl] = Dictionary(
+        uniqueKeysWithValues: AvailabilityClass.allCases.compactMap { availability in
+            // Unrestricted requirements always make an access control.
+            guard let accessControl = try? AccessControl(ofUnrestrictedItem: availability) else { return nil }
+            return (Data(accessControl.canonicalBytes), accessControl)
+        })
+}
+
+extension SlotHeader {
+    /// What an item's parts are bound to. The access group is not among it, since items change their group; it is in the
+    /// attribute record, and with that under the row's authentication code.
+    init(of id: VaultID, owner: VaultID, accessControl: AccessControl, encoded: Data, storeID: VaultID) {
+        self.init(
+            storeID: storeID.bytes, ownerID: owner.bytes, objectID: id.bytes,
+            availability: accessControl.availability, accessControl: encoded, accessGroup: "")
+    }
+}
+
+extension KeyRing {
+    /// The private half of an open class; throws the refusal `locked`, or `passcodeNotSet` for a class that only a passcode
+    /// brings about.
+    func openHalf(_ role: KeyRole) throws(Refusal) -> PrivateHalf {
+        if let half = privateHalf(role) { return half }
+        throw publicHalf(role) == nil ? Refusals.passcodeNotSet : Refusals.locked
+    }
+}

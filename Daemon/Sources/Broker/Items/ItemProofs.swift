@@ -1,0 +1,109 @@
+import AccessControl
+import Foundation
+import OstiaryWire
+import SecretMemory
+import Vault
+
+/// The proofs that one request's items ask for. Without a context they end with the request; one proof serves all items of
+/// the request that it satisfies.
+final class ItemProofs {
+    private let broker: Broker
+    private let use: WireItemUse
+    private let request: IncomingRequest
+    private let session: Session
+    private let cancellation: RequestCancellation?
+    /// What will be done, for the prompt.
+    private let operation: String
+    private(set) var last: Evaluation?
+
+    init(
+        of broker: Broker, for use: WireItemUse, operation: String, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) {
+        self.broker = broker
+        self.use = use
+        self.operation = operation
+        self.request = request
+        self.session = session
+        self.cancellation = cancellation
+    }
+
+    /// Whether the item is to be left out, because it would ask.
+    func skips(_ opener: ItemOpener) -> Bool { use.skipsProtected && opener.isProtected }
+
+    /// What the item's rule asks for; nil when that is nothing. Asks the person, records what was proved, and throws the
+    /// refusal when it is not proved.
+    func proof(for opener: ItemOpener, _ attributes: ItemAttributes) throws -> Evaluation? {
+        guard opener.isProtected else { return nil }
+        if let last, !opener.asksForApplicationPassword, let requirement = opener.accessControl[.read],
+            requirement.alternatives.contains(where: last.factors.satisfies)
+        {
+            return last
+        }
+        let evaluation = try evaluate(
+            opener.demand(operation, object: attributes.shownName),
+            recordedAs: broker.event("authorize", session, object: opener.record.logName))
+        last = evaluation
+        return evaluation
+    }
+
+    /// Proves the demand on top of what the context holds, which then holds what was proved.
+    private func evaluate(_ demand: Demand, recordedAs event: AuditTrail.Event) throws -> Evaluation {
+        let asking = try asking()
+        guard let context = try context() else {
+            let evaluation = try broker.evaluator.evaluate(demand, asking: asking)
+            try record(evaluation, as: event)
+            return evaluation
+        }
+        return try context.evaluating(asking.cancellation) { era in
+            let evaluation = try broker.evaluator.evaluate(demand, held: broker.held(in: context), asking: asking)
+            try record(evaluation, as: event)
+            try context.keep(evaluation, since: era)
+            return evaluation
+        }
+    }
+
+    private func record(_ evaluation: Evaluation, as event: AuditTrail.Event) throws {
+        try session.verifyCaller()
+        try broker.trail.grant(event, factors: evaluation.factorNames, strength: evaluation.strength)
+    }
+
+    /// The password that the program gave the context beforehand.
+    func applicationPassword() throws -> EvaluationContext.Credential? {
+        try context()?.applicationPassword
+    }
+
+    /// How the person is asked; refuses with `notInteractive` later on, when there is nothing to ask with.
+    func asking() throws -> Asking {
+        var asking = Asking(
+            session: session, terminal: request.terminal,
+            question: use.hasQuestion ? try QuestionStyle(use.question) : .askingNobody,
+            cancellation: try broker.slow(cancellation))
+        asking.applicationPassword = try applicationPassword()
+        return asking
+    }
+
+    private func context() throws -> EvaluationContext? {
+        use.contextID == 0 ? nil : try session.contexts.context(use.contextID)
+    }
+}
+
+extension ItemAttributes {
+    /// What a person knows the item by.
+    var shownName: String {
+        for name in ["labl", "svce", "srvr", "acct", "atag"] {
+            switch self[name] {
+            case .text(let text)? where !text.isEmpty: return text
+            case .data(let data)?:
+                if let text = String(validating: data, as: UTF8.self), !text.isEmpty { return text }
+            default: continue
+            }
+        }
+        return "a keychain item"
+    }
+}
+
+extension ItemRecord {
+    /// What the log calls an item: nothing that its attributes say, since those lie encrypted in the store.
+    var logName: String { "\(itemClass.name) \(id)" }
+}

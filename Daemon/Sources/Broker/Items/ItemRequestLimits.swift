@@ -1,0 +1,19 @@
+import OstiaryWire
+
+/// Every limit on a request about keychain items, with its reason; the number of items is `ItemLimits`.
+enum ItemRequestLimits {
+    /// The data of one item: what one frame's tail carries.
+    static let dataByteCount = WireLimits.tailByteCount
+    /// All attribute values of one item or query together: an item, shown again, must fit into a message.
+    static let attributeByteCount = 64 * 1024
+    /// More than any class has.
+    static let attributeCount = 64
+    /// An access control as the program gave it: a short serialized dictionary.
+    static let shownAccessControlByteCount = 4 * 1024
+    /// Items of one page, so that a page takes the connection's thread no longer than some milliseconds.
+    static let pageCount = 500
+    /// Attributes of one page, before their encoding as a message adds to them.
+    static let pageByteCount = WireLimits.messageByteCount / 2
+    /// The suffix that hosts are compared with, in UTF-8: longer than a domain name can be.
+    static let hostByteCount = 1024
+}

@@ -1,0 +1,298 @@
+import AccessControl
+import Enclave
+import Foundation
+import KeySlots
+import OstiaryWire
+import SecretMemory
+import Vault
+
+/// The keychain items of the owner: making, finding, changing, deleting. Nothing here asks anybody; what was proved comes in.
+///
+/// Whatever changes items runs under `Broker.changing`, so that what was read before the transaction is what it changes.
+struct ItemStore: Sendable {
+    let vault: Vault
+    let ring: KeyRing
+    let owner: VaultID
+    let stretching: PasscodeStretching
+    let eraser: JournalEraser
+    let digests: ItemDigests
+
+    static let notFound = Refusal(.notFound, "There is no such item.", cause: "item.not-found")
+    static let duplicate = Refusal(
+        .duplicate, "An item with these identifying attributes exists.", cause: "item.duplicate")
+
+    // MARK: making
+
+    /// Encrypts a new item and stores it. The class must be open.
+    func add(_ draft: borrowing ItemDraft) throws -> ItemRecord {
+        let (id, accessControl) = (VaultID(), Data(draft.accessControl.canonicalBytes))
+        let header = SlotHeader(
+            of: id, owner: owner, accessControl: draft.accessControl, encoded: accessControl, storeID: vault.storeID)
+        var (wrap, payload): (ItemWrap?, Data?) = (nil, nil)
+        if draft.keyID == nil {
+            let secret = AccessSecret.random()
+            wrap = try self.wrap(
+                secret, for: draft.accessControl, header: header, applicationPassword: draft.applicationPassword)
+            payload = try Self.payload(draft.data, secret, header)
+        }
+        let record = ItemRecord(
+            id: id, owner: owner, itemClass: draft.itemClass, suite: Self.suite,
+            attributes: try sealed(draft.attributes, header), accessControl: accessControl, wrap: wrap,
+            payload: payload, keyID: draft.keyID, index: digests.index(of: draft.attributes, itemClass: draft.itemClass)
+        )
+        try Self.explained { try vault.write("item.add") { try $0.insertItem(record) } }
+        return record
+    }
+
+    private static let suite: UInt8 = 1
+
+    private func sealed(_ attributes: ItemAttributes, _ header: SlotHeader) throws -> Data {
+        // The access control of a key's item is the key's, so the accessibility says under which class attributes lie.
+        let availability = try attributes.accessibility?.availability ?? header.availability
+        return try ItemCipher.sealAttributes(
+            attributes.encoded, under: ring.openHalf(.classKey(availability)), header: header)
+    }
+
+    private func wrap(
+        _ secret: borrowing SecretBytes, for accessControl: AccessControl, header: SlotHeader,
+        applicationPassword: borrowing ApplicationPassword?
+    ) throws -> ItemWrap {
+        guard let requirement = accessControl[.read] else {
+            throw Refusal(
+                .invalidRule, "The access control permits nobody to read the item.", cause: "rule.without-read")
+        }
+        guard !requirement.isUnrestricted else {
+            return .classKey(
+                try ItemCipher.wrap(secret, under: ring.openHalf(.classKey(accessControl.availability)), header: header)
+            )
+        }
+        return .slots(
+            KeySlot.encode(
+                try SlotSealer.seal(
+                    secret, alternatives: requirement.alternatives, header: header, publicHalves: ring.publicHalf,
+                    applicationPassword: applicationPassword)))
+    }
+
+    private static func payload(
+        _ data: borrowing SecretBytes?, _ secret: borrowing SecretBytes, _ header: SlotHeader
+    ) throws -> Data? {
+        switch data {
+        case .some(let data): try PayloadCipher.seal(data, accessSecret: secret, header: header)
+        case .none: nil
+        }
+    }
+
+    /// A duplicate is one of an item, not of a right.
+    private static func explained<Result>(_ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch VaultError.duplicate { throw duplicate }
+    }
+
+    // MARK: finding
+
+    /// Some items of a selection, and where the next ones begin; 0 when there are none.
+    struct Batch {
+        var openers: [ItemOpener] = []
+        var next: UInt64 = 0
+    }
+
+    /// The next items of a selection from `begin` on: at most `limit`, and no more than fit into one page.
+    func batch(_ selection: ItemSelection, from begin: UInt64, limit: Int) throws -> Batch {
+        try vault.readItems { reader in
+            var query = selection.query
+            query.begin = begin
+            let limit = min(limit, ItemRequestLimits.pageCount)
+            query.limit = limit + 1
+            var (batch, dataByteCount, attributeByteCount) = (Batch(), 0, 0)
+            for match in try reader.items(matching: query, owner: owner) {
+                let record = try item(match.id, in: reader)
+                dataByteCount += record.payload?.count ?? 0
+                attributeByteCount += record.attributes.count + record.accessControl.count
+                let isFull =
+                    dataByteCount > WireLimits.tailByteCount
+                    || attributeByteCount > ItemRequestLimits.pageByteCount || batch.openers.count == limit
+                guard batch.openers.isEmpty || !isFull else {
+                    batch.next = match.sequence
+                    break
+                }
+                batch.openers.append(try opener(record))
+            }
+            return batch
+        }
+    }
+
+    private func item(_ id: VaultID, in reader: VaultReader) throws -> ItemRecord {
+        guard let record = try reader.item(id, owner: owner) else { throw Self.notFound }
+        return record
+    }
+
+    private func opener(_ record: ItemRecord) throws -> ItemOpener {
+        try ItemOpener(record, storeID: vault.storeID, ring: ring, stretching: stretching) {
+            try vault.readItems { try item(record.id, in: $0) }
+        }
+    }
+
+    /// All items of a selection, whatever their number.
+    func all(_ selection: ItemSelection) throws -> [ItemOpener] {
+        try vault.readItems { reader in
+            try reader.items(matching: selection.query, owner: owner).map { try opener(item($0.id, in: reader)) }
+        }
+    }
+
+    // MARK: changing
+
+    /// One item to change, with the proof that it asked for.
+    struct Target {
+        let opener: ItemOpener
+        let proof: Evaluation?
+    }
+
+    /// Changes all targets or none.
+    func update(_ targets: [Target], _ change: borrowing ItemChange, now: Double) throws {
+        var updated: [ItemRecord] = []
+        for target in targets { updated.append(try self.updated(target, change, now: now)) }
+        try Self.explained {
+            try vault.write("item.update") { writer in
+                for record in updated { try writer.updateItem(record) }
+            }
+        }
+        if change.replacesSecrets { eraser.erase() }
+    }
+
+    private func updated(_ target: Target, _ change: borrowing ItemChange, now: Double) throws -> ItemRecord {
+        let opener = target.opener
+        var (record, attributes) = (opener.record, try opener.attributes())
+        for (name, value) in change.attributes.values { attributes[name] = value }
+        attributes["mdat"] = .date(now)
+        try attributes.requireSize()
+        let accessControl = try Self.accessControl(of: opener, change, &attributes)
+        try attributes.requireSynchronizable(accessControl)
+        record.accessControl = Data(accessControl.canonicalBytes)
+        let header = SlotHeader(
+            of: record.id, owner: owner, accessControl: accessControl, encoded: record.accessControl,
+            storeID: vault.storeID)
+        try rewrap(&record, target, accessControl, header, change)
+        record.attributes = try sealed(attributes, header)
+        record.index = digests.index(of: attributes, itemClass: record.itemClass)
+        record.generation += 1
+        return record
+    }
+
+    /// The access control after the change. A new accessibility alone moves the rule into another class; it never drops it.
+    private static func accessControl(
+        of opener: ItemOpener, _ change: borrowing ItemChange, _ attributes: inout ItemAttributes
+    ) throws -> AccessControl {
+        let present = opener.accessControl
+        if opener.record.keyID != nil {
+            guard change.accessControl == nil else {
+                throw Refusal(
+                    .invalidParameter, "The access control of a key cannot be changed.", cause: "item.access-control")
+            }
+            return present
+        }
+        guard present[.change] != nil else {
+            throw Refusal(
+                .operationNotPermitted, "The item's access control does not permit changing it.",
+                cause: "item.operation-not-permitted")
+        }
+        if let chosen = change.accessControl {
+            if let accessibility = try change.attributes.accessibility {
+                try ItemAttributes.require(chosen, accessibility)
+            } else if chosen.availability != present.availability {
+                attributes["pdmn"] = .text(Accessibility(chosen.availability).rawValue)
+            }
+            attributes.shownAccessControl = change.attributes.shownAccessControl
+            return chosen
+        }
+        guard let accessibility = try change.attributes.accessibility,
+            accessibility.availability != present.availability
+        else { return present }
+        attributes.shownAccessControl = Data()
+        return try present.moved(to: accessibility.availability)
+    }
+
+    /// Another access control makes another access secret, wrapped for it.
+    private func rewrap(
+        _ record: inout ItemRecord, _ target: Target, _ accessControl: AccessControl, _ header: SlotHeader,
+        _ change: borrowing ItemChange
+    ) throws {
+        let opener = target.opener
+        let isSameRule = record.accessControl == opener.record.accessControl
+        guard record.keyID == nil else {
+            guard !change.replacesData else { throw Self.withoutData }
+            return
+        }
+        guard change.replacesData || !isSameRule else { return }
+        let secret = isSameRule ? try opener.takeSecret(by: target.proof) : AccessSecret.random()
+        if change.replacesData {
+            record.payload = try Self.payload(change.data, secret, header)
+        } else {
+            record.payload = try Self.payload(opener.data(by: target.proof), secret, header)
+        }
+        guard !isSameRule else { return }
+        record.wrap = try wrap(
+            secret, for: accessControl, header: header, applicationPassword: change.applicationPassword)
+    }
+
+    static let withoutData = Refusal(
+        .invalidParameter, "An item that stands for a key holds no data.", cause: "item.data")
+
+    // MARK: deleting
+
+    /// Deletes every item of a selection, locked and unreadable ones too, with the keys that items stand for. Works on a full
+    /// disk. Returns their number, what the log calls them, and the keys.
+    func delete(_ selection: ItemSelection) throws -> (count: Int, name: String, keys: [VaultID]) {
+        var keys: [VaultID] = []
+        let matches = try vault.write("item.delete", usingReserve: true) { writer in
+            keys = []
+            let matches = try writer.items(matching: selection.query, owner: owner)
+            guard !matches.isEmpty else { throw Self.notFound }
+            for match in matches {
+                if let record = try readable(match.id, in: writer) {
+                    try Self.requireDeletable(record)
+                    if let key = record.keyID, try removeKey(key, in: writer) { keys.append(key) }
+                }
+                try writer.removeItem(match.id, owner: owner)
+            }
+            return matches
+        }
+        eraser.erase()
+        let name = matches.count == 1 ? "\(matches[0].itemClass.name) \(matches[0].id)" : "\(matches.count) items"
+        return (matches.count, name, keys)
+    }
+
+    private func readable(_ id: VaultID, in reader: VaultReader) throws -> ItemRecord? {
+        do { return try reader.item(id, owner: owner) } catch VaultError.corrupt(let reference, _)
+            where reference.table == .items
+        { return nil }
+    }
+
+    private static func requireDeletable(_ record: ItemRecord) throws {
+        guard try StoredAccessControl.decode(record.accessControl)[.delete] != nil else {
+            throw Refusal(
+                .operationNotPermitted, "The item's access control does not permit deleting it.",
+                cause: "item.operation-not-permitted")
+        }
+    }
+
+    /// Removes the enclave key behind an item; false when it is gone already.
+    private func removeKey(_ id: VaultID, in writer: VaultWriter) throws -> Bool {
+        do { try writer.removeObject(id, owner: owner) } catch VaultError.notFound { return false }
+        return true
+    }
+
+    // MARK: keys
+
+    /// The enclave key that an item is to stand for: it must be the caller's, since deleting the item removes it.
+    func key(_ bytes: Data, groups: AccessGroups) throws -> VaultID? {
+        guard !bytes.isEmpty else { return nil }
+        guard let id = VaultID(bytes: bytes), let key = try vault.read({ try $0.object(id, owner: owner) }),
+            key.kind == .enclaveKey, groups.names.contains(key.attributes.group)
+        else { throw Refusal(.notFound, "There is no such key.", cause: "key.not-found") }
+        return id
+    }
+
+    /// Number of items whose rows do not verify.
+    func faultCount() throws -> (faults: Int, items: Int) {
+        try vault.readItems { (try $0.itemFaults(owner: owner).count, try $0.itemCount(owner: owner)) }
+    }
+}

@@ -1,0 +1,62 @@
+import AccessControl
+import Foundation
+import OstiaryWire
+import Prompting
+import SecretMemory
+
+/// Proving in a context, ahead of time, what its objects will ask for.
+extension Broker {
+    /// Proves what an access control asks for one operation, and keeps it in the context.
+    ///
+    /// An application password is not checked here, because only the object that it opens can: the context's own is taken as
+    /// it is, or the person is asked for one, and the object checks it when it is opened.
+    func evaluateAccessControl(
+        _ body: WireEvaluateAccessControlRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        let accessControl = try AccessControl(canonicalBytes: Array(body.accessControl))
+        let operation = try Self.operation(body.operation)
+        let context = try session.contexts.context(body.contextID)
+        guard context.keepsFactors else {
+            throw Refusal(.invalidParameter, "The context keeps no factors.", cause: "context.keeps-nothing")
+        }
+        let asking = try asking(body.question, request, session, cancellation)
+        let demand = Demand(
+            requirements: [accessControl[operation]],
+            availability: operation.needsAccessSecret ? accessControl.availability : nil, object: "",
+            operation: "\(operation.name) with something that it keeps")
+        return try context.evaluating(asking.cancellation) { era in
+            let evaluation = try evaluator.evaluate(
+                demand, held: held(in: context).adding(.applicationPassword), asking: asking)
+            let password = try enteredPassword(for: demand, evaluation, context, asking)
+            try session.verifyCaller()
+            let factors = evaluation.factors.subtracting(.applicationPassword)
+            let (names, strength) = (factors.factors.map(\.name), evaluator.strength(of: factors))
+            try trail.grant(
+                event("evaluate-access-control", session, operation: operation.name), factors: names, strength: strength)
+            try context.keep(evaluation, since: era)
+            if let password { context.setApplicationPassword(password) }
+            return Reply(.granted(granted(names, strength)))
+        }
+    }
+
+    private static func operation(_ number: UInt32) throws(Refusal) -> AccessControl.Operation {
+        guard let raw = UInt8(exactly: number), let operation = AccessControl.Operation(rawValue: raw) else {
+            throw Refusal(.invalidParameter, "The operation is unknown.", cause: "access-control.operation")
+        }
+        return operation
+    }
+
+    /// The application password that the person is asked for; nil when none is needed or the context has one.
+    private func enteredPassword(
+        for demand: Demand, _ evaluation: Evaluation, _ context: EvaluationContext, _ asking: Asking
+    ) throws(Refusal) -> EvaluationContext.Credential? {
+        guard evaluation.factors.contains(.applicationPassword), context.applicationPassword == nil else { return nil }
+        let question = PromptQuestion(
+            .applicationPassword, operation: DisplayText(demand.operation), reason: asking.question.reason,
+            cancelTitle: asking.question.cancelTitle, fallbackTitle: asking.question.fallbackTitle)
+        let entered = try Questioning(prompter: prompter, asking: asking).secret(question)
+        try asking.cancellation.check()
+        return EvaluationContext.Credential(entered)
+    }
+}

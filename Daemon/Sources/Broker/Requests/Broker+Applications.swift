@@ -1,0 +1,133 @@
+import AccessControl
+import Foundation
+import KeySlots
+import OstiaryWire
+import Prompting
+import SwiftProtobuf
+
+/// Programs that are known by a name of their own. Whatever changes that asks the owner: for the passcode, or while there is
+/// none for a confirmation.
+extension Broker {
+    func registerApplication(
+        _ body: WireRegisterApplicationRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        let asking = try asking(body.question, request, session, cancellation)
+        let former = body.adopts ? try formerRegistration(body) : nil
+        let registration = try registration(body, former: former)
+        try applications.requireFree(registration, besides: former)
+        let event = event(body.adopts ? "application-adopt" : "application-register", session, object: registration.applicationID)
+        try askOwner(
+            body.adopts ? "adopt the program as \(registration.applicationID)" : Self.request(registration),
+            registration, asking)
+        guard applications.isInPlace(registration) else { throw Refusals.programChanged(registration.path) }
+        try commit(event, registration, former, session, asking) {
+            try applications.store(registration, replacing: former)
+        }
+        return Reply(.applications(.with { $0.applications = [shown(registration)] }))
+    }
+
+    func listApplications() -> Reply {
+        Reply(.applications(.with { $0.applications = applications.all().map(shown) }))
+    }
+
+    func removeApplication(
+        _ body: WireRemoveApplicationRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        let asking = try asking(body.question, request, session, cancellation)
+        let registration = try ownRegistration { $0.applicationID == body.applicationID }
+        try askOwner("no longer know the program as \(registration.applicationID)", registration, asking)
+        let event = event("application-remove", session, object: registration.applicationID)
+        try commit(event, registration, nil, session, asking) { try applications.remove(registration) }
+        return Reply(.done(.with { $0.count = 1 }))
+    }
+
+    // MARK: what is asked for
+
+    /// The registration that the request asks for, of the file as it is now.
+    private func registration(_ body: WireRegisterApplicationRequest, former: Registration?) throws -> Registration {
+        let file = try ProgramFile(path: body.path)
+        let identity: Registration.Identity
+        do { identity = try file.identity(applications.digests) } catch {
+            throw Refusal(.invalidParameter, "The program's file cannot be read as it is.", cause: "application.path")
+        }
+        let registration = Registration(
+            applicationID: former?.applicationID ?? body.applicationID, groups: former?.groups ?? body.accessGroups,
+            path: file.path, identity: identity)
+        guard registration.isWellFormed else {
+            throw Refusal(
+                .invalidParameter, "Application ids and groups are 1 to 128 letters, digits, '.', '-' and '_', each named "
+                    + "once, and there are at most \(Registration.groupCount) groups.", cause: "application.name")
+        }
+        return registration
+    }
+
+    /// The registration that a rebuilt program had: the one of its path, or after it moved the one that is named.
+    private func formerRegistration(_ body: WireRegisterApplicationRequest) throws(Refusal) -> Registration {
+        guard body.accessGroups.isEmpty else {
+            throw Refusal(.invalidParameter, "A program is adopted with the groups that it has.", cause: "application.name")
+        }
+        return try ownRegistration {
+            body.applicationID.isEmpty ? $0.path == body.path : $0.applicationID == body.applicationID
+        }
+    }
+
+    private func ownRegistration(where fits: (Registration) -> Bool) throws(Refusal) -> Registration {
+        guard let registration = applications.all().first(where: fits) else { throw ApplicationRegistry.notFound }
+        guard !registration.isOfSystem else {
+            throw Refusal(
+                .operationNotPermitted, "The administrator registered this program; only the administrator changes that.",
+                cause: "application.of-system")
+        }
+        return registration
+    }
+
+    // MARK: the owner
+
+    private static func request(_ registration: Registration) -> String {
+        let groups = registration.groups.isEmpty ? "" : " with the groups \(registration.groups.joined(separator: ", "))"
+        return "know the program as \(registration.applicationID)\(groups)"
+    }
+
+    /// Shows all that is decided, or asks nothing: what a prompt would cut off or change would be approved unseen.
+    private func askOwner(_ operation: String, _ registration: Registration, _ asking: Asking) throws {
+        let (path, text) = (DisplayText(registration.path), DisplayText(operation))
+        guard path.string == registration.path, text.string == operation else {
+            throw Refusal(.invalidParameter, "Path and groups are too long to be shown.", cause: "application.unshowable")
+        }
+        guard ring.isPasscodeSet else {
+            let question = PromptQuestion(
+                .confirmation(warning: text), object: path, operation: text, reason: asking.question.reason,
+                cancelTitle: asking.question.cancelTitle)
+            return try Questioning(prompter: prompter, asking: asking).confirmation(question)
+        }
+        _ = try provePasscode(operation, object: registration.path, asking)
+    }
+
+    private func commit(
+        _ event: AuditTrail.Event, _ registration: Registration, _ former: Registration?, _ session: Session,
+        _ asking: Asking, _ change: () throws -> Void
+    ) throws {
+        try changing.withLock {
+            try asking.cancellation.check()
+            try session.verifyCaller()
+            try trail.change(event)
+            try change()
+        }
+        // What was granted to the program under its former name ends with that.
+        sessions.endGrants(ofPrograms: [registration.path, former?.path].compactMap(\.self), besides: session)
+        trail.note(event)
+    }
+
+    private func shown(_ registration: Registration) -> WireApplication {
+        .with {
+            $0.path = registration.path
+            $0.applicationID = registration.applicationID
+            $0.accessGroups = registration.groups
+            $0.label = CallerProgram.label
+            $0.changed = !applications.isInPlace(registration)
+            $0.ofSystem = registration.isOfSystem
+        }
+    }
+}

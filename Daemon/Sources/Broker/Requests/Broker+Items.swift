@@ -1,0 +1,214 @@
+import AccessControl
+import AuditLog
+import Enclave
+import Foundation
+import KeySlots
+import OstiaryWire
+import Prompting
+import SecretMemory
+import SwiftProtobuf
+import Vault
+
+/// Keychain items: adding, finding, updating, deleting.
+extension Broker {
+    // MARK: adding
+
+    func addItem(
+        _ body: WireAddItemRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        let itemClass = try ItemClass(named: body.itemClass)
+        let groups = AccessGroups(session.caller.accessGroups)
+        var attributes = try ItemAttributes(body.attributes, of: itemClass)
+        attributes.shownAccessControl = try Self.shown(body.shownAccessControl)
+        let key = try items.key(body.keyID, groups: groups)
+        let accessControl = try attributes.prepareForAdding(
+            as: itemClass, given: body.accessControl, isForKey: key != nil, groups: groups, now: Self.now())
+        if key == nil { try requireUsable(accessControl) }
+        guard key == nil || !body.hasData_p else { throw ItemStore.withoutData }
+        let proofs = ItemProofs(
+            of: self, for: body.use, operation: "add a keychain item", request, session, cancellation)
+        let password = key == nil ? try newItemPassword(for: accessControl, attributes.shownName, proofs) : nil
+        let draft = ItemDraft(
+            itemClass: itemClass, attributes: attributes, accessControl: accessControl, keyID: key,
+            data: body.hasData_p ? SecretBytes(copying: request.tail) : nil, applicationPassword: password)
+        let event = event(request.eventName, session, object: itemClass.name)
+        let record = try changingItems(event) { try items.add(draft) }
+        trail.note(self.event(request.eventName, session, object: record.logName))
+        var page = ItemPageBuilder()
+        page.add(record, body.returnsAttributes ? attributes : nil)
+        return page.reply(next: 0)
+    }
+
+    /// The password of a new rule: the one that the context holds, else one that the person chooses.
+    private func newItemPassword(
+        for accessControl: AccessControl, _ name: String, _ proofs: ItemProofs
+    ) throws -> ApplicationPassword? {
+        guard accessControl[.read]?.factors.contains(.applicationPassword) == true else { return nil }
+        let asking = try proofs.asking()
+        let parameters = ApplicationPasswordParameters()
+        let stretched =
+            if let given = asking.applicationPassword {
+                try parameters.stretch(given.bytes, by: stretching)
+            } else {
+                try parameters.stretch(
+                    newSecret(
+                        .newApplicationPassword, repeated: .repeatApplicationPassword, object: name,
+                        operation: "protect a keychain item with a password", asking: asking), by: stretching)
+            }
+        return ApplicationPassword(stretchedKey: stretched, parameters: parameters.bytes)
+    }
+
+    // MARK: finding
+
+    func findItems(
+        _ body: WireFindItemsRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        let selection = try ItemSelection(body.query, groups: session.caller.accessGroups, digests: items.digests)
+        let proofs = ItemProofs(
+            of: self, for: body.use, operation: "read a keychain item", request, session, cancellation)
+        do {
+            return try page(of: selection, body, request, session, proofs)
+        } catch SlotError.missingKey {
+            // The passcode was changed between the look at the row and at the key: both are as they should be afterwards.
+            keeper.exclusively {}
+            return try page(of: selection, body, request, session, proofs)
+        }
+    }
+
+    private func page(
+        of selection: ItemSelection, _ body: WireFindItemsRequest, _ request: IncomingRequest, _ session: Session,
+        _ proofs: ItemProofs
+    ) throws -> Reply {
+        let limit = body.limit == 0 ? Int.max : Int(body.limit)
+        var page = ItemPageBuilder()
+        var begin = body.begin
+        repeat {
+            let batch = try items.batch(selection, from: begin, limit: limit)
+            for opener in batch.openers where !proofs.skips(opener) {
+                try read(opener, selection, body, proofs, into: &page)
+            }
+            begin = batch.next
+        } while page.isEmpty && begin != 0
+        guard !page.isEmpty || body.begin != 0 else { throw ItemStore.notFound }
+        try session.verifyCaller()
+        if let object = page.released {
+            try trail.use(
+                event(request.eventName, session, object: object, operation: AccessControl.Operation.read.name),
+                factors: proofs.last?.factorNames ?? [], strength: proofs.last?.strength ?? "")
+        }
+        return page.reply(next: page.count < limit ? begin : 0)
+    }
+
+    private func read(
+        _ opener: ItemOpener, _ selection: ItemSelection, _ body: WireFindItemsRequest, _ proofs: ItemProofs,
+        into page: inout ItemPageBuilder
+    ) throws {
+        let needsAttributes = body.returnsAttributes || selection.host != nil || opener.isProtected
+        guard needsAttributes else {
+            try opener.requireOpen()
+            return page.add(opener.record, nil, data: body.returnsData ? try opener.data(by: nil) : nil)
+        }
+        let attributes = try opener.attributes()
+        guard selection.admits(attributes) else { return }
+        let proof = try proofs.proof(for: opener, attributes)
+        page.add(
+            opener.record, body.returnsAttributes ? attributes : nil,
+            data: body.returnsData ? try data(of: opener, by: proof) : nil)
+    }
+
+    private func data(of opener: ItemOpener, by proof: Evaluation?) throws -> SecretBytes? {
+        guard opener.isProtected else { return try opener.data(by: nil) }
+        return try keeper.exclusively { try opener.data(by: proof) }
+    }
+
+    // MARK: updating
+
+    func updateItems(
+        _ body: WireUpdateItemsRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        let selection = try Self.withoutHost(
+            ItemSelection(body.query, groups: session.caller.accessGroups, digests: items.digests))
+        let openers = try items.all(selection)
+        guard let itemClass = openers.first?.record.itemClass else { throw ItemStore.notFound }
+        var attributes = try ItemAttributes(body.attributes, of: itemClass)
+        try attributes.prepareForUpdating(groups: AccessGroups(session.caller.accessGroups))
+        attributes.shownAccessControl = try Self.shown(body.shownAccessControl)
+        let accessControl =
+            body.accessControl.isEmpty ? nil : try AccessControl(canonicalBytes: Array(body.accessControl))
+        if let accessControl { try requireUsable(accessControl) }
+        let proofs = ItemProofs(
+            of: self, for: body.use, operation: "change a keychain item", request, session, cancellation)
+        let proved = try openers.filter(\.isProtected).map { opener in
+            ItemStore.Target(opener: opener, proof: try proofs.proof(for: opener, opener.attributes()))
+        }
+        let password = try accessControl.flatMap { try newItemPassword(for: $0, "", proofs) }
+        let change = ItemChange(
+            attributes: attributes, accessControl: accessControl,
+            data: body.replacesData ? SecretBytes(copying: request.tail) : nil, applicationPassword: password)
+        try session.verifyCaller()
+        let event = event(request.eventName, session, object: Self.logName(of: openers))
+        let count = try changingItems(event) {
+            let targets = try items.all(selection).map { try Self.target($0, among: proved) }
+            guard !targets.isEmpty else { throw ItemStore.notFound }
+            try items.update(targets, change, now: Self.now())
+            return targets.count
+        }
+        trail.note(event)
+        return Reply(.done(.with { $0.count = UInt32(clamping: count) }))
+    }
+
+    /// An item that nobody was asked about is taken as it is now; one that somebody was, only if it is still the same.
+    private static func target(_ opener: ItemOpener, among proved: [ItemStore.Target]) throws -> ItemStore.Target {
+        guard opener.isProtected else { return ItemStore.Target(opener: opener, proof: nil) }
+        guard let target = proved.first(where: { $0.opener.record == opener.record }) else {
+            throw Refusal(.systemCancel, "The item was changed meanwhile; try again.", cause: "item.changed")
+        }
+        return target
+    }
+
+    // MARK: deleting
+
+    func deleteItems(_ body: WireDeleteItemsRequest, _ request: IncomingRequest, _ session: Session) throws -> Reply {
+        let selection = try Self.withoutHost(
+            ItemSelection(body.query, groups: session.caller.accessGroups, digests: items.digests))
+        try session.verifyCaller()
+        let deleted = try changing.withLock { try items.delete(selection) }
+        for key in deleted.keys { sessions.endGrants(on: key) }
+        trail.note(event(request.eventName, session, object: deleted.name))
+        return Reply(.done(.with { $0.count = UInt32(clamping: deleted.count) }))
+    }
+
+    // MARK: shared
+
+    /// Changes items while no keys change: recorded before, since what cannot be recorded is not done.
+    private func changingItems<Result>(_ event: AuditTrail.Event, _ body: () throws -> Result) throws -> Result {
+        changing.lock()
+        defer { changing.unlock() }
+        try trail.change(event, durability: .soon)
+        return try body()
+    }
+
+    private static func withoutHost(_ selection: ItemSelection) throws(Refusal) -> ItemSelection {
+        guard selection.host == nil else {
+            throw Refusal(.invalidParameter, "A host can be looked for only when items are found.", cause: "item.host")
+        }
+        return selection
+    }
+
+    private static func shown(_ accessControl: Data) throws(Refusal) -> Data {
+        guard accessControl.count <= ItemRequestLimits.shownAccessControlByteCount else {
+            throw Refusal(.tooLarge, "The access control is too large.", cause: "item.size")
+        }
+        return accessControl
+    }
+
+    private static func logName(of openers: [ItemOpener]) -> String {
+        openers.count == 1 ? openers[0].record.logName : "\(openers.count) items"
+    }
+
+    /// Seconds since 2001-01-01, as dates of items are counted.
+    private static func now() -> Double { Date().timeIntervalSinceReferenceDate }
+}

@@ -1,0 +1,54 @@
+import AccessControl
+import Enclave
+import Foundation
+import OstiaryWire
+import SwiftProtobuf
+import Vault
+
+/// Enclave keys that back no right: making, finding and removing. They are authorized and used as rights are.
+extension Broker {
+    func createKey(
+        _ body: WireCreateKeyRequest, _ request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        guard let number = UInt8(exactly: body.kind.rawValue), let type = EnclaveKeyType(rawValue: number) else {
+            throw Refusal(.invalidParameter, "The kind of key is unknown.", cause: "key.kind")
+        }
+        let accessControl = try AccessControl(canonicalBytes: Array(body.accessControl))
+        guard body.shownAccessControl.count <= SessionLimits.shownAccessControlByteCount else {
+            throw Refusal(.tooLarge, "The access control is too large.", cause: "key.access-control")
+        }
+        try requireUsable(accessControl)
+        let context = body.use.contextID == 0 ? nil : try session.contexts.context(body.use.contextID)
+        let password = try newApplicationPassword(
+            accessControl, object: "a key", operation: "key", given: context?.applicationPassword
+        ) {
+            guard body.use.hasQuestion else { throw Refusals.notInteractive }
+            return try asking(body.use.question, request, session, cancellation)
+        }
+        let group = session.caller.accessGroups[0]
+        let draft = RightStore.Draft.key(
+            type, in: group, accessControl, shown: body.shownAccessControl, applicationPassword: password)
+        let created = event("key-create", session, object: "\(draft.id)")
+        let record = try make(draft, replacing: false, for: session, recordedAs: created)
+        trail.note(created)
+        return Reply(.key(try WireKey(record, enclave: enclave.kind)))
+    }
+
+    func findKey(_ body: WireFindKeyRequest, _ session: Session) throws -> Reply {
+        Reply(.key(try WireKey(key(body.keyID, session), enclave: enclave.kind)))
+    }
+
+    func removeKey(_ body: WireRemoveKeyRequest, _ session: Session) throws -> Reply {
+        let key = try key(body.keyID, session)
+        try session.verifyCaller()
+        try changing.withLock { try rights.remove(key.id) }
+        sessions.endGrants(on: key.id)
+        trail.note(event("key-remove", session, object: key.attributes.identifier))
+        return Reply(.done(.with { $0.count = 1 }))
+    }
+
+    private func key(_ bytes: Data, _ session: Session) throws -> ObjectRecord {
+        guard let id = VaultID(bytes: bytes) else { throw RightStore.keyNotFound }
+        return try rights.findKey(id: id, groups: session.caller.accessGroups)
+    }
+}

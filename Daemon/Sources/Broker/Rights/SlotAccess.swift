@@ -1,0 +1,74 @@
+import AccessControl
+import Authenticators
+import Foundation
+import KeySlots
+import SecretMemory
+
+/// Opens one object's slots with what an evaluation proved.
+///
+/// While the person is asked, a changed passcode may wrap the slots anew, so they are read again when they are opened; that
+/// is done inside `PasscodeKeeper.exclusively`, where slots and key ring belong together.
+final class SlotAccess {
+    private let header: SlotHeader
+    private let passwordParameters: Data?
+    private let current: () throws -> [KeySlot]
+    private let ring: KeyRing
+    private let stretching: PasscodeStretching
+    /// Set by the check of an application password, which is made by opening.
+    private var accessSecret: SecretBytes?
+
+    /// - Parameters:
+    ///   - slots: the encoded slots, as they are now.
+    ///   - current: the slots as they are stored when it is called; throws when the object is gone.
+    init(
+        _ slots: Data, header: SlotHeader, ring: KeyRing, stretching: PasscodeStretching,
+        current: @escaping () throws -> [KeySlot]
+    ) throws {
+        self.header = header
+        self.ring = ring
+        self.stretching = stretching
+        self.current = current
+        passwordParameters = try KeySlot.decode(slots).lazy.compactMap(\.passwordParameters).first
+    }
+
+    /// How an application password is checked; nil when the object has none.
+    var applicationPasswordCheck: ApplicationPasswordCheck? {
+        guard passwordParameters != nil else { return nil }
+        return ApplicationPasswordCheck(subject: header.objectID) { [self] entered, passcode in
+            try open(password: entered, passcode: passcode)
+        }
+    }
+
+    /// The access secret, once. Uses a slot that the evaluation satisfied.
+    func takeSecret(by evaluation: Evaluation) throws -> SecretBytes {
+        if accessSecret == nil { accessSecret = try open(evaluation) }
+        guard let secret = accessSecret.take() else { throw SlotError.refused }
+        return secret
+    }
+
+    private func open(_ evaluation: Evaluation) throws -> SecretBytes {
+        guard let slot = try current().first(where: { evaluation.factors.satisfies($0.factors) }) else {
+            throw SlotError.refused
+        }
+        return try SlotOpener.open(slot, header: header, privateHalves: halves(evaluation.passcode))
+    }
+
+    private func open(password: borrowing SecretBytes, passcode: PrivateHalf?) throws -> Bool {
+        // All slots of one object were made with the same password, salt and cost.
+        guard let passwordParameters else { return false }
+        let stretched = try ApplicationPasswordParameters(passwordParameters).stretch(password, by: stretching)
+        for slot in try current() where slot.passwordParameters == passwordParameters {
+            do {
+                accessSecret = try SlotOpener.open(
+                    slot, header: header, privateHalves: halves(passcode),
+                    applicationPassword: SecretBytes(copying: stretched))
+                return true
+            } catch SlotError.refused, SlotError.missingKey { continue }
+        }
+        return false
+    }
+
+    private func halves(_ passcode: PrivateHalf?) -> [PrivateHalf] {
+        ring.privateHalves + (passcode.map { [$0] } ?? [])
+    }
+}

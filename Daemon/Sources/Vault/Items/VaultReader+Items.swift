@@ -1,0 +1,104 @@
+import Foundation
+
+/// Finding keychain items. The first call for an owner reads and verifies all of the owner's leaves; it and every later one
+/// throw ``VaultError/corrupt(_:_:)`` when these do not verify: then nobody can say which items there are.
+extension VaultReader {
+    /// The items that match, in the order of creation.
+    public func items(matching query: ItemQuery, owner: VaultID) throws -> [ItemMatch] {
+        try catalogue(of: owner).search(query).map(ItemMatch.init)
+    }
+
+    /// The item with this id; nil if there is none. Throws ``VaultError/corrupt(_:_:)`` when its row is not the listed one.
+    public func item(_ id: VaultID, owner: VaultID) throws -> ItemRecord? {
+        let reference = RowReference(table: .items, key: id.bytes)
+        let entry = try catalogue(of: owner).entry(id)
+        let row = try listed.rows.fetch(.items, owner: owner, key: id.bytes)
+        guard let entry else {
+            guard row == nil else { throw VaultError.corrupt(reference, .planted) }
+            return nil
+        }
+        guard let row else { throw VaultError.corrupt(reference, .removed) }
+        guard row.generation == entry.generation else { throw VaultError.corrupt(reference, .replayed) }
+        guard
+            let record = try? ItemRow(row).record(owner: owner, generation: row.generation, index: entry.index),
+            record.itemClass == entry.itemClass
+        else { throw VaultError.corrupt(reference, .malformed) }
+        return record
+    }
+
+    /// All items that are listed, in the order of creation.
+    public func itemIDs(owner: VaultID) throws -> [VaultID] { try catalogue(of: owner).ids }
+
+    /// Number of items.
+    public func itemCount(owner: VaultID) throws -> Int { try catalogue(of: owner).count }
+
+    /// Whether another item than `id` has this uniqueness digest.
+    public func holdsItem(_ uniqueness: ItemDigest, besides id: VaultID? = nil, owner: VaultID) throws -> Bool {
+        try catalogue(of: owner).holds(uniqueness, besides: id)
+    }
+
+    /// Reads every item and every row in an item's place, and returns those that are refused.
+    public func itemFaults(owner: VaultID) throws -> [(RowReference, RowFault)] {
+        let stored = try listed.rows.keys(of: .items, owner: owner)
+        let ids = Set(try itemIDs(owner: owner).map(\.bytes)).union(stored)
+        return try ids.sorted { $0.lexicographicallyPrecedes($1) }.compactMap { key in
+            guard let id = VaultID(bytes: key) else { return (RowReference(table: .items, key: key), .planted) }
+            do {
+                _ = try item(id, owner: owner)
+                return nil
+            } catch VaultError.corrupt(let reference, let fault) { return (reference, fault) }
+        }
+    }
+
+    func catalogue(of owner: VaultID) throws -> ItemCatalogue { try catalogues.catalogue(of: owner, in: listed) }
+}
+
+extension ItemMatch {
+    init(_ entry: ItemCatalogue.Entry) {
+        self.init(id: VaultID(entry.id), itemClass: entry.itemClass, sequence: entry.sequence)
+    }
+}
+
+/// Changing keychain items. What is found by later calls in the same transaction includes the changes.
+extension VaultWriter {
+    /// Adds an item, at the end of the order. Its generation must be 1; throws ``VaultError/duplicate`` if its id or its
+    /// uniqueness digest is in use, ``VaultError/tooManyItems``.
+    public func insertItem(_ record: ItemRecord) throws {
+        guard record.generation == 1, let id = ItemDigest(record.id) else { throw VaultError.conflict }
+        let catalogue = try catalogue(of: record.owner)
+        guard catalogue.entry(record.id) == nil, !catalogue.holds(record.index.uniqueness) else {
+            throw VaultError.duplicate
+        }
+        guard catalogue.count < ItemLimits.itemCount else { throw VaultError.tooManyItems }
+        try listed.rows.put(ItemRow(record).row(owner: record.owner, generation: 1))
+        catalogue.append(
+            ItemCatalogue.Entry(
+                id: id, generation: 1, sequence: catalogue.nextSequence, itemClass: record.itemClass,
+                index: record.index))
+    }
+
+    /// Replaces an item of the same class, in its place in the order. Its generation must be one above the listed one, else
+    /// ``VaultError/conflict``; a uniqueness digest that is in use is a ``VaultError/duplicate``.
+    public func updateItem(_ record: ItemRecord) throws {
+        let catalogue = try catalogue(of: record.owner)
+        guard var entry = catalogue.entry(record.id) else { throw VaultError.notFound }
+        guard entry.itemClass == record.itemClass, entry.generation < UInt64(Int64.max),
+            record.generation == entry.generation + 1
+        else { throw VaultError.conflict }
+        guard !catalogue.holds(record.index.uniqueness, besides: record.id) else { throw VaultError.duplicate }
+        try listed.rows.put(ItemRow(record).row(owner: record.owner, generation: record.generation))
+        entry.generation = record.generation
+        entry.index = record.index
+        catalogue.replace(entry)
+    }
+
+    /// Removes an item, readable or not. Call ``Vault/compactAfterSecretsChanged()`` after the transaction.
+    public func removeItem(_ id: VaultID, owner: VaultID) throws {
+        let catalogue = try catalogue(of: owner)
+        guard catalogue.entry(id) != nil else { throw VaultError.notFound }
+        _ = try listed.rows.delete(.items, owner: owner, key: id.bytes)
+        catalogue.remove(id)
+    }
+
+    func writeLeaves() throws { try catalogues.writeChanges(to: listed.rows) }
+}

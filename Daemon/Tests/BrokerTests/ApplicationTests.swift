@@ -1,0 +1,316 @@
+import AccessControl
+import BrokerTestSupport
+import CLinuxShims
+import Foundation
+import OstiaryWire
+import Prompting
+import StoreTestSupport
+import SwiftProtobuf
+import Testing
+import UnixSocket
+import Vault
+
+@testable import Broker
+
+/// Programs that are known by a name of their own. What a changed program meets is in `DaemonTests`, with real programs.
+@Suite("Registered programs")
+struct ApplicationTests {
+    private static let isRoot = geteuid() == 0
+    private let fixture: BrokerFixture
+    private let client: TestClient
+    /// A program that nobody executes.
+    private let program: String
+
+    init() throws {
+        fixture = try BrokerFixture()
+        client = try fixture.client()
+        program = fixture.folder.path("tool")
+        try Self.write("\u{7F}ELF a program", to: program)
+    }
+
+    private static func write(_ text: String, to path: String, mode: mode_t = 0o755) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        #expect(chmod(path, mode) == 0)
+    }
+
+    private static let ownProgram =
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+
+    @discardableResult
+    private func register(
+        _ path: String? = nil, _ id: String = "com.example.tool", _ groups: [String] = ["com.example.shared"],
+        adopting: Bool = false, _ answers: [ScriptedPrompter.Answer] = [.confirm]
+    ) throws -> WireApplication {
+        fixture.prompter.prepare(answers)
+        let request = WireRegisterApplicationRequest.with {
+            $0.path = path ?? program
+            $0.applicationID = adopting && path == nil ? "" : id
+            $0.accessGroups = adopting ? [] : groups
+            $0.adopts = adopting
+            $0.question = TestClient.question
+        }
+        guard case .applications(let list) = try client.call(.registerApplication(request)).body else {
+            throw TestClient.UnexpectedAnswer()
+        }
+        return try #require(list.applications.first)
+    }
+
+    private func list() throws -> [WireApplication] {
+        guard case .applications(let list) = try client.call(.listApplications(.init())).body else {
+            throw TestClient.UnexpectedAnswer()
+        }
+        return list.applications
+    }
+
+    private func remove(_ id: String, _ answers: [ScriptedPrompter.Answer] = [.confirm]) throws {
+        fixture.prompter.prepare(answers)
+        let request = WireRemoveApplicationRequest.with { ($0.applicationID, $0.question) = (id, TestClient.question) }
+        try client.call(.removeApplication(request))
+    }
+
+    private func refused(_ body: () throws -> Void) throws -> Refused? {
+        do { try body() } catch let refused as Refused { return refused }
+        return nil
+    }
+
+    // MARK: registering
+
+    @Test func `the owner confirms, sees what it is about, and finds it in the list after a restart`() throws {
+        let registered = try register()
+        #expect(registered.path == program && registered.applicationID == "com.example.tool")
+        #expect(registered.accessGroups == ["com.example.shared"] && registered.label == "advisory")
+        #expect(!registered.changed && !registered.ofSystem)
+        let question = try #require(fixture.prompter.asked.first)
+        #expect(question.object?.string == program)
+        #expect(question.operation.string.contains("com.example.tool"))
+        #expect(question.operation.string.contains("com.example.shared"))
+        #expect(try list() == [registered])
+        try fixture.restart()
+        let again = try ApplicationTests(fixture, program)
+        #expect(try again.list() == [registered])
+        #expect(try again.client.log().map(\.event).contains("application-register"))
+    }
+
+    private init(_ fixture: BrokerFixture, _ program: String) throws {
+        self.fixture = fixture
+        self.program = program
+        client = try fixture.client()
+    }
+
+    @Test func `with a passcode set it is asked for`() throws {
+        try fixture.setPasscode()
+        let wrong = Array(repeating: ScriptedPrompter.Answer.text("wrong"), count: 3)
+        #expect(try refusal { try register(wrong) } == .authenticationFailed)
+        #expect(try refusal { try register([.cancel]) } == .userCancel)
+        #expect(try refusal { try register([.confirm]) } == .internal, "a confirmation is no passcode")
+        #expect(try list().isEmpty)
+        try register([.text(BrokerFixture.passcode)])
+        #expect(fixture.prompter.askedKinds == [.enterPasscode])
+        #expect(try refusal { try remove("com.example.tool", [.cancel]) } == .userCancel)
+        #expect(try list().count == 1)
+        try remove("com.example.tool", [.text(BrokerFixture.passcode)])
+        #expect(try list().isEmpty)
+    }
+
+    private func register(_ answers: [ScriptedPrompter.Answer]) throws {
+        try register(nil, "com.example.tool", [], adopting: false, answers)
+    }
+
+    @Test(arguments: ["", "/", "com/x", "ünicode", "a b", ".com", "-com", "unknown program", "a\n", String(repeating: "a", count: 129)])
+    func `what is no name is refused before anybody is asked`(name: String) throws {
+        #expect(try refused { try register(nil, name) }?.cause == "application.name")
+        #expect(try refused { try register(nil, "com.example.tool", [name]) }?.cause == "application.name")
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
+    @Test func `groups are few, different, and none is the application`() throws {
+        let many = (0...16).map { "group\($0)" }
+        for groups in [many, ["a", "a"], ["com.example.tool"]] {
+            #expect(try refused { try register(nil, "com.example.tool", groups) }?.cause == "application.name")
+        }
+        let long = (0..<4).map { String(repeating: "\($0)", count: 100) }
+        #expect(try refused { try register(nil, "com.example.tool", long) }?.cause == "application.unshowable")
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
+    @Test func `what is no program of its own is refused before anybody is asked`() throws {
+        let folder = fixture.folder
+        try Self.write("#!/bin/sh\n", to: folder.path("script"))
+        try Self.write("data", to: folder.path("data"), mode: 0o644)
+        try FileManager.default.copyItem(atPath: program, toPath: folder.path("python3.11"))
+        try FileManager.default.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: program)
+        let paths = [
+            "", "tool", "./tool", "/", folder.path, folder.path("none"), folder.path("script"), folder.path("link"),
+            folder.path("python3.11"), folder.path("x/../tool"), program + "/", "/dev/null",
+        ]
+        for path in paths { #expect(try refused { try register(path) }?.cause == "application.path", "\(path)") }
+        if Self.isRoot { #expect(try refused { try register(folder.path("data")) }?.cause == "application.path") }
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
+    @Test func `one program has one registration, and none takes another's name or what it keeps`() throws {
+        let other = fixture.folder.path("other")
+        try Self.write("another program", to: other)
+        try register()
+        let clashes: [(String, String, [String])] = [
+            (program, "com.example.new", []), (other, "com.example.tool", []),
+            (other, "com.example.new", ["com.example.tool"]), (other, "com.example.shared", []),
+        ]
+        for (path, id, groups) in clashes {
+            #expect(try refused { try register(path, id, groups) }?.cause == "application.duplicate", "\(id) \(groups)")
+        }
+        #expect(fixture.prompter.asked.isEmpty)
+        // Sharing a group is what groups are for.
+        try register(other, "com.example.other", ["com.example.shared"])
+        #expect(try list().count == 2)
+    }
+
+    @Test func `a file that is replaced while the owner is asked is not registered`() throws {
+        let path = program
+        fixture.prompter.prepare([.confirm])
+        fixture.prompter.duringNextQuestion { try? Self.write("\u{7F}ELF another", to: path) }
+        let request = WireRegisterApplicationRequest.with {
+            ($0.path, $0.applicationID, $0.question) = (path, "com.example.tool", TestClient.question)
+        }
+        #expect(try refusal { try client.call(.registerApplication(request)) } == .programChanged)
+        #expect(try list().isEmpty)
+    }
+
+    @Test func `a changed file is shown as changed until it is adopted`() throws {
+        try register()
+        try Self.write("\u{7F}ELF rebuilt", to: program)
+        #expect(try list().map(\.changed) == [true])
+        #expect(try refusal { try register(adopting: true, [.cancel]) } == .userCancel)
+        #expect(try list().map(\.changed) == [true])
+        let adopted = try register(adopting: true)
+        #expect(!adopted.changed && adopted.accessGroups == ["com.example.shared"])
+        #expect(try list() == [adopted])
+        try fixture.restart()
+        #expect(try ApplicationTests(fixture, program).list() == [adopted])
+    }
+
+    @Test func `adopting needs a registration, and changes nothing but the file`() throws {
+        #expect(try refused { try register(adopting: true) }?.cause == "application.not-found")
+        #expect(try refused { try remove("com.example.tool") }?.cause == "application.not-found")
+        try register()
+        let request = WireRegisterApplicationRequest.with {
+            ($0.path, $0.adopts, $0.accessGroups) = (program, true, ["com.example.more"])
+            $0.question = TestClient.question
+        }
+        fixture.prompter.prepare([])
+        #expect(try refusal { try client.call(.registerApplication(request)) } == .invalidParameter)
+        #expect(fixture.prompter.asked.isEmpty)
+        let moved = fixture.folder.path("moved")
+        try FileManager.default.moveItem(atPath: program, toPath: moved)
+        #expect(try register(moved, adopting: true).path == moved)
+        #expect(try list().map(\.path) == [moved])
+    }
+
+    @Test func `an altered row makes a program unregistered`() throws {
+        try register()
+        let vault = fixture.broker.vault
+        let row = try #require(
+            try vault.read { try $0.objects(owner: fixture.broker.owner, kind: .application) }.first?.record)
+        #expect(Registration(row)?.applicationID == "com.example.tool")
+        for payload in [Data(), Data([2]), row.payload.map { $0.dropLast() }, row.payload.map { $0 + [0] }] {
+            var altered = row
+            altered.payload = payload
+            #expect(Registration(altered) == nil)
+        }
+    }
+
+    // MARK: the caller
+
+    @Test func `a registered caller has its id and groups, and its rights of before are another program's`() throws {
+        let open = AccessControl(availability: .always, using: .unrestricted)
+        let before = try client.create("right", open)
+        let context = try client.authorize("right")
+        #expect(try client.status().caller.accessGroups == [Self.ownProgram])
+        #expect(try client.status().caller.applicationID.isEmpty)
+        try register(Self.ownProgram, "com.example.tests", ["com.example.b", "com.example.a"])
+        let status = try client.status().caller
+        #expect(status.applicationID == "com.example.tests" && status.label == "advisory")
+        #expect(status.accessGroups == ["com.example.b", "com.example.a", "com.example.tests"])
+        #expect(try refusal { _ = try client.find("right") } == .notFound)
+        #expect(try refusal { _ = try client.sign(before, in: context) } == .notAuthorized, "granted under another name")
+        let mine = try client.create("right", open)
+        #expect(mine.application == "com.example.tests")
+        let key = try client.createKey(.p256, open)
+        try remove("com.example.tests")
+        #expect(try client.find("right") == before)
+        #expect(try refusal { _ = try client.findKey(key.keyID) } == .notFound)
+        try register(Self.ownProgram, "com.example.tests", [])
+        #expect(try client.find("right") == mine)
+        #expect(try refusal { _ = try client.findKey(key.keyID) } == .notFound, "it was filed under the first group")
+    }
+
+    // MARK: the administrator's
+
+    @Test(arguments: [
+        "path = /usr/bin/x", "application-id = a", "application-id = a\npath = x", "application-id = /a\npath = /x",
+        "application-id = a\npath = /x\nunknown = 1", "application-id = a\npath = /x\npath = /y", "nonsense",
+        "application-id = a\npath = /x\naccess-groups = b,,c", "application-id = a\npath = /x\naccess-groups = b, b",
+        "application-id = a\npath = /x\naccess-groups = a", "application-id = a\npath = /x\naccess-groups = b c",
+        "application-id = a\npath = /x\naccess-groups =",
+    ])
+    func `a file that is not understood in full does not count`(text: String) {
+        #expect(throws: (any Error).self) { try SystemApplications.parse(text) }
+    }
+
+    @Test func `a file names program, application and groups`() throws {
+        let text = "# a comment\n\napplication-id = com.example.app\npath = /usr/bin/example\naccess-groups = b, a\n"
+        #expect(
+            try SystemApplications.parse(text)
+                == Registration(
+                    applicationID: "com.example.app", groups: ["b", "a"], path: "/usr/bin/example", identity: .rootOwned,
+                    isOfSystem: true))
+    }
+
+    @Test(.enabled(if: isRoot)) func `the administrator's registrations are listed, and nobody else changes them`() throws {
+        let folder = fixture.folder.path("apps.d")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        #expect(chmod(folder, 0o755) == 0)
+        let text = "application-id = com.example.system\npath = /usr/bin/openssl\n"
+        try Self.write(text, to: folder + "/a.conf", mode: 0o644)
+        try Self.write(text, to: folder + "/b.conf", mode: 0o644)
+        try Self.write("application-id = x\npath = \(program)\n", to: folder + "/ignored.txt", mode: 0o644)
+        try Self.write("application-id = x\npath = \(program)\n", to: folder + "/open.conf", mode: 0o666)
+        try Self.write("application-id = user\npath = \(program)\n", to: folder + "/user.conf", mode: 0o644)
+        let listed = try list()
+        #expect(listed.map(\.applicationID) == ["com.example.system", "user"] && listed.allSatisfy(\.ofSystem))
+        #expect(listed.map(\.changed) == [false, true], "a file that the user can replace is not what root registered")
+        #expect(try refused { try remove("com.example.system") }?.cause == "application.of-system")
+        #expect(try refused { try register("/usr/bin/openssl", "com.example.mine") }?.cause == "application.duplicate")
+        #expect(try refused { try register("/usr/bin/openssl", adopting: true) }?.cause == "application.not-found")
+        #expect(try refused { try register(adopting: true) }?.cause == "application.of-system")
+        #expect(fixture.prompter.asked.isEmpty)
+        #expect(chmod(folder, 0o777) == 0)
+        #expect(try list().isEmpty)
+    }
+
+    // MARK: content
+
+    @Test func `a digest follows the content, whatever is made to look the same`() throws {
+        let digests = ContentDigests()
+        let first = try digests.digest(of: program)
+        #expect(try digests.digest(of: program) == first)
+        var times = [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: 1, tv_usec: 0)]
+        #expect(utimes(program, &times) == 0)
+        #expect(try digests.digest(of: program) == first)
+        // Same size, same time of change of the content, same inode.
+        let file = try #require(FileHandle(forWritingAtPath: program))
+        try file.write(contentsOf: Data("\u{7F}ELF b program".utf8))
+        try file.close()
+        #expect(utimes(program, &times) == 0)
+        #expect(try digests.digest(of: program) != first)
+        #expect(throws: ProgramFileError.unreadable) { try digests.digest(of: fixture.folder.path("none")) }
+        #expect(throws: ProgramFileError.unreadable) { try digests.digest(of: "/dev/null") }
+        #expect(throws: ProgramFileError.unreadable) { try digests.digest(of: fixture.folder.path) }
+    }
+
+    @Test func `only what root alone can replace is known by its path`() {
+        #expect(!ProgramFile.isReplaceableByRootAlone(program), "anybody may make files beside it")
+        #expect(!ProgramFile.isReplaceableByRootAlone("/nonexistent"))
+        #expect(ProgramFile.isReplaceableByRootAlone("/usr/bin/openssl"))
+    }
+}

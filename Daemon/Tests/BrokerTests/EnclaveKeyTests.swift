@@ -1,0 +1,260 @@
+import AccessControl
+import BrokerTestSupport
+import Crypto
+import Enclave
+import Foundation
+import KeySlots
+import OstiaryWire
+import Prompting
+import SwiftProtobuf
+import Testing
+import Vault
+
+@testable import Broker
+
+/// Keys of the enclave that back no right.
+@Suite("Enclave keys")
+struct EnclaveKeyTests {
+    private static let mlDSA = "algid:sign:ML-DSA:message"
+    private static let ecdsa = "algid:sign:ECDSA:digest-X962:SHA256"
+    private static let kinds: [WireKeyKind] = [.p256, .mlKem768, .mlKem1024, .mlDsa65, .mlDsa87]
+    private static let open = AccessControl(availability: .whenUnlocked, using: .unrestricted)
+    private static let bound = AccessControl(availability: .whenUnlocked, using: .passcode)
+
+    private let fixture: BrokerFixture
+    private let client: TestClient
+
+    init() throws {
+        fixture = try BrokerFixture()
+        client = try fixture.client()
+    }
+
+    /// Authorizes a key in a new context.
+    private func authorized(_ key: WireKey, keepingFactors: Bool = false) throws -> UInt64 {
+        let context = try client.openContext(keepingFactors: keepingFactors)
+        try client.authorize(rightID: key.keyID, in: context)
+        return context
+    }
+
+    /// Whether the key does in `context` what its kind is for.
+    private func works(_ key: WireKey, in context: UInt64) throws -> Bool {
+        let message = Data("a message".utf8)
+        switch key.kind {
+        case .p256:
+            let right = WireRight.with { ($0.rightID, $0.publicKey) = (key.keyID, key.publicKey) }
+            return try client.sign(right, in: context) && client.exchange(right, in: context)
+        case .mlKem768:
+            let made = try MLKEM768.PublicKey(rawRepresentation: key.publicKey).encapsulate()
+            let secret = made.sharedSecret.withUnsafeBytes { Data($0) }
+            return try client.decapsulate(made.encapsulated, with: key, in: context) == secret
+        case .mlKem1024:
+            let made = try MLKEM1024.PublicKey(rawRepresentation: key.publicKey).encapsulate()
+            let secret = made.sharedSecret.withUnsafeBytes { Data($0) }
+            return try client.decapsulate(made.encapsulated, with: key, in: context) == secret
+        case .mlDsa65:
+            return try MLDSA65.PublicKey(rawRepresentation: key.publicKey)
+                .isValidSignature(client.sign(message, Self.mlDSA, with: key, in: context), for: message)
+        case .mlDsa87:
+            return try MLDSA87.PublicKey(rawRepresentation: key.publicKey)
+                .isValidSignature(client.sign(message, Self.mlDSA, with: key, in: context), for: message)
+        default: return false
+        }
+    }
+
+    // MARK: use
+
+    @Test(arguments: kinds) func `a key does what its kind is for, once it was authorized, after a restart too`(
+        kind: WireKeyKind
+    ) throws {
+        let key = try client.createKey(kind, Self.open)
+        #expect(key.kind == kind && key.shownAccessControl == Data("shown".utf8) && key.enclaveKind == "software")
+        #expect(try client.findKey(key.keyID) == key)
+        #expect(try refusal { _ = try works(key, in: client.openContext()) } == .notAuthorized)
+        let context = try authorized(key)
+        #expect(try works(key, in: context))
+        #expect(try refusal { _ = try works(key, in: client.openContext()) } == .notAuthorized)
+        try fixture.restart()
+        let again = try EnclaveKeyTests(fixture)
+        #expect(try again.works(key, in: again.authorized(key)))
+    }
+
+    private init(_ fixture: BrokerFixture) throws {
+        self.fixture = fixture
+        client = try fixture.client()
+    }
+
+    @Test(arguments: kinds) func `a key does nothing that its kind is not for`(kind: WireKeyKind) throws {
+        let key = try client.createKey(kind, Self.open)
+        let context = try authorized(key)
+        let digest = Data(SHA256.hash(data: Data()))
+        let right = WireRight.with { ($0.rightID, $0.publicKey) = (key.keyID, key.publicKey) }
+        let exchange = WireExchangeRequest.with {
+            ($0.contextID, $0.rightID, $0.algorithm) = (context, key.keyID, "algid:keyexchange:ECDH")
+            $0.peerPublicKey = P256.KeyAgreement.PrivateKey().publicKey.x963Representation
+        }
+        if kind != .p256 {
+            #expect(try refusal { _ = try client.sign(digest, Self.ecdsa, with: key, in: context) } == .unsupportedAlgorithm)
+            #expect(try refusal { try client.call(.exchange(exchange)) } == .unsupportedAlgorithm)
+        }
+        if ![.mlDsa65, .mlDsa87].contains(kind) {
+            #expect(try refusal { _ = try client.sign(digest, Self.mlDSA, with: key, in: context) } == .unsupportedAlgorithm)
+        }
+        let sizes = [WireKeyKind.mlKem768: 1088, .mlKem1024: 1568]
+        if let size = sizes[kind] {
+            for wrong in [0, size - 1, size + 1, 4096] {
+                #expect(
+                    try refusal { _ = try client.decapsulate(Data(count: wrong), with: key, in: context) }
+                        == .invalidParameter)
+            }
+        } else {
+            #expect(
+                try refusal { _ = try client.decapsulate(Data(count: 1088), with: key, in: context) }
+                    == .unsupportedAlgorithm)
+        }
+        #expect(try refusal { _ = try client.secret(of: right, in: context) } == .noSecret)
+        #expect(try refusal { _ = try client.decapsulate(Data(count: 4097), with: key, in: context) } == .tooLarge)
+    }
+
+    @Test func `only what the access control permits is done`() throws {
+        let signOnly = try AccessControl(availability: .whenUnlocked, requirements: [.sign: .unrestricted])
+        let key = try client.createKey(.mlKem768, signOnly)
+        let context = try authorized(key)
+        let made = try MLKEM768.PublicKey(rawRepresentation: key.publicKey).encapsulate()
+        #expect(
+            try refusal { _ = try client.decapsulate(made.encapsulated, with: key, in: context) } == .operationNotPermitted)
+        #expect(try refusal { try client.removeKey(key.keyID) } == .operationNotPermitted)
+        #expect(try client.findKey(key.keyID) == key)
+    }
+
+    @Test func `a context that keeps factors asks once for several keys`() throws {
+        try fixture.setPasscode()
+        let keys = try [.p256, .mlDsa65].map { try client.createKey($0, Self.bound) }
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        let context = try authorized(keys[0], keepingFactors: true)
+        try client.authorize(rightID: keys[1].keyID, in: context)
+        #expect(fixture.prompter.askedKinds == [.enterPasscode])
+        for key in keys { #expect(try works(key, in: context)) }
+        try client.lock()
+        for key in keys { #expect(try refusal { _ = try works(key, in: context) } == .notAuthorized) }
+    }
+
+    @Test func `an application password may come from the context, and opens only the key it was chosen for`() throws {
+        let rule = try AccessControl(availability: .always, using: Requirement(anyOf: [.applicationPassword]))
+        let context = try client.openContext()
+        #expect(try refusal { _ = try client.createKey(.p256, rule, in: context, asking: false) } == .notInteractive)
+        try client.setApplicationPassword("1234", in: context)
+        let key = try client.createKey(.p256, rule, in: context, asking: false)
+        try client.authorize(rightID: key.keyID, in: context)
+        #expect(try works(key, in: context))
+        let other = try client.openContext()
+        try client.setApplicationPassword("1235", in: other)
+        #expect(try refusal { try client.authorize(rightID: key.keyID, in: other) } == .authenticationFailed)
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
+    // MARK: what is not made
+
+    @Test func `what is refused is not made`() throws {
+        #expect(try refusal { _ = try client.createKey(.unspecified, Self.open) } == .invalidParameter)
+        #expect(try refusal { _ = try client.createKey(.UNRECOGNIZED(6), Self.open) } == .invalidParameter)
+        #expect(try refusal { _ = try client.createKey(.UNRECOGNIZED(257), Self.open) } == .invalidParameter)
+        #expect(try refusal { _ = try client.createKey(.p256, Self.bound) } == .passcodeNotSet)
+        #expect(try refusal { _ = try client.createKey(.p256, Self.open, in: 99) } == .unknownContext)
+        let finger = try AccessControl(availability: .always, using: Requirement(anyOf: [.biometry]))
+        #expect(try refusal { _ = try client.createKey(.p256, finger) } == .passcodeNotSet)
+        var request = WireCreateKeyRequest.with {
+            $0.kind = .p256
+            $0.accessControl = Data([9])
+        }
+        #expect(try refusal { try client.call(.createKey(request)) } == .invalidRule)
+        request.accessControl = Data(Self.open.canonicalBytes)
+        request.shownAccessControl = Data(count: SessionLimits.shownAccessControlByteCount + 1)
+        #expect(try refusal { try client.call(.createKey(request)) } == .tooLarge)
+        let keys = try fixture.broker.vault.read { try $0.objects(owner: fixture.broker.owner, kind: .enclaveKey) }
+        #expect(keys.isEmpty)
+    }
+
+    private func draft(of group: String) throws -> ObjectRecord {
+        try fixture.broker.rights.prepare(.key(.p256, in: group, Self.open, shown: Data(), applicationPassword: nil))
+    }
+
+    @Test func `each program keeps so many keys, and all of them so many`() throws {
+        var store = fixture.broker.rights
+        store.limits = ObjectLimits(count: 4, keyCountOfGroup: 2)
+        for group in ["a", "a", "b"] { _ = try store.store(draft(of: group), replacing: false) }
+        #expect(throws: (any Error).self) { try store.store(draft(of: "a"), replacing: false) }
+        do { _ = try store.store(draft(of: "a"), replacing: false) } catch let refused as Refusal {
+            #expect(refused.code == .tooMany && refused.cause == "key.too-many")
+        }
+        _ = try store.store(draft(of: "b"), replacing: false)
+        do {
+            _ = try store.store(draft(of: "c"), replacing: false)
+            Issue.record("more than all may keep")
+        } catch let refused as Refusal { #expect(refused.code == .tooMany && refused.cause == "store.too-many") }
+        // Rights are counted by themselves.
+        try client.create("right", Self.open)
+    }
+
+    // MARK: whose it is
+
+    @Test func `a key of another group does not exist for a program`() throws {
+        let foreign = try draft(of: "another program")
+        _ = try fixture.broker.rights.store(foreign, replacing: false)
+        let id = foreign.id.bytes
+        #expect(try refusal { _ = try client.findKey(id) } == .notFound)
+        #expect(try refusal { try client.removeKey(id) } == .notFound)
+        #expect(try refusal { try client.authorize(rightID: id, in: client.openContext()) } == .notFound)
+        #expect(try fixture.broker.vault.read { try $0.object(foreign.id, owner: fixture.broker.owner) } != nil)
+    }
+
+    @Test func `a key is no right, and a right no key`() throws {
+        let key = try client.createKey(.p256, Self.open)
+        let right = try client.create("right", Self.open)
+        let hexadecimal = key.keyID.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        #expect(try refusal { _ = try client.find(hexadecimal) } == .notFound)
+        #expect(try refusal { try client.remove(hexadecimal) } == .notFound)
+        #expect(try refusal { try client.call(.removeRight(.with { $0.rightID = key.keyID })) } == .notFound)
+        #expect(try refusal { _ = try client.findKey(right.rightID) } == .notFound)
+        #expect(try refusal { try client.removeKey(right.rightID) } == .notFound)
+        #expect(try client.list() == [right])
+        try client.removeAll()
+        #expect(try client.findKey(key.keyID) == key)
+        for id in [Data(), Data(count: 15), Data(count: 16)] {
+            #expect(try refusal { _ = try client.findKey(id) } == .notFound)
+        }
+    }
+
+    @Test func `removing a key ends the grants on it`() throws {
+        let key = try client.createKey(.p256, Self.open)
+        let context = try authorized(key)
+        try client.removeKey(key.keyID)
+        #expect(try refusal { _ = try works(key, in: context) } == .notAuthorized)
+        #expect(try refusal { _ = try client.findKey(key.keyID) } == .notFound)
+        #expect(try refusal { try client.removeKey(key.keyID) } == .notFound)
+        let events = try client.log().map { "\($0.event) \($0.result)" }
+        #expect(events.contains("key-create done") && events.contains("key-remove done"))
+    }
+
+    // MARK: the passcode's life
+
+    @Test(arguments: kinds) func `keys live with the passcode as rights do`(kind: WireKeyKind) throws {
+        let free = try client.createKey(kind, Self.open)
+        try fixture.setPasscode()
+        let bound = try client.createKey(kind, Self.bound)
+        try fixture.changePasscode(to: "another battery 8")
+        try client.lock()
+        fixture.prompter.prepare([.text(BrokerFixture.passcode), .text("another battery 8")])
+        let context = try authorized(bound)
+        #expect(try works(bound, in: context))
+        #expect(try works(free, in: authorized(free)))
+
+        fixture.prompter.prepare([.text("another battery 8"), .confirm])
+        try client.passcode(.remove)
+        let warning = "\(try #require(fixture.prompter.askedKinds.last))"
+        #expect(warning.contains("1 enclave key") && !warning.contains("right"))
+        #expect(try refusal { _ = try works(bound, in: context) } == .notAuthorized)
+        #expect(try refusal { _ = try client.findKey(bound.keyID) } == .notFound)
+        #expect(try works(free, in: authorized(free)))
+        #expect(try client.log().contains { $0.event == "remove" && $0.operation == "passcode-remove" })
+    }
+}

@@ -1,0 +1,363 @@
+import AccessControl
+import BrokerTestSupport
+import Foundation
+import GRDB
+import OstiaryWire
+import Prompting
+import SecretMemory
+import StoreTestSupport
+import SwiftProtobuf
+import Testing
+import Vault
+
+@testable import Broker
+
+@Suite("Protected and locked keychain items")
+struct ItemProtectionTests {
+    private static let new = "another battery 8"
+    let fixture: BrokerFixture
+    let client: TestClient
+
+    init() throws {
+        fixture = try BrokerFixture()
+        client = try fixture.client()
+    }
+
+    private static let passcodeRule = [FactorSet.passcode]
+    private static let passwordRule = [FactorSet.applicationPassword]
+
+    private func add(
+        _ account: String, _ rule: [FactorSet], _ availability: AvailabilityClass = .whenUnlocked, context: UInt64 = 0
+    ) throws {
+        let requirement = try Requirement(anyOf: rule)
+        try client.addItem(
+            ["acct": .text(account)], data: Data("data of \(account)".utf8),
+            accessControl: .item(requirement, availability), use: TestClient.use(context))
+    }
+
+    private func query(_ account: String) -> WireItemQuery { TestClient.query("genp", ["acct": .text(account)]) }
+
+    /// The item's data with these answers and no others.
+    private func read(_ account: String, _ answers: [ScriptedPrompter.Answer], context: UInt64 = 0) throws -> Bool {
+        fixture.prompter.prepare(answers)
+        let data = try fixture.client().itemDataInContext(query(account), context)
+        return data == "data of \(account)" && fixture.prompter.unusedAnswers.isEmpty
+            && fixture.prompter.unpreparedCount == 0
+    }
+
+    private static let passcode = ScriptedPrompter.Answer.text(BrokerFixture.passcode)
+
+    // MARK: rules
+
+    @Test func `reading asks for what the rule says, each time, naming item and reason`() throws {
+        try fixture.setPasscode()
+        try add("alice", Self.passcodeRule)
+        #expect(fixture.prompter.askedKinds == [.newPasscode, .repeatPasscode], "adding asks nobody")
+        for _ in 1...2 { #expect(try read("alice", [Self.passcode])) }
+        let question = try #require(fixture.prompter.asked.first)
+        #expect(
+            question.kind == .enterPasscode && question.object?.string == "alice" && question.reason?.string == "a test"
+        )
+    }
+
+    @Test(arguments: [(true, false), (false, true), (false, false)])
+    func `attributes alone, or nothing, ask too`(data: Bool, attributes: Bool) throws {
+        try fixture.setPasscode()
+        try add("alice", Self.passcodeRule)
+        fixture.prompter.prepare([Self.passcode])
+        #expect(try client.findItems(query("alice"), data: data, attributes: attributes).count == 1)
+        #expect(fixture.prompter.unusedAnswers.isEmpty)
+    }
+
+    @Test func `one proof serves the whole request`() throws {
+        try fixture.setPasscode()
+        for name in ["a", "b", "c"] { try add(name, Self.passcodeRule) }
+        fixture.prompter.prepare([Self.passcode])
+        #expect(try client.findItems(TestClient.query()).count == 3)
+        #expect(fixture.prompter.asked.count == 1)
+    }
+
+    @Test func `what is not proved is not read, and the answer says why`() throws {
+        try fixture.setPasscode()
+        try client.addItem(["acct": .text("free")])
+        try add("alice", Self.passcodeRule)
+        let wrong = ScriptedPrompter.Answer.text("wrong")
+        for (answers, code) in [
+            ([.cancel], WireFailureCode.userCancel), ([.fallback], .userFallback),
+            ([wrong, wrong, wrong], .authenticationFailed),
+        ] as [([ScriptedPrompter.Answer], WireFailureCode)] {
+            fixture.prompter.prepare(answers)
+            #expect(try refusal { _ = try client.findItems(TestClient.query()) } == code)
+        }
+        fixture.prompter.prepare([])
+        let silent = WireItemUse.with { $0.question = .with { ($0.reason, $0.interactionNotAllowed) = ("test", true) } }
+        for use in [WireItemUse(), silent] {
+            #expect(try refusal { _ = try client.findItems(query("alice"), use: use) } == .notInteractive)
+            #expect(try refusal { try client.updateItems(query("alice"), data: Data(), use: use) } == .notInteractive)
+        }
+        let mute = WireItemUse.with { $0.question = .init() }
+        #expect(try refusal { _ = try client.findItems(query("alice"), use: mute) } == .emptyReason)
+        let stray = TestClient.use(999)
+        #expect(try refusal { _ = try client.findItems(query("alice"), use: stray) } == .unknownContext)
+        #expect(try client.findItems(query("free"), use: WireItemUse()).count == 1)
+        #expect(fixture.prompter.asked.isEmpty)
+        #expect(try read("alice", [Self.passcode]))
+    }
+
+    @Test func `items that would ask are left out on demand`() throws {
+        try fixture.setPasscode()
+        try add("alice", Self.passcodeRule)
+        let skipping = TestClient.use(skips: true)
+        #expect(try refusal { _ = try client.findItems(TestClient.query(), use: skipping) } == .notFound)
+        try client.addItem(["acct": .text("free")])
+        #expect(
+            try client.findItems(TestClient.query(), use: skipping).map { $0.item.values["acct"] } == [.text("free")])
+        #expect(fixture.prompter.askedKinds == [.newPasscode, .repeatPasscode])
+    }
+
+    @Test func `an application password comes from the context or the person, and only the right one opens`() throws {
+        let context = try client.openContext()
+        try client.setApplicationPassword(BrokerFixture.applicationPassword, in: context)
+        try add("alice", Self.passwordRule, context: context)
+        #expect(fixture.prompter.asked.isEmpty)
+        #expect(try client.itemData(query("alice"), use: TestClient.use(context)) == "data of alice")
+        #expect(try read("alice", [.text(BrokerFixture.applicationPassword)]))
+        try client.setApplicationPassword("another one", in: context)
+        #expect(
+            try refusal { _ = try client.itemData(query("alice"), use: TestClient.use(context)) }
+                == .authenticationFailed)
+        fixture.prompter.prepare([.text(BrokerFixture.applicationPassword), .text(BrokerFixture.applicationPassword)])
+        try add("bob", Self.passwordRule)
+        #expect(fixture.prompter.askedKinds == [.newApplicationPassword, .repeatApplicationPassword])
+        #expect(try read("bob", [.text(BrokerFixture.applicationPassword)]))
+        fixture.prompter.prepare([])
+        #expect(
+            try refusal {
+                try client.addItem([:], accessControl: .item(Requirement(anyOf: Self.passwordRule)), use: .init())
+            } == .notInteractive)
+    }
+
+    @Test func `deleting asks nobody`() throws {
+        try fixture.setPasscode()
+        try add("alice", Self.passcodeRule)
+        fixture.prompter.prepare([])
+        #expect(try client.deleteItems(TestClient.query()) == 1)
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
+    @Test func `an update asks under the old rule, and another rule replaces it`() throws {
+        try fixture.setPasscode()
+        try add("alice", Self.passcodeRule)
+        fixture.prompter.prepare([.cancel])
+        #expect(
+            try refusal { try client.updateItems(query("alice"), accessControl: .item(.unrestricted)) } == .userCancel)
+        fixture.prompter.prepare([Self.passcode])
+        try client.updateItems(query("alice"), ["labl": .text("x")])
+        #expect(try read("alice", [Self.passcode]))
+        fixture.prompter.prepare([Self.passcode])
+        try client.updateItems(query("alice"), data: Data("fresh".utf8))
+        fixture.prompter.prepare([Self.passcode])
+        #expect(try client.itemData(query("alice")) == "fresh")
+        fixture.prompter.prepare([Self.passcode])
+        try client.updateItems(query("alice"), ["pdmn": .text("cku")])
+        fixture.prompter.prepare([Self.passcode])
+        #expect(try client.itemData(query("alice")) == "fresh", "another class does not drop the rule")
+        fixture.prompter.prepare([Self.passcode])
+        try client.updateItems(query("alice"), accessControl: .item(.unrestricted))
+        fixture.prompter.prepare([])
+        #expect(try client.itemData(query("alice")) == "fresh")
+        #expect(try client.findItems(query("alice"))[0].item.values["pdmn"] == .text("ak"))
+        try client.updateItems(
+            query("alice"), accessControl: .item(Requirement(anyOf: Self.passcodeRule), .whenPasscodeSet))
+        fixture.prompter.prepare([.cancel])
+        #expect(try refusal { _ = try client.itemData(query("alice")) } == .userCancel)
+    }
+
+    @Test func `an item that changes while the person is asked is not changed by what was proved for it`() throws {
+        try fixture.setPasscode()
+        try add("alice", Self.passcodeRule)
+        let path = fixture.socketPath
+        fixture.prompter.prepare([Self.passcode])
+        fixture.prompter.duringNextQuestion {
+            let other = try? TestClient(socketPath: path)
+            _ = try? other?.deleteItems(TestClient.query())
+            _ = try? other?.addItem(["acct": .text("alice")], accessControl: .item(Requirement(anyOf: [.passcode])))
+        }
+        #expect(try refusal { try client.updateItems(query("alice"), data: Data("mine".utf8)) } == .systemCancel)
+        fixture.prompter.prepare([Self.passcode])
+        #expect(try client.itemData(query("alice")) == "data")
+    }
+
+    @Test func `the log says who was asked for what`() throws {
+        try fixture.setPasscode()
+        try add("alice", Self.passcodeRule)
+        #expect(try read("alice", [Self.passcode]))
+        let lines = try client.log().suffix(2).map { "\($0.event) \($0.result) \($0.factors) \($0.strength)" }
+        #expect(lines == ["authorize granted [\"passcode\"] key-bound", "item-read granted [\"passcode\"] key-bound"])
+    }
+
+    // MARK: classes
+
+    private static let all = AvailabilityClass.allCases
+
+    private func fill(_ classes: [AvailabilityClass] = all) throws {
+        for availability in classes {
+            try client.addItem(
+                ["acct": .text("free \(availability)"), "pdmn": .text(Accessibility(availability).rawValue)],
+                data: Data("data of free \(availability)".utf8))
+        }
+    }
+
+    private func readable() throws -> [AvailabilityClass] {
+        fixture.prompter.prepare([])
+        return try Self.all.filter { availability in
+            switch try refusal({ _ = try fixture.client().itemData(query("free \(availability)")) }) {
+            case nil: true
+            case .locked?: false
+            case let code?: throw UnexpectedRefusal(code: code)
+            }
+        }
+    }
+
+    private struct UnexpectedRefusal: Error { let code: WireFailureCode }
+
+    @Test func `each class is readable in its time`() throws {
+        try fixture.setPasscode()
+        try fill()
+        #expect(try readable() == Self.all)
+        try client.lock()
+        #expect(try readable() == [.always, .afterFirstUnlock])
+        try fixture.restart()
+        #expect(try readable() == [.always])
+        try fixture.unlock()
+        #expect(try readable() == Self.all)
+    }
+
+    @Test func `a locked item is neither added, read, shown nor changed, but deleted`() throws {
+        try fixture.setPasscode()
+        try fill()
+        try client.lock()
+        #expect(try refusal { try client.addItem(["acct": .text("new")]) } == .locked)
+        #expect(
+            try refusal {
+                try client.addItem(["acct": .text("new")], accessControl: .item(Requirement(anyOf: Self.passcodeRule)))
+            } == .locked)
+        for (data, attributes) in [(true, false), (false, true), (false, false)] {
+            #expect(
+                try refusal {
+                    _ = try client.findItems(query("free when-unlocked"), data: data, attributes: attributes)
+                } == .locked)
+        }
+        #expect(
+            try refusal { _ = try client.findItems(TestClient.query()) } == .locked,
+            "the first locked one ends the search")
+        #expect(try refusal { try client.updateItems(query("free when-unlocked"), ["labl": .text("x")]) } == .locked)
+        #expect(try refusal { try client.updateItems(TestClient.query(), ["labl": .text("x")]) } == .locked)
+        try client.addItem(["acct": .text("new"), "pdmn": .text("ck")])
+        #expect(try client.deleteItems(query("free when-unlocked")) == 1)
+        try fixture.unlock()
+        #expect(try client.findItems(TestClient.query()).count == 4)
+        #expect(try refusal { _ = try client.findItems(query("free when-unlocked")) } == .notFound)
+    }
+
+    @Test func `a locked item that asks is locked before anybody is asked`() throws {
+        try fixture.setPasscode()
+        try add("alice", Self.passcodeRule)
+        try client.lock()
+        fixture.prompter.prepare([])
+        #expect(try refusal { _ = try client.findItems(query("alice")) } == .locked)
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
+    // MARK: the passcode's life
+
+    @Test func `setting a passcode keeps every item, closes the classes, and leaves no old wrap`() throws {
+        let classes: [AvailabilityClass] = [.always, .afterFirstUnlock, .whenUnlocked]
+        try fill(classes)
+        let context = try client.openContext()
+        try client.setApplicationPassword(BrokerFixture.applicationPassword, in: context)
+        for availability in classes {
+            try add("word \(availability)", Self.passwordRule, availability, context: context)
+        }
+        try expectNoOldWrap(atLeast: 8) { try fixture.setPasscode() }
+        for availability in classes {
+            #expect(try client.itemData(query("free \(availability)")) == "data of free \(availability)")
+            #expect(try read("word \(availability)", [.text(BrokerFixture.applicationPassword)]))
+        }
+        try fixture.restart()
+        #expect(try refusal { _ = try fixture.client().itemData(query("free when-unlocked")) } == .locked)
+        #expect(try fixture.client().itemData(query("free always")) == "data of free always")
+        #expect(try fixture.client().diagnosis().findings.first { $0.check == "items" }?.verdict == .ok)
+    }
+
+    @Test func `changing the passcode keeps every item under the new one, and leaves no old wrap`() throws {
+        try fixture.setPasscode()
+        try fill()
+        for availability in Self.all { try add("code \(availability)", Self.passcodeRule, availability) }
+        try expectNoOldWrap(atLeast: 20) { try fixture.changePasscode(to: Self.new) }
+        try fixture.restart()
+        #expect(try readable() == [.always])
+        try fixture.unlock(Self.new)
+        #expect(try readable() == Self.all)
+        for availability in Self.all { #expect(try read("code \(availability)", [.text(Self.new)])) }
+        fixture.prompter.prepare([Self.passcode, Self.passcode, Self.passcode])
+        #expect(try refusal { _ = try fixture.client().itemData(query("code always")) } == .authenticationFailed)
+    }
+
+    @Test func `removing the passcode destroys what was bound to it, after saying so, and keeps the rest`() throws {
+        try fixture.setPasscode()
+        try fill()
+        for availability in Self.all { try add("code \(availability)", Self.passcodeRule, availability) }
+        try expectNoOldWrap(atLeast: 20) { try fixture.removePasscode() }
+        let warning = try #require(fixture.prompter.askedKinds.last)
+        #expect("\(warning)".contains("5 keychain items"))
+        for isRestarted in [false, true] {
+            if isRestarted { try fixture.restart() }
+            let found = try fixture.client().findItems(TestClient.query())
+            #expect(
+                found.map { $0.item.values["acct"] } == [
+                    .text("free always"), .text("free after-first-unlock"), .text("free when-unlocked"),
+                ])
+            #expect(
+                found.map { String(decoding: $0.data, as: UTF8.self) }
+                    == Self.all.prefix(3).map { "data of free \($0)" })
+        }
+        try fixture.client().lock()
+        #expect(try fixture.client().itemData(query("free when-unlocked")) == "data of free when-unlocked")
+    }
+
+    @Test func `an unreadable item does not stand in the way of a new passcode`() throws {
+        try fill([.whenUnlocked])
+        try client.addItem(["acct": .text("victim")])
+        fixture.close()
+        let store = try StoppedStore(copying: fixture.folder)
+        let victim = try store.rows("SELECT row_key FROM items ORDER BY generation, rowid")[1][0] as Data
+        #expect(try store.alter("attribute_record", of: "items", where: "row_key = ?", [victim]) == 1)
+        let reopened = try BrokerFixture(in: store.folder)
+        let client = try reopened.client()
+        try reopened.setPasscode()
+        #expect(try client.itemData(query("free when-unlocked")) == "data of free when-unlocked")
+        #expect(try refusal { _ = try client.itemData(query("victim")) } == .itemUnreadable)
+        #expect(try refusal { _ = try client.findItems(TestClient.query()) } == .itemUnreadable)
+        #expect(try refusal { try client.addItem(["acct": .text("victim")]) } == .duplicate)
+        #expect(try client.diagnosis().findings.first { $0.check == "items" }?.verdict == .problem)
+        #expect(try client.deleteItems(query("victim")) == 1)
+        #expect(try client.findItems(TestClient.query()).count == 1)
+    }
+
+    /// Runs `change` and looks for what it replaced in the state folder's files.
+    private func expectNoOldWrap(atLeast count: Int, _ change: () throws -> Void) throws {
+        fixture.broker.journalEraser.erase()
+        let old = try OldWraps(in: fixture.stateDirectory)
+        try change()
+        let replaced = try old.withoutThose(in: fixture.stateDirectory)
+        #expect(replaced.count >= count)
+        #expect(try replaced.traces(in: fixture.stateDirectory) == 0)
+    }
+}
+
+extension TestClient {
+    fileprivate func itemDataInContext(_ query: WireItemQuery, _ context: UInt64) throws -> String {
+        try itemData(query, use: TestClient.use(context))
+    }
+}

@@ -1,0 +1,290 @@
+import AccessControl
+import BrokerTestSupport
+import Foundation
+import KeySlots
+import OstiaryWire
+import Prompting
+import SecretMemory
+import SwiftProtobuf
+import Testing
+
+@testable import Broker
+
+/// What a context keeps of factors, and when it keeps it no more.
+@Suite("A context that keeps factors")
+struct KeepingContextTests {
+    static let new = "another battery 8"
+    private let fixture: BrokerFixture
+    private let client: TestClient
+
+    init() throws {
+        fixture = try BrokerFixture()
+        try fixture.setPasscode()
+        for name in ["one", "two"] { try fixture.create(name, .passcode, .whenUnlocked) }
+        try fixture.create("both", Requirement(anyOf: [[.passcode, .applicationPassword]]), .whenUnlocked)
+        try fixture.create("free", .unrestricted, .whenUnlocked)
+        client = try fixture.client()
+    }
+
+    /// A keeping context in which the passcode was proved for the right "one".
+    private func provedContext(_ client: TestClient? = nil) throws -> UInt64 {
+        let client = client ?? self.client
+        let context = try client.openContext(keepingFactors: true)
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        #expect(try client.authorize(client.find("one"), in: context) == ["passcode"])
+        #expect(fixture.prompter.unusedAnswers.isEmpty && fixture.prompter.unpreparedCount == 0)
+        fixture.prompter.prepare([])
+        return context
+    }
+
+    /// Authorizes "two"; true when nobody was asked, false when a question was needed.
+    private func holds(_ context: UInt64, _ client: TestClient? = nil) throws -> Bool {
+        let client = client ?? self.client
+        fixture.prompter.prepare([])
+        var factors: [String] = []
+        let code = try refusal { factors = try client.authorize(client.find("two"), in: context) }
+        #expect(factors == (code == nil ? ["passcode"] : []))
+        #expect(code == (fixture.prompter.asked.isEmpty ? nil : .userCancel))
+        return code == nil
+    }
+
+    // MARK: what is kept
+
+    @Test func `asks once for two rights, and each can be used`() throws {
+        let context = try provedContext()
+        #expect(try holds(context))
+        for name in ["one", "two"] { #expect(try client.sign(client.find(name), in: context)) }
+        #expect(fixture.prompter.asked.isEmpty)
+        let grants = try client.log().filter { $0.event == "authorize" && $0.result == "granted" }
+        #expect(grants.map(\.factors) == [["passcode"], ["passcode"]])
+    }
+
+    @Test func `asks for what is missing alone`() throws {
+        let context = try provedContext()
+        fixture.prompter.prepare([.text(BrokerFixture.applicationPassword)])
+        #expect(try client.authorize(client.find("both"), in: context) == ["passcode", "application-password"])
+        #expect(fixture.prompter.askedKinds == [.applicationPassword])
+        #expect(try client.sign(client.find("both"), in: context))
+    }
+
+    @Test func `an application password is not kept: it belongs to one object`() throws {
+        let context = try provedContext()
+        for _ in 1...2 {
+            fixture.prompter.prepare([.text(BrokerFixture.applicationPassword)])
+            #expect(try client.authorize(client.find("both"), in: context).count == 2)
+            #expect(fixture.prompter.askedKinds == [.applicationPassword])
+        }
+        let strict = try AccessControl(
+            availability: .whenUnlocked, using: Requirement(anyOf: [[.passcode, .applicationPassword]]))
+        fixture.prompter.prepare([.cancel])
+        #expect(try refusal { try client.evaluate(strict, .sign, in: context) } == .userCancel)
+    }
+
+    @Test func `what asks for nothing stands on nothing, whatever is held`() throws {
+        let context = try provedContext()
+        #expect(try client.authorize(client.find("free"), in: context) == [])
+    }
+
+    @Test func `a policy that was evaluated is kept with its key`() throws {
+        let context = try client.openContext(keepingFactors: true)
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        try client.evaluatePolicy(2, in: context)
+        #expect(try holds(context))
+        #expect(try client.sign(client.find("two"), in: context))
+    }
+
+    @Test func `what is held is enough for a policy and for a bare requirement`() throws {
+        let context = try provedContext()
+        try client.evaluatePolicy(2, in: context)
+        let request = WireAuthorizeRequest.with {
+            $0.contextID = context
+            $0.requirement = Data(Requirement.passcode.canonicalBytes)
+            $0.question = TestClient.question
+        }
+        _ = try client.call(.authorize(request))
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
+    @Test func `what is held makes possible what a preflight would refuse`() throws {
+        let context = try provedContext()
+        // Wrong tries bring a delay, during which nobody can be asked.
+        let wrong = Array(repeating: ScriptedPrompter.Answer.text("wrong"), count: 3)
+        for _ in 1...2 { _ = try fixture.refusalOfAuthorizing("one", answers: wrong) }
+        #expect(try refusal { try client.authorize(rightID: client.find("two").rightID, in: 0, preflight: true) } == .lockedOut)
+        _ = try client.authorize(rightID: client.find("two").rightID, in: context, preflight: true)
+        #expect(try holds(context))
+    }
+
+    @Test func `a refused evaluation keeps nothing`() throws {
+        let context = try client.openContext(keepingFactors: true)
+        fixture.prompter.prepare([.text(BrokerFixture.passcode), .cancel])
+        #expect(try refusal { _ = try client.authorize(client.find("both"), in: context) } == .userCancel)
+        #expect(try !holds(context))
+    }
+
+    // MARK: what ends it
+
+    @Test func `a context that is not opened for it keeps nothing`() throws {
+        let context = try client.openContext()
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        _ = try client.authorize(client.find("one"), in: context)
+        #expect(try !holds(context))
+    }
+
+    @Test func `nothing crosses to another context, of this connection or of another`() throws {
+        let context = try provedContext()
+        #expect(try !holds(client.openContext(keepingFactors: true)))
+        let other = try fixture.client()
+        var ids: [UInt64] = []
+        for _ in 0...context { ids.append(try other.openContext(keepingFactors: true)) }
+        #expect(ids.contains(context))
+        #expect(try !holds(context, other))
+        #expect(try holds(context))
+    }
+
+    @Test(arguments: [(59, true), (60, false), (300, false)])
+    func `without a use it is kept for a minute`(seconds: Int, isKept: Bool) throws {
+        let context = try provedContext()
+        fixture.clock.advance(by: .seconds(seconds))
+        #expect(try holds(context) == isKept)
+    }
+
+    @Test func `with uses it is kept for five minutes and no longer`() throws {
+        let context = try provedContext()
+        for _ in 1...5 {
+            fixture.clock.advance(by: .seconds(59))
+            #expect(try holds(context))
+        }
+        fixture.clock.advance(by: .seconds(5))
+        #expect(try !holds(context))
+    }
+
+    enum Ending: CaseIterable { case lock, deauthorize, change, removeAndSetAgain, reconnect }
+
+    @Test(arguments: Ending.allCases) func `nothing is kept after`(ending: Ending) throws {
+        var (client, context) = (self.client, try provedContext())
+        switch ending {
+        case .lock: try fixture.client().lock()
+        case .deauthorize: try client.deauthorize(context)
+        case .change: try fixture.changePasscode(to: Self.new)
+        case .removeAndSetAgain:
+            try fixture.removePasscode()
+            try fixture.setPasscode()
+            try fixture.create("one", .passcode, .whenUnlocked)
+            try fixture.create("two", .passcode, .whenUnlocked)
+        case .reconnect:
+            client = try fixture.client()
+            while try client.openContext(keepingFactors: true) < context {}
+        }
+        #expect(try !holds(context, client))
+        context = try client.openContext(keepingFactors: true)
+        #expect(try !holds(context, client))
+    }
+
+    @Test func `a context that was closed is unknown`() throws {
+        let context = try provedContext()
+        try client.close(context)
+        #expect(try refusal { _ = try client.authorize(client.find("two"), in: context) } == .unknownContext)
+        #expect(try refusal { try client.evaluate(Self.protected, .sign, in: context) } == .unknownContext)
+    }
+
+    @Test func `a lock while what is missing is asked for ends what is held too`() throws {
+        let context = try provedContext()
+        let path = fixture.socketPath
+        fixture.prompter.prepare([.text(BrokerFixture.applicationPassword)])
+        fixture.prompter.duringNextQuestion { try? TestClient(socketPath: path).lock() }
+        #expect(try refusal { _ = try client.authorize(client.find("both"), in: context) } == .systemCancel)
+        #expect(try !holds(context))
+    }
+
+    @Test func `a passcode that was changed meanwhile is worth nothing, even if its key were still kept`() throws {
+        let context = EvaluationContext(keepsFactors: true, clock: fixture.clock)
+        let proof = try fixture.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        let evaluation = Evaluation(
+            factors: .passcode, proved: .passcode, strength: "", passcode: proof.half, proof: proof)
+        try context.keep(evaluation, since: 0)
+        #expect(context.held(under: proof.half.publicHalf).factors == .passcode)
+        try fixture.changePasscode(to: Self.new)
+        #expect(context.isKeepingFactors, "nobody told this context")
+        #expect(context.held(under: fixture.broker.ring.publicHalf(.passcode)).factors == [])
+        #expect(!context.isKeepingFactors)
+        try context.keep(evaluation, since: 0)
+        #expect(context.held(under: nil).factors == [])
+    }
+
+    @Test func `what has expired is wiped though nobody looks at it, and grants after an end are not kept`() throws {
+        let context = EvaluationContext(keepsFactors: true, clock: fixture.clock)
+        let proof = try fixture.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        let evaluation = Evaluation(
+            factors: .passcode, proved: .passcode, strength: "", passcode: proof.half, proof: proof)
+        try context.keep(evaluation, since: 0)
+        context.wipeExpired()
+        #expect(context.isKeepingFactors)
+        fixture.clock.advance(by: .seconds(60))
+        context.wipeExpired()
+        #expect(!context.isKeepingFactors)
+        context.endAllGrants()
+        #expect(throws: Refusal.self) { try context.keep(evaluation, since: 0) }
+        #expect(!context.isKeepingFactors)
+        // A use of what expired meanwhile does not bring it back.
+        let used = Evaluation(factors: .passcode, proved: [], strength: "", passcode: proof.half, proof: nil)
+        try context.keep(used, since: 1)
+        #expect(!context.isKeepingFactors)
+    }
+
+    // MARK: ahead of time
+
+    private static let protected = AccessControl(availability: .whenUnlocked, using: .passcode)
+
+    @Test func `an access control is proved ahead of its object`() throws {
+        let context = try client.openContext(keepingFactors: true)
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        #expect(try client.evaluate(Self.protected, .sign, in: context) == ["passcode"])
+        #expect(try client.evaluate(Self.protected, .read, in: context, interactive: false) == ["passcode"])
+        #expect(try holds(context))
+        let records = try client.log().filter { $0.event == "evaluate-access-control" }
+        #expect(records.map(\.operation) == ["sign", "read"] && records.allSatisfy { $0.result == "granted" })
+    }
+
+    @Test func `an application password is asked for and checked by the object`() throws {
+        let context = try client.openContext(keepingFactors: true)
+        let both = try AccessControl(
+            availability: .whenUnlocked, using: Requirement(anyOf: [[.passcode, .applicationPassword]]))
+        fixture.prompter.prepare([.text(BrokerFixture.passcode), .text("not this one")])
+        #expect(try client.evaluate(both, .sign, in: context) == ["passcode"])
+        fixture.prompter.prepare([])
+        #expect(try refusal { _ = try client.authorize(client.find("both"), in: context) } == .authenticationFailed)
+        try client.setApplicationPassword(BrokerFixture.applicationPassword, in: context)
+        #expect(try client.evaluate(both, .sign, in: context) == ["passcode"])
+        #expect(try client.authorize(client.find("both"), in: context).count == 2)
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
+    @Test func `what is refused ahead of time`() throws {
+        let context = try client.openContext(keepingFactors: true)
+        let signOnly = try AccessControl(availability: .whenUnlocked, requirements: [.sign: .passcode])
+        #expect(try refusal { try client.evaluate(signOnly, .read, in: context) } == .operationNotPermitted)
+        #expect(try refusal { try client.evaluate(signOnly, .sign, in: context, interactive: false) } == .notInteractive)
+        #expect(try refusal { try client.evaluate(signOnly, .sign, in: client.openContext()) } == .invalidParameter)
+        #expect(try refusal { try client.evaluate(signOnly, .sign, in: 999) } == .unknownContext)
+        let finger = try AccessControl(availability: .whenUnlocked, using: Requirement(anyOf: [.biometry]))
+        #expect(try refusal { try client.evaluate(finger, .sign, in: context) } == .biometryNotAvailable)
+        var request = WireEvaluateAccessControlRequest.with {
+            $0.contextID = context
+            $0.accessControl = Data(signOnly.canonicalBytes)
+            $0.question = TestClient.question
+        }
+        for operation: UInt32 in [0, 8, 256 + 3, .max] {
+            request.operation = operation
+            #expect(try refusal { try client.call(.evaluateAccessControl(request)) } == .invalidParameter)
+        }
+        (request.operation, request.accessControl) = (3, Data([1, 2, 3]))
+        #expect(try refusal { try client.call(.evaluateAccessControl(request)) } == .invalidRule)
+        (request.accessControl, request.question.reason) = (Data(signOnly.canonicalBytes), " ")
+        #expect(try refusal { try client.call(.evaluateAccessControl(request)) } == .emptyReason)
+        #expect(fixture.prompter.asked.isEmpty)
+        fixture.prompter.prepare([.cancel])
+        #expect(try refusal { try client.evaluate(signOnly, .sign, in: context) } == .userCancel)
+        #expect(try !holds(context))
+    }
+}

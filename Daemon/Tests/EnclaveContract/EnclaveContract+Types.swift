@@ -1,0 +1,130 @@
+import Crypto
+import Enclave
+import Foundation
+import SecretMemory
+import Testing
+
+extension EnclaveContract {
+    /// A new key of `type`; nil when the enclave makes none, which it must say by ``EnclaveError/unsupportedKey``.
+    private func makeKey(_ type: EnclaveKeyType) throws -> EnclaveKey? {
+        do {
+            return try open().makeKey(type, authorization: Self.secret(1), binding: Self.binding)
+        } catch EnclaveError.unsupportedKey {
+            #expect(type != .p256, "every enclave makes P-256")
+            return nil
+        }
+    }
+
+    /// Runs `body` with an open key of each of `types` that the enclave makes.
+    private func withKeys(
+        _ types: [EnclaveKeyType] = EnclaveKeyType.allCases, _ body: (EnclaveKey, any OpenEnclaveKey) throws -> Void
+    ) throws {
+        for type in types {
+            guard let key = try makeKey(type) else { continue }
+            try body(key, open().openKey(key, authorization: Self.secret(1), binding: Self.binding))
+        }
+    }
+
+    private static let message = Data("a message".utf8)
+
+    private static func isValid(_ signature: Data, for message: Data, _ key: EnclaveKey) throws -> Bool {
+        switch key.type {
+        case .mlDSA65: try MLDSA65.PublicKey(rawRepresentation: key.publicKey).isValidSignature(signature, for: message)
+        case .mlDSA87: try MLDSA87.PublicKey(rawRepresentation: key.publicKey).isValidSignature(signature, for: message)
+        default: false
+        }
+    }
+
+    private static func encapsulate(to key: EnclaveKey) throws -> (encapsulated: Data, secret: Data) {
+        let result =
+            key.type == .mlKEM768
+            ? try MLKEM768.PublicKey(rawRepresentation: key.publicKey).encapsulate()
+            : try MLKEM1024.PublicKey(rawRepresentation: key.publicKey).encapsulate()
+        return (result.encapsulated, result.sharedSecret.withUnsafeBytes { Data($0) })
+    }
+
+    static let typeChecks = [
+        Check("each type has a public key of its size, and opens after a restart as what it is") { contract in
+            try contract.withKeys { key, opened in
+                #expect(key.publicKey.count == key.type.publicKeyByteCount)
+                #expect(opened.publicKey == key.publicKey)
+            }
+        },
+        Check("a key of any type is refused to a wrong authorization and unreadable under another binding") { contract in
+            try contract.withKeys { key, _ in
+                let enclave = try contract.open()
+                expect(.refused) { _ = try enclave.openKey(key, authorization: secret(2), binding: binding) }
+                let other = KeyBinding(outsideInfo: binding.outsideInfo, requiresPasscode: !binding.requiresPasscode)
+                expect(.unreadable) { _ = try enclave.openKey(key, authorization: secret(1), binding: other) }
+            }
+        },
+        Check("a key does not open as one of another type") { contract in
+            try contract.withKeys { key, _ in
+                for type in EnclaveKeyType.allCases where type != key.type {
+                    let count = type.publicKeyByteCount
+                    for publicKey in [key.publicKey, (key.publicKey + Data(count: count)).prefix(count)] {
+                        expect(.unreadable, "\(key.type) as \(type)") {
+                            _ = try contract.open().openKey(
+                                altered(key, type: type, publicKey: publicKey), authorization: secret(1),
+                                binding: binding)
+                        }
+                    }
+                }
+            }
+        },
+        Check("a key of any type does not open with another public key of its type") { contract in
+            try contract.withKeys { key, _ in
+                guard let other = try contract.makeKey(key.type) else { throw EnclaveError.unsupportedKey }
+                expect(.unreadable) {
+                    _ = try contract.open().openKey(
+                        altered(key, publicKey: other.publicKey), authorization: secret(1), binding: binding)
+                }
+            }
+        },
+        Check("ML-DSA signs messages of any length, for its own public key and that message alone") { contract in
+            try contract.withKeys([.mlDSA65, .mlDSA87]) { key, opened in
+                for message in [Data(), message, Data(count: 100_000)] {
+                    let signature = try opened.signature(forMessage: message)
+                    #expect(try isValid(signature, for: message, key))
+                    #expect(try !isValid(signature, for: message + [0], key))
+                    guard let other = try contract.makeKey(key.type) else { throw EnclaveError.unsupportedKey }
+                    #expect(try !isValid(signature, for: message, other))
+                }
+            }
+        },
+        Check("ML-KEM decapsulates what was encapsulated to it, and gives a useless secret for anything else") { contract in
+            try contract.withKeys([.mlKEM768, .mlKEM1024]) { key, opened in
+                let (encapsulated, expected) = try encapsulate(to: key)
+                #expect(bytes(try opened.sharedSecret(decapsulating: encapsulated)) == expected)
+                var altered = encapsulated
+                altered[100] ^= 1
+                let useless = bytes(try opened.sharedSecret(decapsulating: altered))
+                #expect(useless.count == 32 && useless != expected)
+                #expect(bytes(try opened.sharedSecret(decapsulating: altered)) == useless)
+            }
+        },
+        Check("an encapsulated key of another size is refused") { contract in
+            try contract.withKeys([.mlKEM768, .mlKEM1024]) { key, opened in
+                let encapsulated = try encapsulate(to: key).encapsulated
+                for wrong in [Data(), encapsulated.dropLast(), encapsulated + [0], Data(count: 32)] {
+                    expect(.invalidEncapsulation) { _ = try opened.sharedSecret(decapsulating: wrong) }
+                }
+            }
+        },
+        Check("what a type does not do is refused, whatever the input") { contract in
+            try contract.withKeys { key, opened in
+                let digest = Data(count: 32)
+                let peer = P256.KeyAgreement.PrivateKey().publicKey.x963Representation
+                if key.type != .p256 {
+                    expect(.unsupportedKey) { _ = try opened.signature(forDigest: digest) }
+                    expect(.unsupportedKey) { _ = try opened.sharedSecret(withPublicKey: peer) }
+                }
+                if [.mlKEM768, .mlKEM1024].contains(key.type) {
+                    expect(.unsupportedKey) { _ = try opened.signature(forMessage: message) }
+                } else {
+                    expect(.unsupportedKey) { _ = try opened.sharedSecret(decapsulating: Data(count: 1088)) }
+                }
+            }
+        },
+    ]
+}

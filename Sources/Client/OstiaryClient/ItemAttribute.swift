@@ -1,0 +1,55 @@
+public import Foundation
+import OstiaryWire
+import SwiftProtobuf
+
+/// The value of one attribute of a keychain item. It keeps the type in which a program gave it, since it comes back so.
+public enum ItemAttributeValue: Sendable, Hashable {
+    case data(Data)
+    case text(String)
+    case number(Int64)
+    case date(Date)
+}
+
+/// Attributes by Apple's four-letter names, for example `acct`.
+public typealias ItemAttributes = [String: ItemAttributeValue]
+
+extension WireAttribute {
+    init(_ key: String, _ value: ItemAttributeValue) {
+        self = .with {
+            $0.key = key
+            switch value {
+            case .data(let data): $0.data = data
+            case .text(let text): $0.text = text
+            case .number(let number): $0.number = number
+            case .date(let date): $0.date = date.timeIntervalSinceReferenceDate
+            }
+        }
+    }
+
+    /// The same attributes always make the same message.
+    static func list(_ attributes: ItemAttributes) -> [WireAttribute] {
+        attributes.sorted { $0.key < $1.key }.map(WireAttribute.init)
+    }
+}
+
+extension ItemAttributeValue {
+    fileprivate init(_ value: WireAttribute.OneOf_Value) {
+        self =
+            switch value {
+            case .data(let data): .data(data)
+            case .text(let text): .text(text)
+            case .number(let number): .number(number)
+            case .date(let seconds): .date(Date(timeIntervalSinceReferenceDate: seconds))
+            }
+    }
+
+    /// Reads the attributes of an answer; an attribute twice or without a value is no answer.
+    static func attributes(_ list: [WireAttribute]) throws -> ItemAttributes {
+        var attributes: ItemAttributes = [:]
+        for attribute in list {
+            guard let value = attribute.value, attributes.updateValue(ItemAttributeValue(value), forKey: attribute.key) == nil
+            else { throw OstiaryClient.unexpected() }
+        }
+        return attributes
+    }
+}

@@ -1,0 +1,76 @@
+public import Foundation
+import OstiaryWire
+import SwiftProtobuf
+
+/// Which keychain items a call is about: those of a class whose attributes all match. Items of access groups that are not
+/// the program's are as good as absent.
+public struct ItemSelection: Sendable, Equatable {
+    /// Whether items marked as synchronizable are meant. The mark is an attribute only: nothing leaves the machine.
+    public enum Synchronizable: Sendable {
+        case no, yes, any
+    }
+
+    /// `genp`, `inet`, `keys` or `cert`.
+    public var itemClass: String
+    public var attributes: ItemAttributes
+    public var synchronizable: Synchronizable
+    /// 16 bytes that name one item; attributes are not given beside them.
+    public var id: Data?
+    /// Keeps internet passwords whose server is this host or one below it.
+    public var hostOrSubdomainOf: String?
+
+    public init(
+        itemClass: String, attributes: ItemAttributes = [:], synchronizable: Synchronizable = .no, id: Data? = nil,
+        hostOrSubdomainOf: String? = nil
+    ) {
+        self.itemClass = itemClass
+        self.attributes = attributes
+        self.synchronizable = synchronizable
+        self.id = id
+        self.hostOrSubdomainOf = hostOrSubdomainOf
+    }
+
+    var message: WireItemQuery {
+        .with {
+            $0.itemClass = itemClass
+            $0.attributes = WireAttribute.list(attributes)
+            $0.synchronizable = synchronizable.message
+            $0.itemID = id ?? Data()
+            $0.hostOrSubdomainOf = hostOrSubdomainOf ?? ""
+        }
+    }
+}
+
+extension ItemSelection.Synchronizable {
+    fileprivate var message: WireSynchronizable {
+        switch self {
+        case .no: .unspecified
+        case .yes: .yes
+        case .any: .any
+        }
+    }
+}
+
+/// Under what protected items are used, and how the person is asked for what is missing.
+public struct ItemUse: Sendable {
+    /// Holds what was proved; nil: what is proved for one call counts for that call alone.
+    public var context: AuthorizationContext?
+    /// Nil: nobody is asked, and what would need it is refused with `notInteractive`.
+    public var interaction: Interaction?
+    /// Items that would need the person are left out of what is found.
+    public var skipsProtected: Bool
+
+    public init(context: AuthorizationContext? = nil, interaction: Interaction? = nil, skipsProtected: Bool = false) {
+        self.context = context
+        self.interaction = interaction
+        self.skipsProtected = skipsProtected
+    }
+
+    func message(contextID: UInt64) -> WireItemUse {
+        .with {
+            $0.contextID = contextID
+            if let interaction { $0.question = interaction.question }
+            $0.skipsProtected = skipsProtected
+        }
+    }
+}

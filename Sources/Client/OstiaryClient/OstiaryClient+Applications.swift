@@ -1,0 +1,86 @@
+import OstiaryWire
+import SwiftProtobuf
+
+/// A program that is known by more than its path, and the access groups it may use.
+public struct RegisteredApplication: Sendable, Equatable {
+    public let path: String
+    /// For example `com.example.app`.
+    public let applicationID: String
+    /// In order; the first is where items without a group go.
+    public let accessGroups: [String]
+    /// How far the registration can be trusted, for example `advisory`.
+    public let label: String
+    /// The file is no longer the one that was registered.
+    public let isChanged: Bool
+    /// From the machine's own folder, not from the user.
+    public let isOfSystem: Bool
+
+    public init(
+        path: String, applicationID: String, accessGroups: [String], label: String, isChanged: Bool, isOfSystem: Bool
+    ) {
+        self.path = path
+        self.applicationID = applicationID
+        self.accessGroups = accessGroups
+        self.label = label
+        self.isChanged = isChanged
+        self.isOfSystem = isOfSystem
+    }
+}
+
+extension OstiaryClient {
+    /// Gives the program at `path` an application id and access groups. The owner is asked.
+    public func registerApplication(
+        path: String, applicationID: String, accessGroups: [String], interaction: Interaction
+    ) throws -> RegisteredApplication {
+        try change(interaction) {
+            $0.path = path
+            $0.applicationID = applicationID
+            $0.accessGroups = accessGroups
+        }
+    }
+
+    /// Says that the registered program at `path`, which was rebuilt or upgraded, is still the same one. The owner is asked.
+    public func adoptApplication(path: String, interaction: Interaction) throws -> RegisteredApplication {
+        try change(interaction) {
+            $0.path = path
+            $0.adopts = true
+        }
+    }
+
+    /// The registered programs of this user and of the machine.
+    public func applications() throws -> [RegisteredApplication] {
+        guard case .applications(let list) = try call(.listApplications(WireListApplicationsRequest())).body else {
+            throw Self.unexpected()
+        }
+        return list.applications.map(RegisteredApplication.init)
+    }
+
+    /// Takes a registration back; the items stay, unseen, until the program is registered again. The owner is asked.
+    public func removeApplication(id: String, interaction: Interaction) throws {
+        let request = WireRemoveApplicationRequest.with {
+            $0.applicationID = id
+            $0.question = interaction.question
+        }
+        _ = try call(.removeApplication(request), terminal: interaction.terminal)
+    }
+
+    private func change(
+        _ interaction: Interaction, _ fill: (inout WireRegisterApplicationRequest) -> Void
+    ) throws -> RegisteredApplication {
+        var request = WireRegisterApplicationRequest.with { $0.question = interaction.question }
+        fill(&request)
+        let answer = try call(.registerApplication(request), terminal: interaction.terminal)
+        guard case .applications(let list) = answer.body, let application = list.applications.first else {
+            throw Self.unexpected()
+        }
+        return RegisteredApplication(application)
+    }
+}
+
+extension RegisteredApplication {
+    init(_ application: WireApplication) {
+        self.init(
+            path: application.path, applicationID: application.applicationID, accessGroups: application.accessGroups,
+            label: application.label, isChanged: application.changed, isOfSystem: application.ofSystem)
+    }
+}

@@ -1,0 +1,155 @@
+public import AccessControl
+public import Foundation
+import OstiaryWire
+public import SecretMemory
+import SwiftProtobuf
+
+/// Keychain items. Every call blocks, those that use protected items as long as the person is asked.
+extension OstiaryClient {
+    /// Adds an item and returns it; throws `duplicate` when its primary attributes are taken.
+    ///
+    /// - Parameters:
+    ///   - attributes: by Apple's names, the access group (`agrp`, otherwise the program's first one) and the class of
+    ///     accessibility (`pdmn`) among them.
+    ///   - shownAccessControl: the access control in the program's own form, given back with the attributes.
+    ///   - keyID: the enclave key that the item stands for; the key goes when the item goes.
+    ///   - returningAttributes: the answer has attributes, too.
+    public func addItem(
+        _ itemClass: String, attributes: ItemAttributes, accessControl: AccessControl, shownAccessControl: Data = Data(),
+        data: borrowing SecretBytes? = nil, keyID: Data? = nil, returningAttributes: Bool = false, use: ItemUse = ItemUse()
+    ) throws -> StoredItem {
+        var request = WireAddItemRequest.with {
+            $0.itemClass = itemClass
+            $0.attributes = WireAttribute.list(attributes)
+            $0.accessControl = Data(accessControl.canonicalBytes)
+            $0.shownAccessControl = shownAccessControl
+            $0.keyID = keyID ?? Data()
+            $0.returnsAttributes = returningAttributes
+        }
+        switch data {
+        case .some(let data):
+            request.hasData_p = true
+            return try added(call(under: use, tail: data) { use in .addItem(request.using { $0.use = use }) })
+        case .none:
+            return try added(call(under: use) { use in .addItem(request.using { $0.use = use }) })
+        }
+    }
+
+    private func added(_ answer: consuming Answer) throws -> StoredItem {
+        guard case .items(let page) = answer.body, let item = page.items.first, page.items.count == 1 else {
+            throw Self.unexpected()
+        }
+        return try StoredItem(item)
+    }
+
+    /// Finds items, oldest first, and lends each to `body` with its data. Finding none throws `notFound`.
+    ///
+    /// The data is a secret that lives as long as the call of `body`; nil when it was not asked for or there is none. An
+    /// error ends the search, and then what was found before is to be forgotten.
+    ///
+    /// - Parameter limit: how many at most; nil for all.
+    public func findItems(
+        _ selection: ItemSelection, limit: Int? = 1, returningData: Bool = false, returningAttributes: Bool = false,
+        use: ItemUse = ItemUse(), _ body: (StoredItem, borrowing SecretBytes?) throws -> Void
+    ) throws {
+        var request = WireFindItemsRequest.with {
+            $0.query = selection.message
+            $0.returnsData = returningData
+            $0.returnsAttributes = returningAttributes
+        }
+        var found = 0
+        while true {
+            request.limit = limit.map { UInt32(clamping: $0 - found) } ?? 0
+            let answer = try call(under: use) { use in .findItems(request.using { $0.use = use }) }
+            guard case .items(let page) = answer.body else { throw Self.unexpected() }
+            try page.forEachItem(tail: answer.tail, returningData: returningData, body)
+            found += page.items.count
+            // A page that brings nothing forward would be asked for again for ever.
+            guard page.next > request.begin, limit.map({ found < $0 }) ?? true else { break }
+            request.begin = page.next
+        }
+        guard found > 0 else { throw OstiaryError(.init(.notFound), "No item matches.") }
+    }
+
+    /// Changes all items that match, in one step, and returns how many there were; throws `notFound`, or `duplicate` when
+    /// an item's primary attributes would be those of another one.
+    ///
+    /// - Parameters:
+    ///   - accessControl: replaces the old one, under which the call is then made; nil leaves it.
+    ///   - data: replaces the data; nil leaves it.
+    @discardableResult
+    public func updateItems(
+        _ selection: ItemSelection, attributes: ItemAttributes = [:], accessControl: AccessControl? = nil,
+        shownAccessControl: Data = Data(), data: borrowing SecretBytes? = nil, use: ItemUse = ItemUse()
+    ) throws -> Int {
+        var request = WireUpdateItemsRequest.with {
+            $0.query = selection.message
+            $0.attributes = WireAttribute.list(attributes)
+            $0.accessControl = accessControl.map { Data($0.canonicalBytes) } ?? Data()
+            $0.shownAccessControl = shownAccessControl
+        }
+        switch data {
+        case .some(let data):
+            request.replacesData = true
+            return try count(call(under: use, tail: data) { use in .updateItems(request.using { $0.use = use }) })
+        case .none:
+            return try count(call(under: use) { use in .updateItems(request.using { $0.use = use }) })
+        }
+    }
+
+    /// Deletes all items that match and returns how many there were; throws `notFound`. Asks nobody, and works while the
+    /// store is locked.
+    @discardableResult
+    public func deleteItems(_ selection: ItemSelection) throws -> Int {
+        try count(call(.deleteItems(.with { $0.query = selection.message })))
+    }
+
+    private func count(_ answer: consuming Answer) throws -> Int {
+        guard case .done(let done) = answer.body else { throw Self.unexpected() }
+        return Int(done.count)
+    }
+
+    /// Calls with what `use` holds, on the connection of its context when it has one.
+    func call(
+        under use: ItemUse, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
+        _ body: (WireItemUse) -> WireRequest.OneOf_Body
+    ) throws -> Answer {
+        let terminal = use.interaction?.terminal
+        guard let context = use.context else {
+            return try call(body(use.message(contextID: 0)), tail: tail, terminal: terminal)
+        }
+        return try context.call(tail: tail, terminal: terminal, cancellation: nil) { body(use.message(contextID: $0)) }
+    }
+}
+
+extension SwiftProtobuf.Message {
+    /// A copy with a change.
+    func using(_ change: (inout Self) -> Void) -> Self {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+}
+
+extension WireItemPage {
+    /// Lends each item with its part of the tail, which holds the data of all of them in their order.
+    fileprivate func forEachItem(
+        tail: borrowing SecretBytes, returningData: Bool, _ body: (StoredItem, borrowing SecretBytes?) throws -> Void
+    ) throws {
+        var begin = 0
+        for item in items {
+            let stored = try StoredItem(item)
+            let (end, isTooMuch) = begin.addingReportingOverflow(Int(item.dataByteCount))
+            guard !isTooMuch, end <= tail.count else { throw OstiaryClient.unexpected() }
+            let data: SecretBytes? =
+                returningData && item.hasData_p ? Self.part(of: tail, begin..<end) : nil
+            try body(stored, data)
+            begin = end
+        }
+    }
+    private static func part(of tail: borrowing SecretBytes, _ range: Range<Int>) -> SecretBytes {
+        unsafe tail.withUnsafeBytes { bytes in
+            unsafe SecretBytes(copying: UnsafeRawBufferPointer(rebasing: bytes[range]))
+        }
+    }
+}

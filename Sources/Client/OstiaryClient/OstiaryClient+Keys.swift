@@ -1,0 +1,124 @@
+public import AccessControl
+public import Foundation
+import KeyAlgorithms
+import OstiaryWire
+import SwiftProtobuf
+
+/// What an enclave key is for.
+public enum EnclaveKeyKind: Sendable, CaseIterable {
+    /// ECDSA signatures, ECDH and ECIES on P-256.
+    case p256
+    case mlKEM768, mlKEM1024
+    case mlDSA65, mlDSA87
+}
+
+/// A key of the enclave that backs no right. It is used as a right is, by an ``AuthorizationContext``: authorize its id,
+/// then sign, decrypt, exchange or decapsulate with it.
+public struct EnclaveKey: Sendable, Equatable {
+    /// 16 bytes that name the key.
+    public let id: Data
+    public let kind: EnclaveKeyKind
+    /// P-256: X9.63 uncompressed point, 65 bytes; otherwise the raw public key.
+    public let publicKey: Data
+    public let accessControl: AccessControl
+    /// The access control as the program gave it, for showing it again.
+    public let shownAccessControl: Data
+    /// What holds the key: `software` or `tpm`.
+    public let enclaveKind: String
+
+    public init(
+        id: Data, kind: EnclaveKeyKind, publicKey: Data, accessControl: AccessControl, shownAccessControl: Data,
+        enclaveKind: String
+    ) {
+        self.id = id
+        self.kind = kind
+        self.publicKey = publicKey
+        self.accessControl = accessControl
+        self.shownAccessControl = shownAccessControl
+        self.enclaveKind = enclaveKind
+    }
+}
+
+extension OstiaryClient {
+    /// Makes a key that never leaves the enclave. Asks nobody, except for an application password that the rule has and the
+    /// context of `use` lacks. A kind that the enclave cannot make is refused with `unsupportedAlgorithm`.
+    public func createKey(
+        _ kind: EnclaveKeyKind, accessControl: AccessControl, shownAccessControl: Data = Data(), use: ItemUse = ItemUse()
+    ) throws -> EnclaveKey {
+        try key(
+            call(under: use) { use in
+                .createKey(
+                    .with {
+                        $0.kind = kind.message
+                        $0.accessControl = Data(accessControl.canonicalBytes)
+                        $0.shownAccessControl = shownAccessControl
+                        $0.use = use
+                    })
+            })
+    }
+
+    /// The key called `id`; throws `notFound`. Asks nobody.
+    public func key(id: Data) throws -> EnclaveKey { try key(call(.findKey(.with { $0.keyID = id }))) }
+
+    /// Destroys a key; what was encrypted to it is lost. Throws `notFound`.
+    public func removeKey(id: Data) throws { _ = try call(.removeKey(.with { $0.keyID = id })) }
+
+    private func key(_ answer: consuming Answer) throws -> EnclaveKey {
+        guard case .key(let key) = answer.body, let kind = EnclaveKeyKind(key.kind) else { throw Self.unexpected() }
+        return EnclaveKey(
+            id: key.keyID, kind: kind, publicKey: key.publicKey,
+            accessControl: try AccessControl(answered: key.accessControl), shownAccessControl: key.shownAccessControl,
+            enclaveKind: key.enclaveKind)
+    }
+}
+
+extension EnclaveKeyKind {
+    fileprivate var message: WireKeyKind {
+        switch self {
+        case .p256: .p256
+        case .mlKEM768: .mlKem768
+        case .mlKEM1024: .mlKem1024
+        case .mlDSA65: .mlDsa65
+        case .mlDSA87: .mlDsa87
+        }
+    }
+
+    fileprivate init?(_ message: WireKeyKind) {
+        guard let kind = Self.allCases.first(where: { $0.message == message }) else { return nil }
+        self = kind
+    }
+}
+
+extension EnclaveKey {
+    /// What a keychain item of the key says of it, under Apple's names: which key it is and what it does.
+    ///
+    /// `klbl` is the SHA-1 of the public key, as programs compute it to find the private half.
+    public var itemAttributes: ItemAttributes {
+        let isP256 = kind == .p256
+        var attributes: ItemAttributes = [
+            "tkid": .text(Self.tokenID), "kcls": .number(1), "klbl": .data(HashAlgorithm.sha1.digest(of: publicKey)),
+            "perm": .number(1), "priv": .number(1), "modi": .number(1), "sens": .number(1), "asen": .number(1),
+            "extr": .number(0), "next": .number(1), "sign": .number(kind.signs ? 1 : 0), "decr": .number(isP256 ? 1 : 0),
+            "drve": .number(isP256 ? 1 : 0), "encr": .number(0), "vrfy": .number(0), "wrap": .number(0),
+            "unwp": .number(isP256 ? 1 : 0),
+        ]
+        if isP256 {
+            attributes["type"] = .number(73)
+            attributes["bsiz"] = .number(256)
+            attributes["esiz"] = .number(256)
+        }
+        return attributes
+    }
+
+    /// `kSecAttrTokenIDSecureEnclave`.
+    public static let tokenID = "com.apple.setoken"
+}
+
+extension EnclaveKeyKind {
+    fileprivate var signs: Bool {
+        switch self {
+        case .p256, .mlDSA65, .mlDSA87: true
+        case .mlKEM768, .mlKEM1024: false
+        }
+    }
+}

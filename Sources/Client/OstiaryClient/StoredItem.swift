@@ -1,0 +1,50 @@
+public import AccessControl
+public import Foundation
+import OstiaryWire
+import SwiftProtobuf
+
+/// A keychain item as the daemon shows it, without its data.
+public struct StoredItem: Sendable, Equatable {
+    /// 16 bytes that name the item for good.
+    public let id: Data
+    public let itemClass: String
+    /// Empty when they were not asked for.
+    public let attributes: ItemAttributes
+    /// Nil when attributes were not asked for.
+    public let accessControl: AccessControl?
+    /// The access control as the program gave it, for showing it again; empty when it gave none.
+    public let shownAccessControl: Data
+    public let hasData: Bool
+    /// The enclave key that the item stands for.
+    public let keyID: Data?
+
+    public init(
+        id: Data, itemClass: String, attributes: ItemAttributes = [:], accessControl: AccessControl? = nil,
+        shownAccessControl: Data = Data(), hasData: Bool = false, keyID: Data? = nil
+    ) {
+        self.id = id
+        self.itemClass = itemClass
+        self.attributes = attributes
+        self.accessControl = accessControl
+        self.shownAccessControl = shownAccessControl
+        self.hasData = hasData
+        self.keyID = keyID
+    }
+}
+
+extension StoredItem {
+    init(_ item: WireItem) throws {
+        self.init(
+            id: item.itemID, itemClass: item.itemClass, attributes: try ItemAttributeValue.attributes(item.attributes),
+            accessControl: try item.accessControl.isEmpty ? nil : AccessControl(answered: item.accessControl),
+            shownAccessControl: item.shownAccessControl, hasData: item.hasData_p,
+            keyID: item.keyID.isEmpty ? nil : item.keyID)
+    }
+}
+
+extension AccessControl {
+    /// Reads canonical bytes of an answer.
+    init(answered bytes: Data) throws {
+        do { self = try AccessControl(canonicalBytes: Array(bytes)) } catch { throw OstiaryClient.unexpected() }
+    }
+}

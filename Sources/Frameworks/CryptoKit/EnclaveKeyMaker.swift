@@ -1,0 +1,77 @@
+import AccessControl
+import Foundation
+import LocalAuthentication
+import OstiaryClient
+import SecretMemory
+import Security
+
+/// A key of the enclave as all its CryptoKit types hold it.
+struct EnclaveKeyHolder: Sendable {
+    let key: EnclaveKey
+    private let use: EnclaveKeyUse
+
+    fileprivate init(_ key: EnclaveKey, _ context: LAContext?) {
+        self.key = key
+        use = EnclaveKeyUse(key, context: context)
+    }
+
+    /// Opens the key again; of no use without the enclave that made it.
+    var dataRepresentation: Data { EnclaveKeyHandle(keyID: key.id).bytes }
+
+    func sign(_ input: Data, algorithm: String) throws -> Data {
+        try use.perform(.sign) { try $0.sign(digest: input, right: key.id, algorithm: algorithm) }
+    }
+
+    func exchange(with peer: Data, algorithm: String) throws -> SecretBytes {
+        try use.perform(.keyExchange) {
+            try $0.exchange(publicKey: peer, right: key.id, algorithm: algorithm, requestedSize: nil, sharedInfo: nil)
+        }
+    }
+
+    func decapsulate(_ encapsulated: Data) throws -> SecretBytes {
+        try use.perform(.decrypt) { try $0.decapsulate(encapsulated, key: key.id) }
+    }
+}
+
+/// Makes and opens keys of the enclave.
+enum EnclaveKeyMaker {
+    static var isAvailable: Bool {
+        do {
+            _ = try OstiaryClient.shared.status()
+            return true
+        } catch { return false }  // Apple's property has no error; who needs one makes a key.
+    }
+
+    static func make(
+        _ kind: EnclaveKeyKind, _ accessControl: SecAccessControl, _ context: LAContext?
+    ) throws -> EnclaveKeyHolder {
+        try reporting {
+            let authentication = try context?.authentication()
+            var interaction = authentication?.interaction ?? Interaction(reason: "")
+            if interaction.reason.isEmpty { interaction.reason = "choose the password of a new key" }
+            let key = try OstiaryClient.shared.createKey(
+                kind, accessControl: accessControl.canonical(), shownAccessControl: accessControl.derRepresentation,
+                use: ItemUse(context: authentication?.context, interaction: interaction))
+            return EnclaveKeyHolder(key, context)
+        }
+    }
+
+    static func open(
+        _ kind: EnclaveKeyKind, _ dataRepresentation: some DataProtocol, _ context: LAContext?
+    ) throws -> EnclaveKeyHolder {
+        try reporting {
+            guard let handle = EnclaveKeyHandle(bytes: dataRepresentation) else { throw malformed }
+            let key = try OstiaryClient.shared.key(id: handle.keyID)
+            guard key.kind == kind else { throw malformed }
+            return EnclaveKeyHolder(key, context)
+        }
+    }
+
+    static let malformed = StatusError(errSecDecode, "The bytes are no representation of a key of this kind.")
+
+    private static func reporting<Result>(_ work: () throws -> Result) throws -> Result {
+        do { return try work() } catch let error as OstiaryError {
+            throw ErrorSurface.error(for: error)
+        } catch { throw NSError.reporting(error) }
+    }
+}

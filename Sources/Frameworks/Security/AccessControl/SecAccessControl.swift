@@ -1,0 +1,105 @@
+public import Foundation
+
+/// The conditions on an item or key (Apple's `SecAccessControl`): in which states of the machine it can be used, and what
+/// each operation asks for. Immutable; equal when everything in it is.
+public final class SecAccessControl: NSObject, Sendable {
+    /// One of `kSecAttrAccessible…`, as its string.
+    package let protection: String
+
+    /// What each operation asks for; nil for an object that has a protection and nothing else, which permits everything.
+    package let operations: AccessControlOperations?
+
+    /// Whether the constraints were tied to what is enrolled, beyond what ``isBound`` says of itself.
+    private let wasBound: Bool
+
+    package init(protection: String, operations: AccessControlOperations?, wasBound: Bool = false) {
+        self.protection = protection
+        self.operations = operations
+        self.wasBound = wasBound
+        super.init()
+    }
+
+    /// Whether nothing of the enrolled factors has to be filled in any more before the object can protect something: true
+    /// from the start if nothing is asked for.
+    package var isBound: Bool { wasBound || operations?.asksForNothing ?? true }
+
+    /// The same object, tied to what is enrolled.
+    package func bound() -> SecAccessControl {
+        SecAccessControl(protection: protection, operations: operations, wasBound: true)
+    }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? SecAccessControl else { return false }
+        return propertyList == other.propertyList
+    }
+
+    public override var hash: Int { propertyList.hashValue }
+
+    /// `<SecAccessControlRef: aku;dacl(true)>`: the protection, then each operation with what it asks for.
+    public override var description: String {
+        "<SecAccessControlRef: \(([protection] + (operations?.descriptions ?? [])).joined(separator: ";"))>"
+    }
+}
+
+// MARK: - Serialisation
+
+extension SecAccessControl {
+    /// A DER property list: a dictionary of `prot`, `acl` if there is one, and `bound` if that was said.
+    package var derRepresentation: Data { propertyList.derRepresentation }
+
+    /// Reads ``derRepresentation``. Anything else, trailing bytes included, is `errSecDecode`.
+    package convenience init(derRepresentation bytes: Data) throws(StatusError) {
+        let malformed = StatusError(errSecDecode, "The access control could not be decoded.")
+        guard
+            case .dictionary(let entries) = PropertyList(derRepresentation: bytes),
+            entries.keys.allSatisfy(["prot", "acl", "bound"].contains),
+            case .string(let protection) = entries["prot"], Self.protections.contains(protection)
+        else { throw malformed }
+        var operations: AccessControlOperations?
+        switch entries["acl"] {
+        case nil: break
+        case .dictionary(let entries)?: operations = AccessControlOperations(entries)
+        default: throw malformed
+        }
+        switch entries["bound"] {
+        case nil: self.init(protection: protection, operations: operations)
+        case .boolean(let wasBound)?:
+            self.init(protection: protection, operations: operations, wasBound: wasBound)
+        default: throw malformed
+        }
+    }
+
+    /// Every protection that Apple knows.
+    static let protections: Set<String> = ["ak", "ck", "dk", "aku", "cku", "dku", "akpu", "f"]
+
+    private var propertyList: PropertyList {
+        var entries: [String: PropertyList] = ["prot": .string(protection)]
+        if let operations { entries["acl"] = .dictionary(operations.entries) }
+        if wasBound { entries["bound"] = .boolean(true) }
+        return .dictionary(entries)
+    }
+}
+
+// MARK: - Apple's functions
+
+/// Makes an access control (Apple's `SecAccessControlCreateWithFlags`).
+///
+/// `protection` is one of `kSecAttrAccessible…`. Nil, and in `error` an error of `NSOSStatusErrorDomain` with `errSecParam`,
+/// for another protection and for flags that do not go together. Whether the factors are enrolled is not looked at.
+@discardableResult
+public func SecAccessControlCreateWithFlags(
+    _ allocator: CFAllocator?, _ protection: CFTypeRef, _ flags: SecAccessControlCreateFlags,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> SecAccessControl? {
+    unsafe reportingErrors(to: error) {
+        guard let protection = protection as? String, SecAccessControl.protections.contains(protection) else {
+            throw StatusError.parameter("The protection is none of kSecAttrAccessible….")
+        }
+        try flags.validate()
+        return SecAccessControl(protection: protection, operations: AccessControlOperations(flags))
+    }
+}
+
+/// The type id of ``SecAccessControl``, for comparison with ``CFGetTypeID(_:)``.
+@discardableResult
+public func SecAccessControlGetTypeID() -> CFTypeID { TypeID.accessControl.rawValue }

@@ -1,0 +1,44 @@
+package import Foundation
+import SwiftASN1
+
+/// A distinguished name (RFC 5280, section 4.1.2.4).
+package struct CertificateName: Sendable {
+    /// The whole Name, DER.
+    package let der: Data
+    private let attributes: [(type: ASN1ObjectIdentifier, value: String)]
+
+    init(_ node: ASN1Node) throws {
+        der = Data(node.encodedBytes)
+        var attributes: [(ASN1ObjectIdentifier, String)] = []
+        for set in try CertificateFields.children(of: node) {
+            for attribute in try CertificateFields.children(of: set) {
+                let parts = try CertificateFields.children(of: attribute)
+                guard parts.count == 2 else { throw CertificateFields.malformed }
+                let type = try ASN1ObjectIdentifier(derEncoded: parts[0])
+                // A value in an encoding that is not text for us takes no part in names.
+                if let text = Self.text(parts[1]) { attributes.append((type, text)) }
+            }
+        }
+        self.attributes = attributes
+    }
+
+    package var commonName: String? { last(.NameAttributes.commonName) }
+
+    /// The common name, else unit, organization, or the last attribute there is.
+    var summary: String {
+        commonName ?? last(.NameAttributes.organizationalUnitName) ?? last(.NameAttributes.organizationName)
+            ?? attributes.last?.value ?? ""
+    }
+
+    private func last(_ type: ASN1ObjectIdentifier) -> String? { attributes.last { $0.type == type }?.value }
+
+    private static func text(_ node: ASN1Node) -> String? {
+        guard case .primitive(let bytes) = node.content else { return nil }
+        return switch node.identifier {
+        case .utf8String, .printableString, .ia5String: String(validating: bytes, as: UTF8.self)
+        case .bmpString: String(bytes: bytes, encoding: .utf16BigEndian)
+        case .teletexString: String(bytes: bytes, encoding: .isoLatin1)
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,75 @@
+public import Foundation
+
+/// An X.509 certificate (Apple's `SecCertificate`). Equal to another one with the same bytes. Nothing here says whether it is
+/// trusted.
+public final class SecCertificate: NSObject, Sendable {
+    /// The certificate, DER.
+    package let bytes: Data
+
+    /// The parts that attributes and calls are made of.
+    package let fields: CertificateFields
+
+    /// Reads a certificate; `errSecDecode` for anything but exactly one in DER.
+    package init(_ bytes: Data) throws(StatusError) {
+        do { fields = try CertificateFields(der: bytes) } catch {
+            throw StatusError(errSecDecode, "The bytes are no certificate.")
+        }
+        self.bytes = bytes
+        super.init()
+    }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        (object as? SecCertificate)?.bytes == bytes
+    }
+
+    public override var hash: Int { bytes.hashValue }
+
+    public override var description: String { "<SecCertificateRef: \(fields.subjectSummary)>" }
+}
+
+/// Reads a certificate in DER; nil for anything else.
+@discardableResult
+public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFData) -> SecCertificate? {
+    do { return try SecCertificate(data as Data) } catch {
+        return nil
+    }
+}
+
+/// The certificate, DER.
+@discardableResult
+public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData { certificate.bytes as CFData }
+
+/// A short name for a person: the common name of the subject, else its unit, organization or whatever comes last.
+@discardableResult
+public func SecCertificateCopySubjectSummary(_ certificate: SecCertificate) -> CFString? {
+    certificate.fields.subjectSummary as CFString
+}
+
+/// The common name of the subject, in `commonName`; nil for a subject without one.
+@discardableResult
+public func SecCertificateCopyCommonName(
+    _ certificate: SecCertificate, _ commonName: UnsafeMutablePointer<CFString?>
+) -> OSStatus {
+    unsafe commonName.pointee = certificate.fields.subject.commonName.map { $0 as CFString }
+    return errSecSuccess
+}
+
+/// The public key; nil if it is of a kind that has no ``SecKey`` here.
+@discardableResult
+public func SecCertificateCopyKey(_ certificate: SecCertificate) -> SecKey? {
+    do { return SecKey(try certificate.fields.publicKey()) } catch {
+        return nil
+    }
+}
+
+/// The serial number, big-endian, as it is encoded.
+@discardableResult
+public func SecCertificateCopySerialNumberData(
+    _ certificate: SecCertificate, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    certificate.fields.serialNumber as CFData
+}
+
+/// The type id of ``SecCertificate``, for comparison with ``CFGetTypeID(_:)``.
+@discardableResult
+public func SecCertificateGetTypeID() -> CFTypeID { TypeID.certificate.rawValue }

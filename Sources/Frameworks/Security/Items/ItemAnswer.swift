@@ -1,0 +1,63 @@
+import Foundation
+import OstiaryClient
+
+/// One item on its way to the program that asked for it.
+struct ItemAnswer {
+    let item: StoredItem
+    let itemClass: ItemClass
+    let data: Data?
+    /// The key or certificate that the item is; passwords have none.
+    let object: AnyObject?
+
+    /// The only part that was asked for, or a dictionary of several; nil when nothing was.
+    func value(of parts: ReturnedParts) throws -> AnyObject? {
+        guard !parts.isSeveral else { return try dictionary(of: parts) }
+        return switch parts {
+        case .data: (data ?? Data()) as NSData
+        case .attributes: try attributes() as NSDictionary
+        case .persistentReference: persistentReference
+        case .reference: object
+        default: nil
+        }
+    }
+
+    private func dictionary(of parts: ReturnedParts) throws -> NSDictionary {
+        var entries = try parts.contains(.attributes) ? attributes() : [:]
+        if parts.contains(.data), let data { entries[QueryKey.ValueKey.data.rawValue] = data as NSData }
+        if parts.contains(.persistentReference) {
+            entries[QueryKey.ValueKey.persistentReference.rawValue] = persistentReference
+        }
+        if parts.contains(.reference) {
+            entries["class"] = itemClass.rawValue as NSString
+            if let object { entries[QueryKey.ValueKey.reference.rawValue] = object }
+        }
+        return entries as NSDictionary
+    }
+
+    private var persistentReference: NSData { PersistentReference(item, of: itemClass).bytes as NSData }
+
+    /// What the item says of itself: everything stored, the access control as an object, and what all items here have alike.
+    private func attributes() throws -> [String: AnyObject] {
+        var entries: [String: AnyObject] = [
+            AttributeName.synchronizable.rawValue: NSNumber(value: 0), AttributeName.tombstone.rawValue: NSNumber(value: 0),
+            AttributeName.multiUser.rawValue: NSData(),
+        ]
+        for (key, value) in item.attributes { entries[key] = value.object }
+        if let accessControl = try ItemProtection.shown(of: item) {
+            entries[AttributeName.accessControl.rawValue] = accessControl
+        }
+        return entries
+    }
+}
+
+extension ItemAttributeValue {
+    /// The Foundation object that casts to the type in which the value was given.
+    var object: AnyObject {
+        switch self {
+        case .data(let data): data as NSData
+        case .text(let text): text as NSString
+        case .number(let number): NSNumber(value: number)
+        case .date(let date): date as NSDate
+        }
+    }
+}

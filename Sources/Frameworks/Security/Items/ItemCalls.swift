@@ -1,0 +1,130 @@
+import Foundation
+import OstiaryClient
+import OstiaryWire
+import SecretMemory
+
+/// What the four calls of the keychain do: read the query, ask the daemon, shape the answer. Nothing is decided here.
+package struct ItemCalls {
+    private let service: any ItemService
+
+    package init(service: any ItemService) { self.service = service }
+
+    // MARK: add
+
+    package func add(_ dictionary: CFDictionary) throws -> CFTypeRef? {
+        let query = try ItemQuery(dictionary, for: .add)
+        let new = try NewItem(query)
+        let stored = try store(new, query)
+        guard !query.returned.isEmpty else { return nil }
+        let needsObject = query.returned.contains(.reference)
+        let object = try needsObject ? query.object ?? storedObject(stored, query, new.data) : nil
+        return try ItemAnswer(item: stored, itemClass: query.itemClass, data: new.data, object: object)
+            .value(of: query.returned)
+    }
+
+    private func store(_ new: NewItem, _ query: ItemQuery) throws -> StoredItem {
+        // Attributes are needed to make the object of a stored item, too.
+        let returnsAttributes = !query.returned.isDisjoint(with: [.attributes, .reference])
+        let use = try query.authentication.use(reason: "add an item to your keychain")
+        let shown = new.shownAccessControl
+        guard let data = new.data else {
+            return try service.addItem(
+                query.itemClass.rawValue, attributes: new.attributes, accessControl: new.accessControl,
+                shownAccessControl: shown, data: nil, keyID: new.keyID, returningAttributes: returnsAttributes, use: use)
+        }
+        return try service.addItem(
+            query.itemClass.rawValue, attributes: new.attributes, accessControl: new.accessControl,
+            shownAccessControl: shown, data: try Self.secret(data), keyID: new.keyID,
+            returningAttributes: returnsAttributes, use: use)
+    }
+
+    // MARK: find
+
+    /// - Parameter isResultWanted: the caller gave a place for the result.
+    package func find(_ dictionary: CFDictionary, isResultWanted: Bool) throws -> CFTypeRef? {
+        let query = try ItemQuery(dictionary, for: .find)
+        guard isResultWanted || query.returned.isEmpty else {
+            throw StatusError.parameter("There is no place for what the query returns.")
+        }
+        let found = try query.itemClass == .identity ? identities(query) : items(query)
+        guard query.limit == .one else { return found.isEmpty ? nil : NSArray(array: found) }
+        return found.first
+    }
+
+    private func items(_ query: ItemQuery) throws -> [AnyObject] {
+        let needsObject = query.returned.contains(.reference) && !query.itemClass.isPassword
+        var found: [AnyObject] = []
+        try service.findItems(
+            query.selection, limit: query.limit.count, returningData: query.returned.contains(.data) || needsObject,
+            returningAttributes: query.returned.contains(.attributes) || needsObject,
+            use: query.authentication.use(
+                reason: "use an item of your keychain", asksRepeatedly: query.limit != .one)
+        ) { item, data in
+            let data = Self.exposed(data)
+            let object = try needsObject ? storedObject(item, query, data) : nil
+            let answer = ItemAnswer(item: item, itemClass: query.itemClass, data: data, object: object)
+            if let value = try answer.value(of: query.returned) { found.append(value) }
+        }
+        return found
+    }
+
+    private func storedObject(_ item: StoredItem, _ query: ItemQuery, _ data: Data?) throws -> AnyObject? {
+        try StoredObject(service: service, authentication: query.authentication)
+            .object(of: item, query.itemClass, data: data)
+    }
+
+    // MARK: update
+
+    package func update(_ dictionary: CFDictionary, _ changes: CFDictionary) throws {
+        let query = try ItemQuery(dictionary, for: .update)
+        let changes = try ItemChanges(changes, of: query.itemClass)
+        guard query.itemClass != .identity else { throw Self.identityNotChanged }
+        let use = try query.authentication.use(reason: "change an item of your keychain")
+        let accessControl = try changes.protection?.canonical()
+        let shown = changes.protection?.shown ?? Data()
+        guard let data = changes.data else {
+            _ = try service.updateItems(
+                query.selection, attributes: changes.attributes, accessControl: accessControl, shownAccessControl: shown,
+                data: nil, use: use)
+            return
+        }
+        _ = try service.updateItems(
+            query.selection, attributes: changes.attributes, accessControl: accessControl, shownAccessControl: shown,
+            data: try Self.secret(data), use: use)
+    }
+
+    // MARK: delete
+
+    package func delete(_ dictionary: CFDictionary) throws {
+        let query = try ItemQuery(dictionary, for: .delete)
+        guard query.itemClass != .identity else { throw Self.identityNotChanged }
+        _ = try service.deleteItems(query.selection)
+    }
+
+    // MARK: identities
+
+    private static let identityNotChanged = StatusError(
+        errSecUnimplemented, "An identity is changed as what it is made of: a certificate and a key.")
+
+    private func identities(_ query: ItemQuery) throws -> [AnyObject] {
+        throw StatusError(errSecUnimplemented, "Identities are not searched here; search certificates and keys.")
+    }
+
+    // MARK: secrets
+
+    /// The bytes that a program hands over, in memory that is wiped.
+    private static func secret(_ data: Data) throws -> SecretBytes {
+        guard data.count <= WireLimits.tailByteCount else {
+            throw StatusError(errSecDataTooLarge, "An item has at most \(WireLimits.tailByteCount) bytes of data.")
+        }
+        return SecretBytes(data)
+    }
+
+    /// The bytes of an item for the program that asked for them.
+    private static func exposed(_ secret: borrowing SecretBytes?) -> Data? {
+        switch secret {
+        case .some(let secret): Data(exposing: secret)
+        case .none: nil
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import Foundation
+import OstiaryClient
+
+/// The second dictionary of an update, read and checked.
+struct ItemChanges {
+    let attributes: ItemAttributes
+    let protection: ItemProtection?
+    /// Replaces the data; nil leaves it.
+    let data: Data?
+
+    /// - Throws: `errSecNoSuchAttr` for what an item of the class has not, control keys but `kSecValueData` among it, and
+    ///   `errSecParam`.
+    init(_ dictionary: CFDictionary, of itemClass: ItemClass) throws(StatusError) {
+        let dictionary = try QueryDictionary(dictionary)
+        for key in dictionary.entries.keys {
+            switch key {
+            case .attribute, .ignored, .value(.data): continue
+            default: throw StatusError(errSecNoSuchAttr, "An update changes attributes and data only.")
+            }
+        }
+        data = try dictionary[.value(.data)]?.data(of: "kSecValueData")
+        let given = try GivenAttributes(dictionary.attributes, of: itemClass)
+        protection = try given.protection()
+        attributes = try given.ofChange()
+    }
+}

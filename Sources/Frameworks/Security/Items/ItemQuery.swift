@@ -1,0 +1,220 @@
+import Foundation
+import OstiaryClient
+
+/// The four calls, which do not allow the same things in a query.
+enum ItemCall {
+    case add, find, update, delete
+}
+
+/// Which parts of an item a call returns.
+struct ReturnedParts: OptionSet, Sendable {
+    let rawValue: Int
+
+    static let data = ReturnedParts(rawValue: 1 << 0)
+    static let attributes = ReturnedParts(rawValue: 1 << 1)
+    static let reference = ReturnedParts(rawValue: 1 << 2)
+    static let persistentReference = ReturnedParts(rawValue: 1 << 3)
+
+    /// Whether an item is returned as a dictionary of its parts rather than as its only one.
+    var isSeveral: Bool { rawValue.nonzeroBitCount > 1 }
+}
+
+/// How many items a search returns. One is returned by itself, several as an array even if there is only one.
+enum MatchLimit: Equatable {
+    case one, several(Int), all
+
+    var count: Int? {
+        switch self {
+        case .one: 1
+        case .several(let count): count
+        case .all: nil
+        }
+    }
+}
+
+/// The dictionary of one of the four calls, read and checked: nothing in it is left that could be refused before the daemon
+/// is asked. The checks are those of Apple's data-protection keychain.
+struct ItemQuery {
+    let itemClass: ItemClass
+    /// Without accessibility, access control and synchronizability when the item is new.
+    let attributes: ItemAttributes
+    /// Nil when the query does not say.
+    let synchronizable: ItemSelection.Synchronizable?
+    let protection: ItemProtection?
+    /// `kSecValueData`.
+    let data: Data?
+    /// `kSecValueRef`, already expanded into ``attributes``.
+    let object: (any ItemObject)?
+    let persistentReference: PersistentReference?
+    let limit: MatchLimit
+    let hostOrSubdomainOf: String?
+    let returned: ReturnedParts
+    let authentication: ItemAuthentication
+
+    /// Reads the query of `call`.
+    ///
+    /// - Throws: `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass` or `errSecUnimplemented`.
+    init(_ dictionary: CFDictionary, for call: ItemCall) throws(StatusError) {
+        var dictionary = try QueryDictionary(dictionary)
+        let named = try dictionary.itemClass()
+        data = try dictionary[.value(.data)]?.data(of: "kSecValueData")
+        let given = try dictionary.object()
+        object = if given == nil, call == .add { try Self.certificate(named, data) } else { given }
+        if let object { dictionary.complete(with: try object.itemAttributes()) }
+        if call == .add, let label = (object as? SecCertificate)?.fields.subjectSummary {
+            dictionary.complete(with: [.label: .text(label)])
+        }
+        authentication = try ItemAuthentication(dictionary, for: call)
+        persistentReference = try dictionary.persistentReference(for: call)
+        itemClass = try Self.itemClass(named, object, persistentReference)
+        returned = try dictionary.returnedParts(for: call)
+        (limit, hostOrSubdomainOf) = try dictionary.matching(for: call, itemClass)
+
+        let conditions = try GivenAttributes(dictionary.attributes, of: itemClass)
+        synchronizable = conditions.synchronizable
+        protection = try conditions.protection()
+        attributes = call == .add ? try conditions.ofNewItem() : conditions.ofSearch()
+        guard persistentReference == nil || conditions.areEmpty else {
+            throw .parameter("A persistent reference stands alone.")
+        }
+    }
+
+    /// The certificate that is added as bytes: its attributes come from them.
+    private static func certificate(_ itemClass: ItemClass?, _ data: Data?) throws(StatusError) -> SecCertificate? {
+        guard itemClass == .certificate, let data else { return nil }
+        return try SecCertificate(data)
+    }
+
+    private static func itemClass(
+        _ named: ItemClass?, _ object: (any ItemObject)?, _ reference: PersistentReference?
+    ) throws(StatusError) -> ItemClass {
+        guard let itemClass = named ?? object?.itemClass ?? reference?.itemClass else {
+            throw .parameter("The query names no class.")
+        }
+        guard object.map({ itemClass.holds($0.itemClass) }) ?? true else {
+            throw .parameter("The object of the query is of another class than the query.")
+        }
+        guard reference.map({ itemClass.holds($0.itemClass) }) ?? true else {
+            throw .parameter("The persistent reference is of another class than the query.")
+        }
+        return itemClass
+    }
+
+    /// Which items a search, update or deletion is about.
+    var selection: ItemSelection {
+        if let persistentReference {
+            return ItemSelection(
+                itemClass: persistentReference.itemClass.rawValue, synchronizable: .any, id: persistentReference.id)
+        }
+        return ItemSelection(
+            itemClass: itemClass.rawValue, attributes: attributes, synchronizable: synchronizable ?? .no,
+            hostOrSubdomainOf: hostOrSubdomainOf)
+    }
+}
+
+extension ItemClass {
+    /// Whether a query of this class can be about something of the class `other`: an identity is named by its certificate.
+    fileprivate func holds(_ other: ItemClass) -> Bool { self == other || self == .identity && other == .certificate }
+}
+
+// MARK: - Control keys
+
+extension QueryDictionary {
+    fileprivate func object() throws(StatusError) -> (any ItemObject)? {
+        guard let value = self[.value(.reference)] else { return nil }
+        guard case .object(let object) = value, let object = object as? any ItemObject else {
+            throw .parameter("kSecValueRef is a key or a certificate.")
+        }
+        return object
+    }
+
+    fileprivate func persistentReference(for call: ItemCall) throws(StatusError) -> PersistentReference? {
+        guard let value = self[.value(.persistentReference)] else { return nil }
+        guard call != .add else { throw .parameter("A new item has no persistent reference yet.") }
+        return try PersistentReference(bytes: try value.data(of: "kSecValuePersistentRef"))
+    }
+
+    /// What is returned. An update returns nothing and says so; a deletion returns nothing and does not mind.
+    fileprivate func returnedParts(for call: ItemCall) throws(StatusError) -> ReturnedParts {
+        var parts: ReturnedParts = []
+        for (key, part) in Self.parts {
+            if try self[.returning(key)]?.boolean(of: key.rawValue) == true { parts.insert(part) }
+        }
+        guard call != .update || parts.isEmpty else { throw .parameter("An update returns no items.") }
+        return call == .delete ? [] : parts
+    }
+
+    private static let parts: [(QueryKey.ReturnKey, ReturnedParts)] = [
+        (.data, .data), (.attributes, .attributes), (.reference, .reference),
+        (.persistentReference, .persistentReference),
+    ]
+}
+
+// MARK: - Match keys
+
+extension QueryDictionary {
+    /// What the match keys say, which only a search has.
+    fileprivate func matching(
+        for call: ItemCall, _ itemClass: ItemClass
+    ) throws(StatusError) -> (MatchLimit, hostOrSubdomainOf: String?) {
+        let keys = entries.keys.compactMap { if case .match(let key) = $0 { key } else { nil } }
+        guard call == .find || keys.isEmpty else { throw .parameter("Only a search has match keys.") }
+        var limit = MatchLimit.one
+        var host: String?
+        for key in keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            guard let value = self[.match(key)] else { continue }
+            switch key {
+            case .limit: limit = try Self.limit(value)
+            case .hostOrSubdomain: host = try Self.host(value, itemClass)
+            default: try Self.checkCertificateMatch(key, value, itemClass)
+            }
+        }
+        return (limit, host)
+    }
+
+    private static func limit(_ value: QueryValue) throws(StatusError) -> MatchLimit {
+        switch value {
+        case .text("m_LimitOne"): return .one
+        case .text("m_LimitAll"): return .all
+        case .number(let number):
+            guard let count = Int(exactly: number), count > 0 else { break }
+            return count == 1 ? .one : .several(count)
+        default: break
+        }
+        throw .parameter("kSecMatchLimit is one of its two constants or a number above zero.")
+    }
+
+    private static func host(_ value: QueryValue, _ itemClass: ItemClass) throws(StatusError) -> String {
+        guard itemClass == .internetPassword else {
+            throw StatusError(errSecUnimplemented, "Only internet passwords have a host.")
+        }
+        return try value.text(of: "kSecMatchHostOrSubdomainOfHost")
+    }
+
+    /// Checks the type of a match key that means certificates. Passwords and keys are not narrowed by it, as on Apple's
+    /// systems; for certificates a search that would be wider than asked for is refused.
+    private static func checkCertificateMatch(
+        _ key: QueryKey.MatchKey, _ value: QueryValue, _ itemClass: ItemClass
+    ) throws(StatusError) {
+        switch key {
+        case .policy, .issuers, .itemList, .searchList:
+            throw StatusError(errSecUnimplemented, "\(key.rawValue) does not work here.")
+        case .emailAddress, .subjectContains, .subjectStartsWith, .subjectEndsWith, .subjectWholeString:
+            _ = try value.text(of: key.rawValue)
+        case .caseInsensitive, .diacriticInsensitive, .widthInsensitive:
+            _ = try value.boolean(of: key.rawValue)
+            return
+        case .trustedOnly:
+            guard try value.boolean(of: key.rawValue) else { return }
+        case .validOnDate:
+            switch value {
+            case .date, .null: break
+            default: throw .parameter("kSecMatchValidOnDate is a date, or null for now.")
+            }
+        case .limit, .hostOrSubdomain: return
+        }
+        guard !itemClass.isCertificateLike else {
+            throw StatusError(errSecUnimplemented, "Certificates are not searched by \(key.rawValue) here.")
+        }
+    }
+}

@@ -1,0 +1,34 @@
+package import AccessControl
+package import Foundation
+package import OstiaryClient
+package import SecretMemory
+
+/// What this module asks of the daemon; ``OstiaryClient`` describes each call. Tests put a store of their own here.
+package protocol ItemService: Sendable {
+    func addItem(
+        _ itemClass: String, attributes: ItemAttributes, accessControl: AccessControl, shownAccessControl: Data,
+        data: borrowing SecretBytes?, keyID: Data?, returningAttributes: Bool, use: ItemUse
+    ) throws -> StoredItem
+
+    func findItems(
+        _ selection: ItemSelection, limit: Int?, returningData: Bool, returningAttributes: Bool, use: ItemUse,
+        _ body: (StoredItem, borrowing SecretBytes?) throws -> Void
+    ) throws
+
+    func updateItems(
+        _ selection: ItemSelection, attributes: ItemAttributes, accessControl: AccessControl?, shownAccessControl: Data,
+        data: borrowing SecretBytes?, use: ItemUse
+    ) throws -> Int
+
+    func deleteItems(_ selection: ItemSelection) throws -> Int
+
+    func createKey(
+        _ kind: EnclaveKeyKind, accessControl: AccessControl, shownAccessControl: Data, use: ItemUse
+    ) throws -> EnclaveKey
+
+    func key(id: Data) throws -> EnclaveKey
+
+    func removeKey(id: Data) throws
+}
+
+extension OstiaryClient: ItemService {}

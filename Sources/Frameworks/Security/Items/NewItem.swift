@@ -1,0 +1,49 @@
+import AccessControl
+import Foundation
+import OstiaryClient
+
+/// What is stored for the query of an add.
+struct NewItem {
+    let attributes: ItemAttributes
+    let accessControl: AccessControl
+    let shownAccessControl: Data
+    let data: Data?
+    /// The enclave key that the item stands for.
+    let keyID: Data?
+
+    init(_ query: ItemQuery) throws {
+        guard query.itemClass != .identity else {
+            throw StatusError(errSecUnimplemented, "An identity is added as a certificate and a key.")
+        }
+        if let enclaveKey = query.object?.enclaveKey {
+            self = try NewItem(query, enclaveKey: enclaveKey.key)
+            return
+        }
+        guard query.attributes[AttributeName.tokenID.rawValue] == nil else {
+            throw StatusError.parameter("Keys of a token are made in it and not imported.")
+        }
+        let standard = SecAccessControl(protection: query.itemClass.standardAccessible, operations: nil)
+        let protection = query.protection ?? ItemProtection(standard)
+        try self.init(query, protection, shown: protection.shown, data: query.data ?? query.object?.itemData())
+    }
+
+    /// The item of an enclave key, which can always be read: what protects the key is kept with the key.
+    init(_ query: ItemQuery, enclaveKey key: EnclaveKey) throws {
+        let protection = ItemProtection(SecAccessControl(protection: "dk", operations: nil))
+        let shown = ItemProtection.shown(of: key).map { ItemProtection($0).shown } ?? Data()
+        try self.init(query, protection, shown: shown, key: key)
+    }
+
+    private init(
+        _ query: ItemQuery, _ protection: ItemProtection, shown: Data, data: Data? = nil, key: EnclaveKey? = nil
+    ) throws {
+        var attributes = (key?.itemAttributes ?? [:]).merging(query.attributes) { _, given in given }
+        attributes[AttributeName.accessible.rawValue] = .text(protection.accessible)
+        attributes[AttributeName.synchronizable.rawValue] = .number(query.synchronizable == .yes ? 1 : 0)
+        self.attributes = attributes
+        accessControl = try protection.canonical()
+        shownAccessControl = shown
+        self.data = data
+        keyID = key?.id
+    }
+}

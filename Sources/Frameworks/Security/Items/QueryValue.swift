@@ -1,0 +1,114 @@
+import Foundation
+import OstiaryClient
+
+/// A value of an untyped dictionary, told apart by what it is rather than by how it was written: a Swift `Bool` and the
+/// `NSNumber` of one are the same here, and so are `String` and `NSString`, `Data` and `NSData`.
+enum QueryValue {
+    case boolean(Bool)
+    case number(NSNumber)
+    case text(String)
+    case data(Data)
+    case date(Date)
+    case uuid(UUID)
+    case null
+    /// Anything else, such as an access control, a key, a context or an array.
+    case object(AnyObject)
+
+    init(_ value: Any) {
+        let object = value as AnyObject
+        self =
+            switch object {
+            case let number as NSNumber: number.isBoolean ? .boolean(number.boolValue) : .number(number)
+            case let text as NSString: .text(text as String)
+            case let data as NSData: .data(data as Data)
+            case let date as NSDate: .date(date as Date)
+            case let uuid as NSUUID: .uuid(uuid as UUID)
+            case is NSNull: .null
+            default: .object(object)
+            }
+    }
+
+    // MARK: control values
+
+    func boolean(of key: String) throws(StatusError) -> Bool {
+        guard case .boolean(let value) = self else { throw .parameter("The value of \(key) is a truth value.") }
+        return value
+    }
+
+    func text(of key: String) throws(StatusError) -> String {
+        guard case .text(let value) = self else { throw .parameter("The value of \(key) is text.") }
+        return value
+    }
+
+    func data(of key: String) throws(StatusError) -> Data {
+        guard case .data(let value) = self else { throw .parameter("The value of \(key) is data.") }
+        return value
+    }
+
+    // MARK: attributes
+
+    /// The value as it is stored for an attribute of `kind`.
+    func converted(to kind: AttributeKind, of key: String) throws(StatusError) -> ItemAttributeValue {
+        let value: ItemAttributeValue? =
+            switch kind {
+            case .blob: blob
+            case .data: bytes.map(ItemAttributeValue.data)
+            case .string: string.map(ItemAttributeValue.text)
+            case .number: numberOrText
+            case .date: if case .date(let date) = self, date.isPlausible { .date(date) } else { nil }
+            case .accessControl: nil
+            }
+        guard let value else { throw .parameter("The value of \(key) is of a type that the attribute cannot have.") }
+        return value
+    }
+
+    private var blob: ItemAttributeValue? {
+        switch self {
+        case .text(let text): .text(text)
+        case .data(let data): .data(data)
+        default: integer.map(ItemAttributeValue.number)
+        }
+    }
+
+    /// A number as its four bytes, the least significant one first.
+    private var bytes: Data? {
+        switch self {
+        case .data(let data): data
+        case .text(let text): Data(text.utf8)
+        default:
+            integer.map { number in
+                let bits = UInt32(truncatingIfNeeded: number)
+                return Data([0, 8, 16, 24].map { UInt8(truncatingIfNeeded: bits >> $0) })
+            }
+        }
+    }
+
+    private var string: String? {
+        switch self {
+        case .text(let text): text
+        case .data(let data): String(data: data, encoding: .utf8)
+        case .uuid(let uuid): uuid.uuidString
+        default: nil
+        }
+    }
+
+    private var numberOrText: ItemAttributeValue? {
+        guard case .text(let text) = self else { return integer.map(ItemAttributeValue.number) }
+        guard let number = Int64(text), String(number) == text else { return .text(text) }
+        return .number(number)
+    }
+
+    /// The whole number that this is; nil for fractions and for what does not fit.
+    private var integer: Int64? {
+        switch self {
+        case .boolean(let value): value ? 1 : 0
+        case .number(let number): Int64(exactly: number)
+        default: nil
+        }
+    }
+}
+
+extension Date {
+    /// Dates that are no number cannot be ordered or stored.
+    fileprivate var isPlausible: Bool { timeIntervalSinceReferenceDate.isFinite }
+}

@@ -1,0 +1,32 @@
+import Foundation
+import OstiaryClient
+
+/// The key or certificate that an item stands for (`kSecReturnRef`).
+struct StoredObject {
+    let service: any ItemService
+    /// What the query said of authentication is bound to a key of the enclave.
+    let authentication: ItemAuthentication
+
+    /// Nil for a password, and for an item whose data is no key or certificate: a program may store any bytes.
+    func object(of item: StoredItem, _ itemClass: ItemClass, data: Data?) throws -> AnyObject? {
+        switch itemClass {
+        case .genericPassword, .internetPassword, .identity: return nil
+        case .certificate: return data.flatMap { try? SecCertificate($0) }
+        case .key:
+            if let keyID = item.keyID { return SecKey(try EnclaveKeyBacking(service.key(id: keyID), authentication)) }
+            return softwareKey(item, data)
+        }
+    }
+
+    private func softwareKey(_ item: StoredItem, _ data: Data?) -> SecKey? {
+        func number(_ name: AttributeName) -> String? {
+            guard case .number(let number) = item.attributes[name.rawValue] else { return nil }
+            return String(number)
+        }
+        guard
+            let data, let type = number(.type).flatMap(KeyType.init), let keyClass = number(.keyClass).flatMap(KeyClass.init),
+            let backing = try? SoftwareKeys.read(data, type, keyClass)
+        else { return nil }
+        return SecKey(backing)
+    }
+}

@@ -1,0 +1,98 @@
+import ArgumentParser
+import Foundation
+import OstiaryClient
+import OstiaryWire
+
+/// `--class CLASS`, by words.
+enum ItemClassArgument: String, ExpressibleByArgument, CaseIterable {
+    case generic, internet, key, certificate
+
+    /// Apple's four letters.
+    var name: String {
+        switch self {
+        case .generic: "genp"
+        case .internet: "inet"
+        case .key: "keys"
+        case .certificate: "cert"
+        }
+    }
+}
+
+/// An attribute by the word that this command has for it, or by Apple's four letters.
+enum ItemAttributeName {
+    private static let words: KeyValuePairs = [
+        "account": "acct", "service": "svce", "server": "srvr", "port": "port", "protocol": "ptcl", "path": "path",
+        "security-domain": "sdmn", "authentication-type": "atyp", "label": "labl", "comment": "icmt", "description": "desc",
+        "generic": "gena", "tag": "atag", "type": "type", "creator": "crtr", "group": "agrp", "available": "pdmn",
+        "created": "cdat", "modified": "mdat",
+    ]
+
+    static var all: [String] { words.map(\.key) }
+
+    /// Apple's name for `text`; nil for what can be neither.
+    static func key(named text: String) -> String? {
+        if let word = words.first(where: { $0.key == text }) { return word.value }
+        return text.utf8.count == 4 ? text : nil
+    }
+
+    static func word(for key: String) -> String { words.first { $0.value == key }?.key ?? key }
+
+    /// `text` as the value of an attribute: numbers where Apple has numbers, text otherwise.
+    static func value(_ text: String, for key: String) -> ItemAttributeValue {
+        guard ["port", "type", "crtr"].contains(key), let number = Int64(text) else { return .text(text) }
+        return .number(number)
+    }
+}
+
+/// `NAME=VALUE`.
+struct AttributeAssignment: ExpressibleByArgument, Equatable {
+    let key: String
+    let value: ItemAttributeValue
+
+    init?(argument: String) {
+        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let key = ItemAttributeName.key(named: String(parts[0])) else { return nil }
+        self.key = key
+        value = ItemAttributeName.value(String(parts[1]), for: key)
+    }
+}
+
+/// The attributes that say which item is meant, or what a new one has.
+struct ItemArguments: ParsableArguments {
+    @Option(name: .customLong("class"), help: "The class of items.") var itemClass: ItemClassArgument = .generic
+    @Option(help: ArgumentHelp("The account.", valueName: "text")) var account: String?
+    @Option(help: ArgumentHelp("The service, of a generic password.", valueName: "text")) var service: String?
+    @Option(help: ArgumentHelp("The host, of an internet password.", valueName: "host")) var server: String?
+    @Option(help: ArgumentHelp("The label that people read.", valueName: "text")) var label: String?
+    @Option(help: ArgumentHelp("The access group.", valueName: "group")) var group: String?
+    @Option(
+        help: ArgumentHelp(
+            "Any other attribute, as name=value; the name is one of "
+                + "\(ItemAttributeName.all.joined(separator: ", ")), or Apple's four letters.", valueName: "name=value"))
+    var attribute: [AttributeAssignment] = []
+
+    func validate() throws {
+        let given = pairs.map(\.0)
+        guard Set(given).count == given.count else { throw ValidationError("An attribute is given twice.") }
+    }
+
+    var attributes: ItemAttributes { Dictionary(pairs, uniquingKeysWith: { first, _ in first }) }
+
+    private var pairs: [(String, ItemAttributeValue)] {
+        let options = [("acct", account), ("svce", service), ("srvr", server), ("labl", label), ("agrp", group)]
+        return options.compactMap { key, text in text.map { (key, .text($0)) } } + attribute.map { ($0.key, $0.value) }
+    }
+
+    /// Which items are meant: the synchronizable ones, too, which mean nothing special here.
+    var selection: ItemSelection {
+        ItemSelection(itemClass: itemClass.name, attributes: attributes, synchronizable: .any)
+    }
+
+    /// The same; refuses to mean every item of the class by saying nothing.
+    func narrowSelection() throws -> ItemSelection {
+        guard !attributes.isEmpty else {
+            throw CommandError.usage("Say which item is meant, for example with --service and --account.")
+        }
+        return selection
+    }
+}

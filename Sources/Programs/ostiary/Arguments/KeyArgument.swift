@@ -1,0 +1,60 @@
+import ArgumentParser
+import Foundation
+import KeyAlgorithms
+import OstiaryClient
+import OstiaryWire
+
+/// The enclave key that a command is about: by the label of its item, or by its id.
+struct KeyArgument: ParsableArguments {
+    @Argument(help: "The label of the key, or its id.", transform: RightArgument.checkedName)
+    var name: String
+
+    /// The item of the key.
+    func findItem() throws -> StoredItem {
+        let byLabel = try KeyItems.matching(["labl": .text(name)])
+        guard byLabel.count <= 1 else { throw CommandError.ambiguousKey(name: name) }
+        if let item = byLabel.first { return item }
+        guard let id = Data(hexadecimal: name), let item = try KeyItems.matching([:]).first(where: { $0.keyID == id }) else {
+            throw OstiaryError(.init(.notFound), "There is no key called \(name).")
+        }
+        return item
+    }
+
+    /// The key itself.
+    func find() throws -> EnclaveKey { try findItem().enclaveKey() }
+}
+
+/// The items that stand for keys of the enclave.
+enum KeyItems {
+    static let itemClass = "keys"
+
+    static func matching(_ attributes: ItemAttributes) throws -> [StoredItem] {
+        var attributes = attributes
+        attributes["tkid"] = .text(EnclaveKey.tokenID)
+        var items: [StoredItem] = []
+        do {
+            try OstiaryClient.shared.findItems(
+                ItemSelection(itemClass: itemClass, attributes: attributes, synchronizable: .any), limit: nil,
+                returningAttributes: true
+            ) { item, _ in items.append(item) }
+        } catch let error as OstiaryError where error.isFailure(.notFound) { return [] }
+        return items
+    }
+}
+
+extension StoredItem {
+    /// The key that the item stands for.
+    func enclaveKey() throws -> EnclaveKey {
+        guard let keyID else {
+            throw OstiaryError(.unexpectedAnswer, "The item of the key does not name it; restart the daemon.")
+        }
+        return try OstiaryClient.shared.key(id: keyID)
+    }
+}
+
+extension EnclaveKey {
+    /// The public key, refused when it is no point of the curve.
+    func verifiedPublicKey() throws -> P256PublicKey {
+        do { return try P256PublicKey(x963: publicKey) } catch { throw CommandError.keyAlgorithm(error) }
+    }
+}

@@ -1,0 +1,19 @@
+import ArgumentParser
+
+struct ApplicationCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "app",
+        abstract: "Say which programs are the same application, and what they may share.",
+        discussion: """
+            A program that is not registered is known by its path and sees its own items alone. A registration gives it an \
+            id and access groups; programs with a group in common see each other's items of that group. Changing \
+            registrations asks you.
+
+            Examples:
+              ostiary app register ~/bin/mail --id com.example.mail --group com.example.shared
+              ostiary app adopt ~/bin/mail
+            """,
+        subcommands: [
+            ApplicationRegister.self, ApplicationAdopt.self, ApplicationList.self, ApplicationRemove.self,
+        ])
+}

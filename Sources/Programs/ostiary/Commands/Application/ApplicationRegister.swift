@@ -1,0 +1,41 @@
+import ArgumentParser
+import OstiaryClient
+
+struct ApplicationRegister: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "register",
+        abstract: "Give a program an application id and access groups.",
+        discussion: """
+            New items go to the first group, or without any group to one of the application's own. Registering a program \
+            again replaces what was said of it.
+
+            Example:
+              ostiary app register ~/bin/mail --id com.example.mail --group com.example.shared
+            """)
+
+    @OptionGroup var path: ProgramPath
+
+    @Option(name: .customLong("id"), help: ArgumentHelp("The application's id.", valueName: "id"), transform: Self.checked)
+    var applicationID: String
+
+    @Option(
+        name: .customLong("group"), help: ArgumentHelp("An access group; may be given several times.", valueName: "group"),
+        transform: Self.checked)
+    var groups: [String] = []
+
+    @OptionGroup var json: JSONFlag
+
+    func run() throws {
+        let registered = try OstiaryClient.shared.registerApplication(
+            path: path.resolved(), applicationID: applicationID, accessGroups: groups,
+            interaction: Interaction(reason: "register \(applicationID) and what it may share"))
+        try ApplicationListDocument([registered]).announce("Registered", asJSON: json.isGiven)
+    }
+
+    static func checked(_ text: String) throws -> String {
+        guard !text.isEmpty, text.utf8.count <= 255, !text.contains(where: \.isWhitespace) else {
+            throw ValidationError("An id or group is a name of 1 to 255 bytes without blanks.")
+        }
+        return text
+    }
+}

@@ -1,0 +1,16 @@
+import ArgumentParser
+
+struct ItemCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "item",
+        abstract: "Keep and read keychain items: passwords and other small secrets.",
+        discussion: """
+            Programs see the items of their own access groups. This command sees its own, and those of groups that were \
+            registered for it (ostiary app register).
+
+            Examples:
+              ostiary item add --service example.com --account me
+              ostiary item find --service example.com --account me | wl-copy
+            """,
+        subcommands: [ItemAdd.self, ItemFind.self, ItemList.self, ItemUpdate.self, ItemDelete.self])
+}

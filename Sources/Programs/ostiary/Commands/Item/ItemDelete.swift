@@ -1,0 +1,21 @@
+import ArgumentParser
+import OstiaryClient
+
+struct ItemDelete: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract: "Delete the items that match.",
+        discussion: """
+            All items that match go, and the enclave keys of those that stand for one.
+
+            Example:
+              ostiary item delete --service example.com --account me
+            """)
+
+    @OptionGroup var item: ItemArguments
+
+    func run() throws {
+        let count = try OstiaryClient.shared.deleteItems(item.narrowSelection())
+        StandardError.line(count == 1 ? "Deleted 1 item." : "Deleted \(count) items.")
+    }
+}

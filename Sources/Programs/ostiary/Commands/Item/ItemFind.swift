@@ -1,0 +1,32 @@
+import ArgumentParser
+import OstiaryClient
+
+struct ItemFind: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "find",
+        abstract: "Write the secret of an item, byte for byte as it was stored.",
+        discussion: """
+            When several items match, the oldest is taken. A file that --output names is readable by you alone (mode 0600).
+
+            Example:
+              ostiary item find --service example.com --account me | wl-copy
+            """)
+
+    @OptionGroup var item: ItemArguments
+    @OptionGroup var output: OutputOption
+    @OptionGroup var reason: ReasonOption
+
+    func run() throws {
+        let selection = try item.narrowSelection()
+        try output.file.requireUsable(for: .secret)
+        try OstiaryClient.shared.findItems(
+            selection, returningData: true,
+            use: ItemUse(interaction: reason.interaction(otherwise: "read an item"))
+        ) { _, secret in
+            switch secret {
+            case .some(let secret): try output.file.write(secret)
+            case .none: throw CommandError.noData
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+import OstiaryClient
+import OstiaryWire
+
+struct ItemList: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List items by their attributes; shows no secret.",
+        discussion: """
+            Items under a rule show their attributes only to who proves it: without --protected they are left out.
+
+            Examples:
+              ostiary item list
+              ostiary item list --class internet --server example.com --json
+            """)
+
+    @OptionGroup var item: ItemArguments
+    @OptionGroup var json: JSONFlag
+
+    @Flag(help: "List items under a rule, too, which asks for its factors.")
+    var protected = false
+
+    func run() throws {
+        let document = ItemListDocument(try items())
+        if json.isGiven { return try JSONOutput.print(document) }
+        guard !document.items.isEmpty else { return StandardError.line("There are no such items.") }
+        try StandardOutput.line(document.text())
+    }
+
+    private func items() throws -> [StoredItem] {
+        let use = ItemUse(
+            context: protected ? AuthorizationContext(keepsFactors: true) : nil,
+            interaction: Interaction(reason: "list your items", isAllowed: protected), skipsProtected: !protected)
+        var items: [StoredItem] = []
+        do {
+            try OstiaryClient.shared.findItems(item.selection, limit: nil, returningAttributes: true, use: use) { item, _ in
+                items.append(item)
+            }
+        } catch let error as OstiaryError where error.isFailure(.notFound) { return [] }
+        return items
+    }
+}

@@ -1,0 +1,78 @@
+import AccessControl
+import ArgumentParser
+import Foundation
+import OstiaryClient
+import OstiaryWire
+
+struct KeyCreate: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Make a P-256 key in the enclave.",
+        discussion: """
+            Examples:
+              ostiary key create release --require passcode
+              ostiary key create backup --require "2 of (passcode, biometry, security-key)" --tag org.example.backup
+            """)
+
+    @Argument(help: "The label of the key.", transform: RightArgument.checkedName) var label: String
+
+    @Option(
+        help: ArgumentHelp("What has to be proved (default: \(RuleArgument.standard)).", valueName: "rule"),
+        transform: RuleArgument.init)
+    var require: RuleArgument?
+
+    @Option(
+        help: ArgumentHelp(
+            "When the key can be used at all: \(AvailabilityArgument.names.joined(separator: ", ")) (default: "
+                + "\(AvailabilityClass.whenUnlocked)).", valueName: "class"),
+        completion: .list(AvailabilityArgument.names), transform: AvailabilityArgument.availability)
+    var available = AvailabilityClass.whenUnlocked
+
+    @Option(help: ArgumentHelp("The tag under which programs look for the key.", valueName: "text")) var tag: String?
+    @Option(help: ArgumentHelp("The access group.", valueName: "group")) var group: String?
+
+    func run() throws {
+        guard try KeyItems.matching(["labl": .text(label)]).isEmpty else {
+            throw OstiaryError(.init(.duplicate), "There is a key called \(label) already; it is kept.")
+        }
+        let requirement = try (require ?? RuleArgument(RuleArgument.standard)).requirement
+        let use = ItemUse(interaction: Interaction(reason: "choose the application password of the new key"))
+        let key = try OstiaryClient.shared.createKey(
+            .p256, accessControl: AccessControl(availability: available, keyUse: requirement), use: use)
+        do { try addItem(of: key) } catch {
+            // A key without an item could never be found again; the first error says what went wrong.
+            try? OstiaryClient.shared.removeKey(id: key.id)
+            throw error
+        }
+        StandardError.line("Created \(label), which requires \(requirement); its id is \(key.id.hexadecimal).".visibleLine)
+    }
+
+    private func addItem(of key: EnclaveKey) throws {
+        var attributes = key.itemAttributes
+        attributes["labl"] = .text(label)
+        attributes["pdmn"] = .text("dk")
+        if let tag { attributes["atag"] = .data(Data(tag.utf8)) }
+        if let group { attributes["agrp"] = .text(group) }
+        // What protects the key is kept with the key; its item can always be read.
+        _ = try OstiaryClient.shared.addItem(
+            KeyItems.itemClass, attributes: attributes,
+            accessControl: AccessControl(availability: .always, using: .unrestricted), keyID: key.id)
+    }
+}
+
+extension AccessControl {
+    /// The access control of a key whose private operations ask for `requirement`.
+    fileprivate init(availability: AvailabilityClass, keyUse requirement: Requirement) {
+        do {
+            try self.init(
+                availability: availability,
+                requirements: [
+                    .create: .unrestricted, .sign: requirement, .decrypt: requirement, .keyExchange: requirement,
+                    .delete: .unrestricted,
+                ])
+        } catch {
+            // One requirement for every use cannot contradict another.
+            preconditionFailure("\(error)")
+        }
+    }
+}

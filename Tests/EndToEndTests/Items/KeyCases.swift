@@ -1,0 +1,164 @@
+import CryptoKit
+import Foundation
+import LocalAuthentication
+import Security
+import Testing
+
+extension ItemEndToEndTests {
+    /// The acceptance cases of stored keys and of keys of the enclave, by their numbers, and CryptoKit's enclave keys.
+    @Suite struct KeyCases {
+        private let keychain: KeychainUnderTest
+
+        init() throws { keychain = try KeychainUnderTest() }
+
+        private let byLabel: [CFString: Any] = [kSecClass: kSecClassKey, kSecAttrLabel: "a key"]
+
+        private func enclaveKey(isPermanent: Bool = true) throws -> SecKey {
+            let accessControl = try #require(
+                SecAccessControlCreateWithFlags(
+                    nil, kSecAttrAccessibleWhenUnlockedThisDeviceOnly, .privateKeyUsage, nil))
+            let parameters: [CFString: Any] = [
+                kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256,
+                kSecAttrTokenID: kSecAttrTokenIDSecureEnclave,
+                kSecPrivateKeyAttrs: [
+                    kSecAttrIsPermanent: isPermanent, kSecAttrLabel: "a key", kSecAttrAccessControl: accessControl,
+                ] as [CFString: Any],
+            ]
+            var error: Unmanaged<CFError>?
+            let key = SecKeyCreateRandomKey(parameters as CFDictionary, &error)
+            return try #require(key, "\(String(describing: error?.takeRetainedValue()))")
+        }
+
+        @Test(arguments: [(false, false), (true, false), (false, true), (true, true)])
+        func `case 99: as many halves are stored as are permanent`(ofPrivate: Bool, ofPublic: Bool) throws {
+            let parameters: [CFString: Any] = [
+                kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 256, kSecAttrLabel: "a key",
+                kSecPrivateKeyAttrs: [kSecAttrIsPermanent: ofPrivate], kSecPublicKeyAttrs: [kSecAttrIsPermanent: ofPublic],
+            ]
+            _ = try #require(SecKeyCreateRandomKey(parameters as CFDictionary, nil))
+            let found = keychain.finding(byLabel.all.returningAttributes).result as? [[String: Any]]
+            #expect((found?.count ?? 0) == (ofPrivate ? 1 : 0) + (ofPublic ? 1 : 0))
+        }
+
+        @Test func `cases 100 and 102: halves are added and deleted by themselves`() throws {
+            let parameters: [CFString: Any] = [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 256]
+            let key = try #require(SecKeyCreateRandomKey(parameters as CFDictionary, nil))
+            for half in [key, try #require(SecKeyCopyPublicKey(key))] {
+                let added = keychain.adding([kSecValueRef: half, kSecAttrLabel: "a key", kSecReturnPersistentRef: true])
+                #expect(added.status == errSecSuccess)
+                #expect(added.result is Data)
+                #expect(keychain.delete([kSecValueRef: half]) == errSecSuccess)
+                #expect(keychain.find([kSecValueRef: half]) == errSecItemNotFound)
+            }
+        }
+
+        @Test func `case 104: a key of a group that is not the program's is neither made nor stored`() {
+            let parameters: [CFString: Any] = [
+                kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 256, kSecAttrLabel: "a key",
+                kSecAttrAccessGroup: "org.example.foreign", kSecPrivateKeyAttrs: [kSecAttrIsPermanent: true],
+            ]
+            var error: Unmanaged<CFError>?
+            #expect(SecKeyCreateRandomKey(parameters as CFDictionary, &error) == nil)
+            #expect(error?.takeRetainedValue().code == Int(errSecMissingEntitlement))
+            #expect(keychain.find(byLabel) == errSecItemNotFound)
+        }
+
+        @Test func `case 106: a permanent key of the enclave is found, signs and goes`() throws {
+            let made = try enclaveKey()
+            let found = keychain.finding(byLabel.with([kSecReturnRef: true]))
+            let key = try #require(found.result as? SecKey)
+            #expect(key == made)
+            let message = Data("message".utf8) as CFData
+            let signature = try #require(SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, message, nil))
+            let publicKey = try #require(SecKeyCopyPublicKey(key))
+            #expect(SecKeyVerifySignature(publicKey, .ecdsaSignatureMessageX962SHA256, message, signature, nil))
+            #expect(SecKeyGetBlockSize(publicKey) == 32)
+            #expect(keychain.delete(byLabel) == errSecSuccess)
+            #expect(keychain.find(byLabel) == errSecItemNotFound)
+            #expect(SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, message, nil) == nil)
+        }
+
+        @Test func `case 107: a message of ten megabytes is signed`() throws {
+            let key = try enclaveKey(isPermanent: false)
+            let message = Data(count: 10 << 20) as CFData
+            let signature = try #require(SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, message, nil))
+            let publicKey = try #require(SecKeyCopyPublicKey(key))
+            #expect(SecKeyVerifySignature(publicKey, .ecdsaSignatureMessageX962SHA256, message, signature, nil))
+        }
+
+        @Test func `case 108: a key that is not permanent is opened by its object id and found by nothing`() throws {
+            let key = try enclaveKey(isPermanent: false)
+            let attributes = try #require(SecKeyCopyAttributes(key) as? [String: Any])
+            let parameters: [CFString: Any] = [
+                kSecAttrTokenID: kSecAttrTokenIDSecureEnclave, "toid" as CFString: try #require(attributes["toid"]),
+            ]
+            let again = try #require(SecKeyCreateWithData(Data() as CFData, parameters as CFDictionary, nil))
+            #expect(again == key)
+            #expect(keychain.find([kSecValueRef: key]) == errSecItemNotFound)
+        }
+
+        @Test func `a key of the enclave decrypts and exchanges`() throws {
+            let key = try enclaveKey(isPermanent: false)
+            let publicKey = try #require(SecKeyCopyPublicKey(key))
+            let algorithm = SecKeyAlgorithm.eciesEncryptionCofactorVariableIVX963SHA256AESGCM
+            let text = Data("text".utf8) as CFData
+            let ciphertext = try #require(SecKeyCreateEncryptedData(publicKey, algorithm, text, nil))
+            #expect(SecKeyCreateDecryptedData(key, algorithm, ciphertext, nil) == text)
+
+            let parameters: [CFString: Any] = [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 256]
+            let peer = try #require(SecKeyCreateRandomKey(parameters as CFDictionary, nil))
+            let peersPublicKey = try #require(SecKeyCopyPublicKey(peer))
+            let ours = SecKeyCopyKeyExchangeResult(key, .ecdhKeyExchangeStandard, peersPublicKey, [:], nil)
+            let theirs = SecKeyCopyKeyExchangeResult(peer, .ecdhKeyExchangeStandard, publicKey, [:], nil)
+            #expect(ours != nil)
+            #expect(ours == theirs)
+        }
+
+        // MARK: CryptoKit
+
+        @Test func `an enclave key of CryptoKit signs, and opens again from its representation`() throws {
+            #expect(SecureEnclave.isAvailable)
+            let key = try SecureEnclave.P256.Signing.PrivateKey()
+            let message = Data("message".utf8)
+            #expect(key.publicKey.isValidSignature(try key.signature(for: message), for: message))
+            let again = try SecureEnclave.P256.Signing.PrivateKey(dataRepresentation: key.dataRepresentation)
+            #expect(again.publicKey.rawRepresentation == key.publicKey.rawRepresentation)
+            let digest = SHA512.hash(data: message)
+            #expect(key.publicKey.isValidSignature(try again.signature(for: digest), for: digest))
+        }
+
+        @Test func `both sides of a key agreement share one secret`() throws {
+            let key = try SecureEnclave.P256.KeyAgreement.PrivateKey()
+            let peer = P256.KeyAgreement.PrivateKey()
+            let ours = try key.sharedSecretFromKeyAgreement(with: peer.publicKey)
+            #expect(ours == (try peer.sharedSecretFromKeyAgreement(with: key.publicKey)))
+        }
+
+        @Test func `ML-KEM and ML-DSA keys work where the enclave has them`() throws {
+            let kem = try SecureEnclave.MLKEM768.PrivateKey()
+            let encapsulated = try kem.publicKey.encapsulate()
+            #expect(try kem.decapsulate(encapsulated.encapsulated) == encapsulated.sharedSecret)
+            let large = try SecureEnclave.MLKEM1024.PrivateKey.generate()
+            let other = try large.publicKey.encapsulate()
+            #expect(try large.decapsulate(other.encapsulated) == other.sharedSecret)
+            let message = Data("message".utf8)
+            let signing = try SecureEnclave.MLDSA65.PrivateKey()
+            #expect(signing.publicKey.isValidSignature(try signing.signature(for: message), for: message))
+            let handle = try SecureEnclave.MLDSA87.PrivateKey().dataRepresentation
+            let strong = try SecureEnclave.MLDSA87.PrivateKey(dataRepresentation: handle)
+            #expect(strong.publicKey.isValidSignature(try strong.signature(for: message), for: message))
+        }
+
+        @Test(arguments: [Data(), Data(count: 21), Data("ostk".utf8) + [1] + Data(count: 16)])
+        func `what is no key's representation opens none`(bytes: Data) {
+            #expect(throws: (any Error).self) { try SecureEnclave.P256.Signing.PrivateKey(dataRepresentation: bytes) }
+        }
+
+        @Test func `a representation opens a key of its own kind only`() throws {
+            let key = try SecureEnclave.P256.Signing.PrivateKey()
+            #expect(throws: (any Error).self) {
+                try SecureEnclave.MLKEM768.PrivateKey(dataRepresentation: key.dataRepresentation)
+            }
+        }
+    }
+}

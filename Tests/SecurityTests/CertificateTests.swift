@@ -1,0 +1,142 @@
+import Foundation
+import IndependentTools
+@testable import Security
+import Testing
+
+@Suite(.serialized) struct CertificateTests {
+    /// A certificate that openssl made for a new key, and the key.
+    private func make(
+        _ algorithm: [String], subject: String = "/O=Gate/OU=Lock/CN=door.example"
+    ) throws -> (certificate: Data, key: Data) {
+        try IndependentTool.withFolder { folder in
+            let key = folder.appendingPathComponent("key.pem")
+            let made = try IndependentTool.run(
+                "openssl",
+                ["req", "-x509", "-nodes", "-newkey"] + algorithm
+                    + ["-keyout", key.path, "-subj", subject, "-days", "2", "-outform", "DER", "-set_serial", "0x0123456789"])
+            try #require(made.status == 0, "\(made.diagnostics)")
+            let exported = try IndependentTool.run("openssl", ["pkey", "-in", key.path, "-pubout", "-outform", "DER"])
+            return (made.output, exported.output)
+        }
+    }
+
+    private func read(_ bytes: Data) throws -> SecCertificate {
+        try #require(SecCertificateCreateWithData(nil, bytes as CFData))
+    }
+
+    static let algorithms = [["rsa:2048"]] + ["P-256", "P-384", "P-521"].map { ["ec", "-pkeyopt", "ec_paramgen_curve:\($0)"] }
+
+    @Test(arguments: algorithms) func `a certificate gives its bytes, name and key`(algorithm: [String]) throws {
+        let (bytes, key) = try make(algorithm)
+        let certificate = try read(bytes)
+        #expect(SecCertificateCopyData(certificate) as Data == bytes)
+        #expect(SecCertificateCopySubjectSummary(certificate)! as String == "door.example")
+        let publicKey = try #require(SecCertificateCopyKey(certificate))
+        #expect(try key.suffix(Keys.bytes(publicKey).count) == Keys.bytes(publicKey))
+        let label = (SecKeyCopyAttributes(publicKey) as? [String: Any])?["klbl"] as? Data
+        #expect(certificate.fields.publicKeyHash == label)
+        #expect(certificate.fields.subjectKeyID == label)
+        #expect(certificate.fields.version == 3)
+        #expect(SecCertificateCopySerialNumberData(certificate, nil)! as Data == Data([1, 0x23, 0x45, 0x67, 0x89]))
+        #expect(certificate.fields.issuer == certificate.fields.subjectDER)
+        #expect(CFGetTypeID(certificate) == SecCertificateGetTypeID())
+        #expect(try certificate == read(bytes))
+    }
+
+    @Test func `the summary is the best name there is`() throws {
+        for (subject, summary) in [("/O=Gate/OU=Lock", "Lock"), ("/O=Gate/C=DE", "Gate"), ("/C=DE/L=Ulm", "Ulm")] {
+            let certificate = try read(make(Self.algorithms[1], subject: subject).certificate)
+            #expect(SecCertificateCopySubjectSummary(certificate)! as String == summary)
+            var name: CFString?
+            #expect(SecCertificateCopyCommonName(certificate, &name) == errSecSuccess)
+            #expect(name == nil)
+        }
+    }
+
+    @Test func `a certificate of another kind of key has none`() throws {
+        let certificate = try read(make(["ed25519"]).certificate)
+        #expect(SecCertificateCopyKey(certificate) == nil)
+    }
+
+    @Test func `bytes that are no certificate are refused`() throws {
+        let bytes = try make(Self.algorithms[1]).certificate
+        for refused in [Data(), Data([0x30, 0]), bytes + Data([0]), bytes.dropFirst()] {
+            #expect(SecCertificateCreateWithData(nil, refused as CFData) == nil)
+        }
+        for count in 0..<bytes.count {
+            #expect(SecCertificateCreateWithData(nil, bytes.prefix(count) as CFData) == nil)
+        }
+    }
+
+    @Test func `changed bytes are read or refused, and never a trap`() throws {
+        let bytes = try make(Self.algorithms[1]).certificate
+        for index in bytes.indices {
+            for change in [0x01, 0x80, 0xff] as [UInt8] {
+                var changed = bytes
+                changed[index] ^= change
+                guard let certificate = SecCertificateCreateWithData(nil, changed as CFData) else { continue }
+                _ = (SecCertificateCopyKey(certificate), SecCertificateCopySubjectSummary(certificate))
+            }
+        }
+    }
+
+    @Test func `an identity joins a certificate with the key that belongs to it`() throws {
+        try IndependentTool.withFolder { folder in
+            let key = try Keys.rsa()
+            let file = try folder.file("key.der", Keys.bytes(key))
+            let made = try IndependentTool.run(
+                "openssl",
+                ["req", "-x509", "-new", "-key", file.path, "-keyform", "DER", "-subj", "/CN=me", "-outform", "DER"])
+            let certificate = try read(made.output)
+            #expect(try SecIdentityCreate(nil, certificate, Keys.curve(256)) == nil)
+            #expect(try SecIdentityCreate(nil, certificate, Keys.publicKey(key)) == nil)
+            let identity = try #require(SecIdentityCreate(nil, certificate, key))
+            var (copiedKey, copiedCertificate): (SecKey?, SecCertificate?) = (nil, nil)
+            #expect(SecIdentityCopyPrivateKey(identity, &copiedKey) == errSecSuccess)
+            #expect(SecIdentityCopyCertificate(identity, &copiedCertificate) == errSecSuccess)
+            #expect(copiedKey == key && copiedCertificate == certificate)
+            #expect(SecIdentityCreate(nil, certificate, key) == identity)
+        }
+    }
+}
+
+@Suite(.serialized) struct SecTaskTests {
+    private struct Source: EntitlementSource {
+        func value(forEntitlement name: String) throws -> Any? {
+            switch name {
+            case "keychain-access-groups": ["one", "two"]
+            case "unreadable": throw StatusError(errSecNotAvailable, "The registration cannot be read.")
+            default: nil
+            }
+        }
+
+        func signingIdentifier() throws -> String? { "org.example.door" }
+    }
+
+    @Test func `a process without a registration has no entitlements`() throws {
+        let task = try #require(SecTaskCreateFromSelf(kCFAllocatorDefault))
+        var error: Unmanaged<CFError>?
+        #expect(SecTaskCopyValueForEntitlement(task, "keychain-access-groups", &error) == nil)
+        #expect(SecTaskCopySigningIdentifier(task, &error) == nil)
+        #expect(SecTaskCopyValuesForEntitlements(task, ["a"] as CFArray, &error)?.count == 0)
+        #expect(error == nil)
+        #expect(SecTaskGetCodeSignStatus(task) == 0)
+        #expect(CFGetTypeID(task) == SecTaskGetTypeID())
+    }
+
+    @Test func `entitlements are those of the registration`() throws {
+        Entitlements.install(Source())
+        defer { Entitlements.install(nil) }
+        let task = try #require(SecTaskCreateFromSelf(nil))
+        #expect(SecTaskCopyValueForEntitlement(task, "keychain-access-groups", nil) as? [String] == ["one", "two"])
+        #expect(SecTaskCopySigningIdentifier(task, nil)! as String == "org.example.door")
+        let names = ["keychain-access-groups", "absent"] as CFArray
+        let values = SecTaskCopyValuesForEntitlements(task, names, nil) as? [String: [String]]
+        #expect(values == ["keychain-access-groups": ["one", "two"]])
+        var error: Unmanaged<CFError>?
+        #expect(SecTaskCopyValueForEntitlement(task, "unreadable", &error) == nil)
+        #expect(error?.takeRetainedValue().code == Int(errSecNotAvailable))
+        #expect(SecTaskCopyValuesForEntitlements(task, [1] as CFArray, &error) == nil)
+        #expect(error?.takeRetainedValue().code == -50)
+    }
+}

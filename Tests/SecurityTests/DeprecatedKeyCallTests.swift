@@ -1,0 +1,78 @@
+import Foundation
+import KeyAlgorithms
+@testable import Security
+import Testing
+
+@Suite struct DeprecatedKeyCallTests {
+    @Test func `a pair is returned in both halves`() throws {
+        var (publicKey, privateKey): (SecKey?, SecKey?) = (nil, nil)
+        let parameters = [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 384] as [CFString: Any]
+        #expect(SecKeyGeneratePair(parameters as CFDictionary, &publicKey, &privateKey) == errSecSuccess)
+        #expect(try Keys.publicKey(#require(privateKey)) == publicKey)
+        #expect(SecKeyGeneratePair([:] as CFDictionary, &publicKey, &privateKey) == errSecParam)
+        #expect(SecKeyGeneratePair(parameters as CFDictionary, nil, nil) == errSecSuccess)
+    }
+
+    static let paddings: [(SecPadding, Int, Bool, Bool)] = [
+        (.none, 32, false, true), (.PKCS1, 32, true, true), (.PKCS1, 33, true, true), (.OAEP, 32, false, false),
+        (.sigRaw, 32, false, true), (.PKCS1MD2, 16, false, false), (.PKCS1MD5, 16, false, false),
+        (.PKCS1SHA1, 20, true, true), (.PKCS1SHA224, 28, true, true), (.PKCS1SHA256, 32, true, true),
+        (.PKCS1SHA384, 48, true, true), (.PKCS1SHA512, 64, true, true), (.PKCS1SHA256, 31, false, false),
+    ]
+
+    @Test(arguments: paddings) func `a padding names an algorithm of each kind of key`(
+        padding: SecPadding, count: Int, ofRSA: Bool, ofCurve: Bool
+    ) throws {
+        for (key, isSupported) in [(try Keys.rsa(), ofRSA), (try Keys.curve(256), ofCurve)] {
+            let digest = [UInt8](repeating: 5, count: count)
+            var signature = [UInt8](repeating: 0, count: 256)
+            var length = signature.count
+            let status = SecKeyRawSign(key, padding, digest, count, &signature, &length)
+            #expect(status == (isSupported ? errSecSuccess : errSecParam))
+            guard isSupported else { continue }
+            let publicKey = try Keys.publicKey(key)
+            #expect(SecKeyRawVerify(publicKey, padding, digest, count, signature, length) == errSecSuccess)
+            signature[10] ^= 1
+            #expect(SecKeyRawVerify(publicKey, padding, digest, count, signature, length) == errSecVerifyFailed)
+        }
+    }
+
+    @Test(arguments: [SecPadding.PKCS1, .OAEP]) func `RSA encrypts and decrypts`(padding: SecPadding) throws {
+        let key = try Keys.rsa()
+        let plaintext = Array("small".utf8)
+        var ciphertext = [UInt8](repeating: 0, count: 256)
+        var length = 256
+        let status = try SecKeyEncrypt(Keys.publicKey(key), padding, plaintext, plaintext.count, &ciphertext, &length)
+        #expect(status == errSecSuccess && length == 256)
+        var decrypted = [UInt8](repeating: 0, count: 256)
+        var count = 256
+        #expect(SecKeyDecrypt(key, padding, ciphertext, 256, &decrypted, &count) == errSecSuccess)
+        #expect(Array(decrypted.prefix(count)) == plaintext)
+        count = 4
+        #expect(SecKeyDecrypt(key, padding, ciphertext, 256, &decrypted, &count) == errSecBufferTooSmall)
+        #expect(count == 4)
+        length = 255
+        #expect(try SecKeyEncrypt(Keys.publicKey(key), padding, plaintext, 5, &ciphertext, &length) == errSecBufferTooSmall)
+        let curve = try Keys.publicKey(Keys.curve(256))
+        #expect(SecKeyEncrypt(curve, padding, plaintext, 5, &ciphertext, &length) == errSecParam)
+    }
+}
+
+@Suite struct SecRandomTests {
+    @Test func `case 110: random bytes come from any generator`() {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        #expect(SecRandomCopyBytes(kSecRandomDefault, 64, &bytes) == errSecSuccess)
+        #expect(Set(bytes).count > 8)
+        let first = bytes
+        #expect(SecRandomCopyBytes(nil, 64, &bytes) == 0)
+        #expect(bytes != first)
+        #expect(SecRandomCopyBytes(nil, 0, &bytes) == 0)
+        #expect(SecRandomCopyBytes(nil, -1, &bytes) == errSecParam)
+    }
+
+    @Test func `only as many bytes are written as were asked for`() {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        #expect(SecRandomCopyBytes(nil, 16, &bytes) == 0)
+        #expect(bytes[16...].allSatisfy { $0 == 0 })
+    }
+}

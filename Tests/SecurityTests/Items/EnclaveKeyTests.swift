@@ -1,0 +1,121 @@
+import AccessControl
+import Foundation
+import OstiaryClient
+import OstiaryWire
+import Security
+import Testing
+
+/// Keys of the enclave as items and as objects, on a keychain of the test's own. What they compute is the daemon's.
+@Suite struct EnclaveKeyTests {
+    private let keychain = Keychain()
+    private var keys: EnclaveKeys { EnclaveKeys(service: keychain.store) }
+
+    private func accessControl() throws -> SecAccessControl {
+        try #require(
+            SecAccessControlCreateWithFlags(
+                nil, kSecAttrAccessibleWhenUnlockedThisDeviceOnly, [.privateKeyUsage, .devicePasscode], nil))
+    }
+
+    private func make(_ attributes: [String: Any] = [:], isPermanent: Bool = true) throws -> SecKey {
+        try keys.create(tokenID: EnclaveKey.tokenID, attributes: attributes, isPermanent: isPermanent)
+    }
+
+    private func status(_ work: () throws -> Void) -> OSStatus {
+        do {
+            try work()
+            return errSecSuccess
+        } catch { return ItemStatus.status(of: error) }
+    }
+
+    @Test func `a permanent key is an item that names it, and its private half is nowhere in it`() throws {
+        let accessControl = try accessControl()
+        let key = try make(["labl": "release", "atag": Data("tag".utf8), "accc": accessControl, "type": "73", "bsiz": 256])
+        let row = try #require(keychain.store.rows.first)
+        #expect(row.data == nil)
+        #expect(row.item.keyID == keychain.store.keys.first?.id)
+        #expect(row.item.attributes["pdmn"] == .text("dk"))
+        #expect(row.item.attributes["tkid"] == .text("com.apple.setoken"))
+        #expect(keychain.store.keys.first?.accessControl[.sign]?.factors == [.passcode])
+
+        let query: [String: Any] = ["class": "keys", "atag": "tag", "tkid": kSecAttrTokenIDSecureEnclave]
+        let found = keychain.find(query.merging(["r_Ref": true]) { $1 }).1
+        #expect(found as? SecKey == key)
+        let attributes = try #require(keychain.find(query.merging(["r_Attributes": true]) { $1 }).1 as? [String: Any])
+        #expect(attributes["accc"] as? SecAccessControl == accessControl)
+        #expect(attributes["labl"] as? String == "release")
+        #expect(keychain.delete(["class": "keys", "v_Ref": key]) == 0)
+        #expect(keychain.find(query).0 == errSecItemNotFound)
+    }
+
+    @Test func `a key that is not permanent is opened again by its object id alone`() throws {
+        let key = try make(isPermanent: false)
+        #expect(keychain.store.rows.isEmpty)
+        let attributes = try #require(SecKeyCopyAttributes(key) as? [String: Any])
+        let handle = try #require(attributes["toid"] as? Data)
+        #expect(try keys.key(tokenID: EnclaveKey.tokenID, objectID: handle, attributes: [:]) == key)
+        #expect(keychain.find(["v_Ref": key]).0 == errSecItemNotFound)
+        #expect(attributes["class"] as? String == "keys")
+        #expect(attributes["kcls"] as? Int == 1)
+        #expect(attributes["extr"] as? Int == 0)
+        #expect(attributes["accc"] is SecAccessControl)
+        for absent in ["labl", "atag", "v_Data"] { #expect(attributes[absent] == nil) }
+    }
+
+    @Test func `a private half stays, and a public half is one like any other`() throws {
+        let key = try make(isPermanent: false)
+        var error: Unmanaged<CFError>?
+        #expect(SecKeyCopyExternalRepresentation(key, &error) == nil)
+        #expect(error?.takeRetainedValue().code == Int(errSecUnimplemented))
+        let publicKey = try #require(SecKeyCopyPublicKey(key))
+        #expect(SecKeyCopyExternalRepresentation(publicKey, nil) as Data? == ItemStoreDouble.publicKey)
+        #expect(SecKeyGetBlockSize(publicKey) == 32)
+        #expect(SecKeyIsAlgorithmSupported(key, .sign, .ecdsaSignatureMessageX962SHA256))
+        #expect(SecKeyIsAlgorithmSupported(key, .decrypt, .eciesEncryptionStandardVariableIVX963SHA256AESGCM))
+        #expect(SecKeyIsAlgorithmSupported(key, .keyExchange, .ecdhKeyExchangeStandard))
+        #expect(!SecKeyIsAlgorithmSupported(key, .verify, .ecdsaSignatureMessageX962SHA256))
+        #expect(!SecKeyIsAlgorithmSupported(key, .sign, .rsaSignatureMessagePKCS1v15SHA256))
+        #expect(SecKeyCreateSignature(key, .ecdsaSignatureDigestX962SHA256, Data(count: 31) as CFData, nil) == nil)
+    }
+
+    @Test(arguments: [
+        (["type": "42"], errSecParam), (["bsiz": 384], errSecParam), (["accc": "text"], errSecParam),
+        (["labl": [1]], errSecParam), (["svce": "x"], errSecNoSuchAttr), (["u_AuthCtx": 1], errSecParam),
+        (["pdmn": "never"], errSecParam),
+    ] as [([String: any Sendable], OSStatus)])
+    func `what no key can be is refused before one is made`(attributes: [String: any Sendable], expected: OSStatus) {
+        #expect(status { _ = try make(attributes) } == expected)
+        #expect(keychain.store.calls.isEmpty)
+    }
+
+    @Test func `a key whose item cannot be stored is destroyed`() throws {
+        keychain.store.refuse(.missingEntitlement, only: .add)
+        #expect(status { _ = try make(["agrp": "foreign"]) } == errSecMissingEntitlement)
+        #expect(keychain.store.keys.isEmpty)
+        #expect(keychain.store.calls == [.createKey, .add, .removeKey])
+    }
+
+    @Test func `there is one token, and an object id is one of its own`() {
+        #expect(status { _ = try keys.create(tokenID: "other", attributes: [:], isPermanent: false) } == errSecItemNotFound)
+        for handle in [Data(), Data(count: 21), Data("ostk".utf8) + [2] + Data(count: 16)] {
+            #expect(
+                status { _ = try keys.key(tokenID: EnclaveKey.tokenID, objectID: handle, attributes: [:]) } == errSecDecode)
+        }
+        let unknown = EnclaveKeyHandle(keyID: Data(count: 16)).bytes
+        #expect(
+            status { _ = try keys.key(tokenID: EnclaveKey.tokenID, objectID: unknown, attributes: [:]) }
+                == errSecItemNotFound)
+    }
+
+    @Test func `a software key is stored by its reference and comes back as it was`() throws {
+        let parameters = [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 384] as [CFString: Any]
+        let key = try #require(SecKeyCreateRandomKey(parameters as CFDictionary, nil))
+        #expect(keychain.add(["v_Ref": key, "labl": "software"]).0 == 0)
+        #expect(keychain.add(["v_Ref": key]).0 == errSecDuplicateItem)
+        let found = try #require(keychain.find(["class": "keys", "labl": "software", "r_Ref": true]).1 as? SecKey)
+        #expect(
+            SecKeyCopyExternalRepresentation(found, nil) as Data? == SecKeyCopyExternalRepresentation(key, nil) as Data?)
+        #expect(keychain.find(["v_Ref": key]).0 == 0)
+        #expect(keychain.delete(["class": "genp", "v_Ref": key]) == errSecParam)
+        #expect(keychain.delete(["v_Ref": key]) == 0)
+    }
+}
