@@ -45,7 +45,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
         .target(name: "Enclave", dependencies: [shared, crypto], swiftSettings: strict),
-        .target(name: "KeySlots", dependencies: [shared, crypto], swiftSettings: strict),
+        .target(name: "KeySlots", dependencies: [shared, crypto, "CanonicalEncoding"], swiftSettings: strict),
         .target(name: "CanonicalEncoding", swiftSettings: strict),
         .target(name: "Vault", dependencies: [shared, grdb, "CanonicalEncoding"], swiftSettings: strict),
         .target(name: "AuditLog", dependencies: [shared, crypto, "CanonicalEncoding"], swiftSettings: strict),

@@ -1,3 +1,4 @@
+import CanonicalEncoding
 import Crypto
 public import Foundation
 public import SecretMemory
@@ -72,9 +73,9 @@ public enum ItemCipher {
 
     /// The half that opens these bytes.
     public static func key(of sealed: Data) throws(SlotError) -> (role: KeyRole, epoch: UInt32) {
-        var decoder = CanonicalDecoder(sealed.prefix(prefixByteCount))
-        guard try decoder.byte() == version, let role = KeyRole(code: try decoder.byte()) else { throw .malformed }
-        return (role, try decoder.uint32())
+        var reader = SlotReader(sealed.prefix(prefixByteCount))
+        guard try reader.byte() == version, let role = KeyRole(code: try reader.byte()) else { throw .malformed }
+        return (role, try reader.uint32())
     }
 
     private static func require(_ half: PrivateHalf, for sealed: Data) throws(SlotError) {
@@ -88,10 +89,10 @@ public enum ItemCipher {
     }
 
     private static func prefix(of half: PrivateHalf) -> Data {
-        var encoder = CanonicalEncoder()
-        encoder.append(version)
-        encoder.append(half.role.code)
-        encoder.append(half.epoch)
-        return encoder.data
+        var writer = CanonicalWriter()
+        writer.write(version)
+        writer.write(half.role.code)
+        writer.write(half.epoch)
+        return Data(writer.bytes)
     }
 }

@@ -1,3 +1,4 @@
+import CanonicalEncoding
 import Crypto
 public import Foundation
 
@@ -22,25 +23,25 @@ public struct PublicHalf: Hashable, Sendable {
 
     /// `version (1) || suite (1) || role (1) || epoch (4) || length (4) || public key (1216)`.
     public var encoded: Data {
-        var encoder = CanonicalEncoder()
-        encoder.append(Self.formatVersion)
-        encoder.append(KeySuite.code)
-        encoder.append(role.code)
-        encoder.append(epoch)
-        encoder.append(field: bytes)
-        return encoder.data
+        var writer = CanonicalWriter()
+        writer.write(Self.formatVersion)
+        writer.write(KeySuite.code)
+        writer.write(role.code)
+        writer.write(epoch)
+        writer.write(bytes, length: UInt32.self)
+        return Data(writer.bytes)
     }
 
     /// Reads exactly what ``encoded`` writes for a key of the right size, else ``SlotError/malformed``.
     public init(encoded: Data) throws(SlotError) {
-        var decoder = CanonicalDecoder(encoded)
-        guard try decoder.byte() == Self.formatVersion, try decoder.byte() == KeySuite.code,
-            let role = KeyRole(code: try decoder.byte())
+        var reader = SlotReader(encoded)
+        guard try reader.byte() == Self.formatVersion, try reader.byte() == KeySuite.code,
+            let role = KeyRole(code: try reader.byte())
         else { throw .malformed }
-        let epoch = try decoder.uint32()
-        guard try decoder.uint32() == KeySuite.publicKeyByteCount else { throw .malformed }
-        self.init(role: role, epoch: epoch, bytes: try decoder.bytes(KeySuite.publicKeyByteCount))
-        try decoder.finish(encoded, canonical: self.encoded)
+        let epoch = try reader.uint32()
+        guard try reader.uint32() == KeySuite.publicKeyByteCount else { throw .malformed }
+        self.init(role: role, epoch: epoch, bytes: try reader.bytes(KeySuite.publicKeyByteCount))
+        try reader.finish(encoded, canonical: self.encoded)
     }
 
     /// The library's key, or ``SlotError/invalidPublicHalf(_:)``.

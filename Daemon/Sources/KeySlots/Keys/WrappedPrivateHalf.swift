@@ -1,3 +1,4 @@
+import CanonicalEncoding
 public import Foundation
 import SecretMemory
 
@@ -55,12 +56,12 @@ public struct WrappedPrivateHalf: Equatable, Sendable {
     private static func associatedData(
         of half: PublicHalf, wrappingRole: KeyRole, wrappingEpoch: UInt32, context: Data
     ) -> Data {
-        var encoder = CanonicalEncoder()
-        encoder.append(field: half.encoded)
-        encoder.append(wrappingRole.code)
-        encoder.append(wrappingEpoch)
-        encoder.append(field: context)
-        return encoder.data
+        var writer = CanonicalWriter()
+        writer.write(half.encoded, length: UInt32.self)
+        writer.write(wrappingRole.code)
+        writer.write(wrappingEpoch)
+        writer.write(context, length: UInt32.self)
+        return Data(writer.bytes)
     }
 }
 
@@ -68,31 +69,31 @@ extension WrappedPrivateHalf {
     /// `version (1) || suite (1) || role (1) || epoch (4) || wrapping role (1) || wrapping epoch (4)
     /// || encapsulated key (1120) || ciphertext (48)`: 1180 bytes.
     public var encoded: Data {
-        var encoder = CanonicalEncoder()
-        encoder.append(Self.formatVersion)
-        encoder.append(KeySuite.code)
-        encoder.append(role.code)
-        encoder.append(epoch)
-        encoder.append(wrappingRole.code)
-        encoder.append(wrappingEpoch)
-        encoder.append(fixed: encapsulatedKey)
-        encoder.append(fixed: ciphertext)
-        return encoder.data
+        var writer = CanonicalWriter()
+        writer.write(Self.formatVersion)
+        writer.write(KeySuite.code)
+        writer.write(role.code)
+        writer.write(epoch)
+        writer.write(wrappingRole.code)
+        writer.write(wrappingEpoch)
+        writer.write(fixed: encapsulatedKey)
+        writer.write(fixed: ciphertext)
+        return Data(writer.bytes)
     }
 
     /// Reads exactly what ``encoded`` writes, else ``SlotError/malformed``.
     public init(encoded: Data) throws(SlotError) {
-        var decoder = CanonicalDecoder(encoded)
-        guard try decoder.byte() == Self.formatVersion, try decoder.byte() == KeySuite.code,
-            let role = KeyRole(code: try decoder.byte())
+        var reader = SlotReader(encoded)
+        guard try reader.byte() == Self.formatVersion, try reader.byte() == KeySuite.code,
+            let role = KeyRole(code: try reader.byte())
         else { throw .malformed }
         self.role = role
-        epoch = try decoder.uint32()
-        guard let wrappingRole = KeyRole(code: try decoder.byte()) else { throw .malformed }
+        epoch = try reader.uint32()
+        guard let wrappingRole = KeyRole(code: try reader.byte()) else { throw .malformed }
         self.wrappingRole = wrappingRole
-        wrappingEpoch = try decoder.uint32()
-        encapsulatedKey = try decoder.bytes(KeySuite.encapsulatedKeyByteCount)
-        ciphertext = try decoder.bytes(Self.ciphertextByteCount)
-        try decoder.finish(encoded, canonical: self.encoded)
+        wrappingEpoch = try reader.uint32()
+        encapsulatedKey = try reader.bytes(KeySuite.encapsulatedKeyByteCount)
+        ciphertext = try reader.bytes(Self.ciphertextByteCount)
+        try reader.finish(encoded, canonical: self.encoded)
     }
 }

@@ -1,4 +1,5 @@
 import AccessControl
+import CanonicalEncoding
 public import Foundation
 
 /// The slots of one object as bytes:
@@ -21,12 +22,12 @@ extension KeySlot {
 
     /// The canonical bytes of a list of slots.
     public static func encode(_ slots: [KeySlot]) -> Data {
-        var encoder = CanonicalEncoder()
-        encoder.append(formatVersion)
-        encoder.append(KeySuite.code)
-        encoder.append(UInt8(slots.count))
-        for slot in slots { slot.encode(into: &encoder) }
-        return encoder.data
+        var writer = CanonicalWriter()
+        writer.write(formatVersion)
+        writer.write(KeySuite.code)
+        writer.write(UInt8(slots.count))
+        for slot in slots { slot.encode(into: &writer) }
+        return Data(writer.bytes)
     }
 
     /// Reads canonical bytes.
@@ -34,60 +35,60 @@ extension KeySlot {
     /// - Throws: ``SlotError/malformed`` for anything that ``encode(_:)`` does not write for 1 to ``maximumCount`` slots,
     ///   in ascending numbers (a removed passcode leaves gaps), of one class and with different factors.
     public static func decode(_ bytes: Data) throws(SlotError) -> [KeySlot] {
-        var decoder = CanonicalDecoder(bytes)
-        guard try decoder.byte() == formatVersion, try decoder.byte() == KeySuite.code else { throw .malformed }
-        let count = Int(try decoder.byte())
+        var reader = SlotReader(bytes)
+        guard try reader.byte() == formatVersion, try reader.byte() == KeySuite.code else { throw .malformed }
+        let count = Int(try reader.byte())
         guard 1...maximumCount ~= count else { throw .malformed }
         var slots: [KeySlot] = []
         for _ in 0..<count {
-            let slot = try KeySlot(from: &decoder)
+            let slot = try KeySlot(from: &reader)
             guard slots.last.map({ $0.number < slot.number }) ?? true else { throw .malformed }
             slots.append(slot)
         }
         guard Set(slots.map(\.factors)).count == count, Set(slots.map(\.layers.last?.role)).count == 1 else {
             throw .malformed
         }
-        try decoder.finish(bytes, canonical: encode(slots))
+        try reader.finish(bytes, canonical: encode(slots))
         return slots
     }
 
-    private func encode(into encoder: inout CanonicalEncoder) {
-        encoder.append(number)
-        encoder.append(factors.rawValue)
+    private func encode(into writer: inout CanonicalWriter) {
+        writer.write(number)
+        writer.write(factors.rawValue)
         for part in [passwordParameters, enrolmentID] {
-            encoder.append(UInt8(part?.count ?? 0))
-            encoder.append(fixed: part ?? Data())
+            writer.write(UInt8(part?.count ?? 0))
+            writer.write(fixed: part ?? Data())
         }
-        encoder.append(UInt8(layers.count))
+        writer.write(UInt8(layers.count))
         for layer in layers {
-            encoder.append(layer.role.code)
-            encoder.append(layer.epoch)
-            encoder.append(fixed: layer.encapsulatedKey)
+            writer.write(layer.role.code)
+            writer.write(layer.epoch)
+            writer.write(fixed: layer.encapsulatedKey)
         }
-        encoder.append(fixed: ciphertext)
+        writer.write(fixed: ciphertext)
     }
 
-    private init(from decoder: inout CanonicalDecoder) throws(SlotError) {
+    private init(from reader: inout SlotReader) throws(SlotError) {
         let binding = SlotBinding(
-            number: try decoder.uint16(), factors: FactorSet(rawValue: try decoder.byte()),
-            passwordParameters: try Self.decodePart(from: &decoder), enrolmentID: try Self.decodePart(from: &decoder))
-        let layerCount = Int(try decoder.byte())
+            number: try reader.uint16(), factors: FactorSet(rawValue: try reader.byte()),
+            passwordParameters: try Self.decodePart(from: &reader), enrolmentID: try Self.decodePart(from: &reader))
+        let layerCount = Int(try reader.byte())
         guard 1...Self.maximumLayerCount ~= layerCount else { throw .malformed }
         var layers: [Layer] = []
         for _ in 0..<layerCount {
-            guard let role = KeyRole(code: try decoder.byte()) else { throw .malformed }
+            guard let role = KeyRole(code: try reader.byte()) else { throw .malformed }
             layers.append(
                 Layer(
-                    role: role, epoch: try decoder.uint32(),
-                    encapsulatedKey: try decoder.bytes(KeySuite.encapsulatedKeyByteCount)))
+                    role: role, epoch: try reader.uint32(),
+                    encapsulatedKey: try reader.bytes(KeySuite.encapsulatedKeyByteCount)))
         }
-        let ciphertext = try decoder.bytes(Self.ciphertextByteCount(for: binding.factors, layerCount: layerCount))
+        let ciphertext = try reader.bytes(Self.ciphertextByteCount(for: binding.factors, layerCount: layerCount))
         guard let slot = KeySlot(binding: binding, layers: layers, ciphertext: ciphertext) else { throw .malformed }
         self = slot
     }
 
-    private static func decodePart(from decoder: inout CanonicalDecoder) throws(SlotError) -> Data? {
-        let count = Int(try decoder.byte())
-        return count == 0 ? nil : try decoder.bytes(count)
+    private static func decodePart(from reader: inout SlotReader) throws(SlotError) -> Data? {
+        let count = Int(try reader.byte())
+        return count == 0 ? nil : try reader.bytes(count)
     }
 }

@@ -1,4 +1,5 @@
 import AccessControl
+import CanonicalEncoding
 import Foundation
 
 /// What the layers of one slot have in common, and the associated data made of it.
@@ -20,27 +21,27 @@ struct SlotBinding {
     }
 
     /// Associated data of the innermost layer, the application password's.
-    func associatedDataOfPassword(header: SlotHeader) -> Data { encoder(header: header).data }
+    func associatedDataOfPassword(header: SlotHeader) -> Data { Data(writer(header: header).bytes) }
 
     /// Associated data of the outermost of `keys`: it names the keys of this layer and of those inside, and none further
     /// out, so that the outer layers can be replaced without it.
     func associatedData(header: SlotHeader, keys: [(role: KeyRole, epoch: UInt32)]) -> Data {
-        var encoder = encoder(header: header)
-        encoder.append(UInt8(keys.count))
+        var writer = writer(header: header)
+        writer.write(UInt8(keys.count))
         for key in keys {
-            encoder.append(key.role.code)
-            encoder.append(key.epoch)
+            writer.write(key.role.code)
+            writer.write(key.epoch)
         }
-        return encoder.data
+        return Data(writer.bytes)
     }
 
-    private func encoder(header: SlotHeader) -> CanonicalEncoder {
-        var encoder = CanonicalEncoder()
-        encoder.append(fixed: header.digest)
-        encoder.append(number)
-        encoder.append(factors.rawValue)
-        encoder.append(field: passwordParameters ?? Data())
-        encoder.append(field: enrolmentID ?? Data())
-        return encoder
+    private func writer(header: SlotHeader) -> CanonicalWriter {
+        var writer = CanonicalWriter()
+        writer.write(fixed: header.digest)
+        writer.write(number)
+        writer.write(factors.rawValue)
+        writer.write(passwordParameters ?? Data(), length: UInt32.self)
+        writer.write(enrolmentID ?? Data(), length: UInt32.self)
+        return writer
     }
 }

@@ -1,4 +1,5 @@
 public import AccessControl
+import CanonicalEncoding
 import Crypto
 public import Foundation
 
@@ -27,16 +28,16 @@ public struct SlotHeader: Hashable, Sendable {
         self.availability = availability
         self.accessControl = accessControl
         self.accessGroup = accessGroup
-        var encoder = CanonicalEncoder()
-        encoder.append(Self.formatVersion)
-        encoder.append(KeySuite.code)
-        encoder.append(field: storeID)
-        encoder.append(field: ownerID)
-        encoder.append(field: objectID)
-        encoder.append(availability.rawValue)
-        encoder.append(field: accessControl)
-        encoder.append(field: Data(accessGroup.utf8))
-        encoded = encoder.data
+        var writer = CanonicalWriter()
+        writer.write(Self.formatVersion)
+        writer.write(KeySuite.code)
+        writer.write(storeID, length: UInt32.self)
+        writer.write(ownerID, length: UInt32.self)
+        writer.write(objectID, length: UInt32.self)
+        writer.write(availability.rawValue)
+        writer.write(accessControl, length: UInt32.self)
+        writer.write(Data(accessGroup.utf8), length: UInt32.self)
+        encoded = Data(writer.bytes)
         digest = Data(SHA256.hash(data: encoded))
     }
 
