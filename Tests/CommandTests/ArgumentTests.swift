@@ -18,6 +18,8 @@ struct ArgumentTests {
         ["right", "create", "a"], ["right", "create", "a", "--require", "2 of (passcode, biometry, security-key)"],
         ["right", "create", "a", "--available", "always", "--secret", "-", "--replace"], ["right", "list", "--all", "--json"],
         ["right", "show", "a", "--json"], ["right", "authorize", "a", "--reason", "why"], ["right", "remove", "a"],
+        ["right", "remove", "--id", "000102030405060708090A0b0c0d0e0f"], ["right", "create", "a", "--json"],
+        ["right", "authorize", "a", "--json"], ["right", "verify", "a", "f", "--signature", "s", "--json"],
         ["right", "public-key", "a", "--format", "x963", "--output", "f"], ["right", "sign", "a", "-"],
         ["right", "sign", "a", "f", "--output", "-", "--algorithm", "ecdsa-sha384", "--reason", "why"],
         ["right", "verify", "a", "-", "--signature", "s"], ["right", "encrypt", "a", "-", "--output", "-"],
@@ -39,7 +41,9 @@ struct ArgumentTests {
 
     @Test(arguments: [
         ["nonsense"], ["status", "extra"], ["status", "--yaml"], ["passcode", "reset"], ["right", "create"],
-        ["right", "create", ""], ["right", "create", String(repeating: "n", count: 513)], ["right", "create", "a", "--secret"],
+        ["right", "remove"], ["right", "remove", "a", "--id", "000102030405060708090a0b0c0d0e0f"],
+        ["right", "remove", "--id", ""], ["right", "remove", "--id", "000102030405060708090a0b0c0d0e"],
+        ["right", "remove", "--id", "000102030405060708090a0b0c0d0e0g"], ["right", "create", ""], ["right", "create", String(repeating: "n", count: 513)], ["right", "create", "a", "--secret"],
         ["right", "create", "a", "--secret", ""], ["right", "create", "a", "--available", "sometimes"],
         ["right", "create", "a", "--require", ""], ["right", "authorize", "a", "--reason", " \n"],
         ["right", "authorize", "a", "--reason", String(repeating: "r", count: 2049)],

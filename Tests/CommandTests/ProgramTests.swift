@@ -93,6 +93,57 @@ struct ProgramTests {
         #expect(run.errors.hasSuffix("\"name\":\"usage\"}}\n"))
     }
 
+    private static let pasted = String(repeating: "p", count: 3000)
+
+    @Test(arguments: [
+        ["right", "show", pasted], ["right", "show", "a", pasted], ["--" + pasted], ["item", "add", "--class", pasted],
+        ["item", "add", "--class=" + pasted], ["item", "add", "--attribute=colour=" + pasted], ["right", "remove", "--id", pasted],
+        ["right", "create", "a", "--require", pasted], ["right", "sign", "a", "f", "--algorithm", pasted], ["status", pasted],
+    ])
+    func `wrong usage does not repeat a long argument`(arguments: [String]) throws {
+        for arguments in [arguments, arguments + ["--json"]] {
+            let run = try CommandRun(arguments, in: folder)
+            #expect(run.status == 2)
+            #expect(run.errors.contains("pppp"), "the beginning says which argument is meant")
+            #expect(!run.errors.contains(String(repeating: "p", count: 61)))
+        }
+    }
+
+    /// Runs the command with some of its standard streams closed, and the others as files of the test's folder.
+    private func run(_ arguments: [String], closing redirections: String) throws -> Int32 {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", "exec \"$@\" \(redirections)", "sh", CommandRun.program.path] + arguments
+        process.environment = try CommandRun.environment(in: folder)
+        process.currentDirectoryURL = folder.url
+        process.standardError = try FileHandle(forWritingTo: folder.emptyFile("stderr"))
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationReason == .exit)
+        return process.terminationStatus
+    }
+
+    private func errors() throws -> String {
+        try String(contentsOf: folder.url.appendingPathComponent("stderr"), encoding: .utf8)
+    }
+
+    @Test func `a result that nobody can receive is a failure`() throws {
+        #expect(try run(["--help"], closing: ">&-") == 1)
+        #expect(
+            try errors() == "ostiary: The output cannot be written (write standard output: Bad file descriptor).\n")
+        #expect(try run(["--help"], closing: "<&- >&- 2>&-") == 1)
+    }
+
+    @Test func `a closed standard input is no input`() throws {
+        #expect(try run(["right", "sign", "a", "-", "--output", "out"], closing: "<&-") == 1)
+        #expect(try errors().hasPrefix("ostiary: The input cannot be read (read standard input: Bad file descriptor)"))
+    }
+
+    @Test func `a notice that nobody can receive changes nothing`() throws {
+        #expect(try run(["--version"], closing: ">out 2>&-") == 0)
+        #expect(try folder.names.contains("out"))
+    }
+
     // MARK: input and output
 
     @Test func `an unreadable input is told before the daemon is asked`() throws {

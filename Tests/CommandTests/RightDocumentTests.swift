@@ -34,6 +34,29 @@ struct RightDocumentTests {
                 == #"{"rights":[\#(Self.json)],"unreadable":[{"id":"AQ==","unreadableBecause":"its MAC differs"}]}"#)
     }
 
+    @Test func `a list is sorted by name, with refused rows last`() throws {
+        let list = RightListDocument([
+            .unreadable(id: Data([2]), reason: "r"), .intact(try Self.right(named: "b")),
+            .unreadable(id: Data([1]), reason: "r"), .intact(try Self.right(named: "a")),
+        ])
+        #expect(list.rights.map(\.name) == ["a", "b"])
+        #expect(list.unreadable.map(\.id) == [Data([1]), Data([2])])
+        let rows = list.text(showsApplications: false).split(separator: "\n").map { $0.prefix { $0 != " " } }
+        #expect(rows == ["NAME", "a", "b", "unreadable", "unreadable", "`ostiary"])
+    }
+
+    @Test func `what was proved has the documented keys`() throws {
+        let granted = AuthorizationDocument(Grant(factors: ["passcode"], strength: "key-bound"))
+        #expect(try JSONOutput.text(granted, on: .oneLine) == #"{"factors":["passcode"],"strength":"key-bound"}"#)
+        #expect(granted.text == "Authorized: passcode (key-bound)")
+        #expect(AuthorizationDocument(Grant(factors: [], strength: "")).text == "Authorized: nothing had to be proved")
+    }
+
+    @Test(arguments: [(true, #"{"valid":true}"#), (false, #"{"valid":false}"#)])
+    func `a verdict on a signature has the documented key`(valid: Bool, json: String) throws {
+        #expect(try JSONOutput.text(SignatureVerdictDocument(valid: valid), on: .oneLine) == json)
+    }
+
     @Test func `a right for people says what each operation requires`() throws {
         let zone = try #require(TimeZone(secondsFromGMT: 0))
         #expect(
@@ -65,6 +88,7 @@ struct RightDocumentTests {
                 NAME        REQUIRES              AVAILABLE      SECRET  ENCLAVE   CREATED
                 a\\u{1b}[2J  passcode or biometry  when-unlocked  yes     software  2026-01-31 12:00:00Z
                 unreadable  0aff  its MAC differs
+                `ostiary right remove --id ID` removes an unreadable row.
                 """)
         #expect(list.text(showsApplications: true, in: zone).contains("PROGRAM\n"))
         #expect(RightListDocument([]).text(showsApplications: true) == "")

@@ -110,6 +110,78 @@ struct CommandEndToEndTests {
         #expect(try exitStatus("/usr/bin/cmp", ["secret", "again"]) == 0)
     }
 
+    @Test(arguments: [">&-", "<&- >&-", "<&- >&- 2>&-"])
+    func `a secret for a closed standard output goes nowhere, and that is a failure`(closing: String) throws {
+        try write("secret", "the secret of the tests")
+        let created = try ostiary(
+            "right", "create", "open", "--require", "unrestricted", "--available", "always", "--secret", "secret")
+        try #require(created.status == 0, "\(created.screen)")
+        let command = ["-c", "exec \"$0\" right secret open \(closing)", BuiltProgram.ofThisPackage("ostiary").path]
+        #expect(try exitStatus("/bin/sh", command) == 1)
+        #expect(try exitStatus("/bin/sh", ["-c", command[1].replacing(closing, with: ""), command[2]]) == 0)
+    }
+
+    @Test func `a lock-out says once how long it takes`() throws {
+        try setPasscode()
+        try ostiary("right", "create", "2fa", "--require", "passcode")
+        let wrong = ["wrong one 1", "wrong one 2", "wrong one 3"]
+        for _ in 0..<2 { #expect(try ostiary("right", "authorize", "2fa", answers: wrong).status == 3) }
+        let refused = try ostiary("right", "authorize", "2fa")
+        #expect(refused.status == 3)
+        #expect(
+            refused.screen.wholeMatch(of: /ostiary: Too many wrong tries\. Try again in (1 min|\d+ s)\.\r\n/) != nil,
+            "\(refused.screen)")
+    }
+
+    @Test func `a right and what is done with it are JSON where that is asked for`() throws {
+        try setPasscode()
+        try write("challenge", "x")
+        let created = try ostiary("right", "create", "2fa", "--require", "passcode", "--json").screen
+        #expect(try object(created)["name"] as? String == "2fa")
+        #expect(try created == ostiary("right", "show", "2fa", "--json").screen)
+        let signed = try ostiary("right", "sign", "2fa", "challenge", "--output", "signature", answers: [Self.passcode])
+        #expect(signed.status == 0, "\(signed.screen)")
+        let verify = ["right", "verify", "2fa", "challenge", "--signature", "signature", "--json"]
+        for (content, status) in [("x", Int32(0)), ("y", 1)] {
+            try write("challenge", content)
+            let verified = try PlayedTerminal(BuiltProgram.ofThisPackage("ostiary"), verify, in: daemon)
+            #expect(verified.status == status)
+            #expect(try object(verified.screen)["valid"] as? Bool == (status == 0))
+        }
+        try ostiary("right", "create", "free", "--require", "unrestricted", "--available", "always")
+        let authorized = try ostiary("right", "authorize", "free", "--json")
+        #expect(try object(authorized.screen)["factors"] as? [String] == [])
+    }
+
+    private func object(_ screen: String) throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: Data(screen.utf8)) as? [String: Any], "\(screen)")
+    }
+
+    @Test func `a right whose row was changed is listed, and removed by its id`() throws {
+        for name in ["other", "broken", "kept"] {
+            try ostiary("right", "create", name, "--require", "unrestricted", "--available", "always")
+        }
+        let id = try #require(try object(ostiary("right", "show", "broken", "--json").screen)["id"] as? String)
+        let digits = try #require(Data(base64Encoded: id)).map { String(format: "%02x", $0) }.joined()
+        daemon.kill()
+        let script = """
+            import sqlite3, sys
+            store = sqlite3.connect(sys.argv[1])
+            store.execute("UPDATE objects SET mac = zeroblob(32) WHERE row_key = ?", (bytes.fromhex(sys.argv[2]),))
+            store.commit()
+            """
+        try #require(
+            try exitStatus("/usr/bin/env", ["python3", "-c", script, daemon.stateDirectory + "/vault.sqlite", digits]) == 0)
+        try daemon.start()
+        let listed = try ostiary("right", "list").screen.split(separator: "\r\n").map(String.init)
+        #expect(listed.map { $0.prefix { $0 != " " } } == ["NAME", "kept", "other", "unreadable", "`ostiary"])
+        #expect(listed.count > 3 && listed[3].contains(digits))
+        #expect(try ostiary("doctor").screen.contains("`ostiary right remove --id ID`"))
+        #expect(try ostiary("right", "remove", "--id", digits).status == 0)
+        #expect(try ostiary("right", "remove", "--id", digits).status == 1)
+        #expect(try ostiary("right", "list").screen.split(separator: "\r\n").count == 3)
+    }
+
     @Test func `an application password protects a right of its own`() throws {
         try write("challenge", "x")
         let created = try ostiary(

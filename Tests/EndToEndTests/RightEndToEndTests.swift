@@ -58,10 +58,11 @@ struct RightEndToEndTests {
             ])
     }
 
-    @Test func `a secret is readable only while its right is authorized`() throws {
+    @Test func `a secret is readable only while its right is authorized, and is no larger than documented`() throws {
         #expect(
             try run("secret", answers: [Self.passcode, Self.passcode]) == [
-                "before: LAError -1", "after: the secret", "none: NSOSStatusErrorDomain -25300",
+                "before: LAError -1", "after: the secret", "all of the room: ok", "more: NSOSStatusErrorDomain -50",
+                "more: NSOSStatusErrorDomain -50", "found: NSOSStatusErrorDomain -25300", "none: NSOSStatusErrorDomain -25300",
             ])
     }
 

@@ -10,6 +10,7 @@ import UnixSocket
 @main
 struct Program {
     static func main() {
+        guard ostiary_occupy_standard_descriptors() == 0 else { exit(1) }
         // A prompt that can be dumped or traced would show what is typed.
         guard ostiary_forbid_dumps() == 0 else { exit(1) }
         ostiary_overwrite_freed_memory()

@@ -46,7 +46,9 @@ struct Ostiaryd: ParsableCommand {
     }
 
     static func main() {
-        // First of all: not dumpable, no core, no crash report that prints memory.
+        // First of all: no store or socket becomes standard error.
+        guard ostiary_occupy_standard_descriptors() == 0 else { Foundation.exit(1) }
+        // Not dumpable, no core, no crash report that prints memory.
         guard ostiary_forbid_dumps() == 0 else { exit(withComplaint: "the system does not let it forbid dumps") }
         ostiary_overwrite_freed_memory()
         umask(0o077)

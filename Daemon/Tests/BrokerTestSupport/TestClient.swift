@@ -133,6 +133,8 @@ public final class TestClient {
 
     public func remove(_ name: String) throws { try done(.removeRight(.with { $0.identifier = name })) }
 
+    public func remove(id: Data) throws { try done(.removeRight(.with { $0.rightID = id })) }
+
     public func removeAll() throws { try done(.removeAllRights(.init())) }
 
     // MARK: contexts

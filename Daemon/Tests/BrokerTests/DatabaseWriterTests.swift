@@ -227,6 +227,7 @@ struct DatabaseWriterTests {
         #expect(try refusal { _ = try client.list() } == .itemUnreadable)
         #expect(try refusal { try client.authorize(rightID: victimID, in: context) } == .itemUnreadable)
         #expect(try refusal { try fixture.create("new", .unrestricted, .always) } == .itemUnreadable)
+        #expect(try refusal { try client.remove(id: victimID) } == .itemUnreadable)
         #expect(try client.diagnosis().findings.first { $0.check == "store" }?.verdict == .problem)
         #expect(fixture.prompter.asked.isEmpty)
     }
@@ -252,6 +253,31 @@ struct DatabaseWriterTests {
         #expect(try client.list().map(\.identifier) == ["other"])
         try fixture.create("victim", .unrestricted, .always)
         #expect(try fixture.opens("victim"))
+    }
+
+    @Test(arguments: ["altered", "removed", "planted"])
+    func `a row that does not verify can be removed by its id, and nothing else goes with it`(_ fault: String) throws {
+        var id = victimID
+        switch fault {
+        case "altered": _ = try store.alter("name_digest", of: "objects", where: "row_key = ?", [victimID])
+        case "removed": try store.write("DELETE FROM objects WHERE row_key = ?", [victimID])
+        default:
+            id = VaultID().bytes
+            try store.write("UPDATE objects SET row_key = ? WHERE row_key = ?", [id, victimID])
+        }
+        let fixture = try fixture()
+        let client = try fixture.client()
+        #expect(try client.list().contains { $0.rightID == id && !$0.unreadableBecause.isEmpty })
+        let advice = try client.diagnosis().findings.first { $0.check == "store" }?.advice
+        #expect(advice?.contains("`ostiary right remove --id ID`") == true)
+
+        try client.remove(id: id)
+        #expect(try client.list().allSatisfy { $0.rightID != id })
+        #expect(try refusal { try client.remove(id: id) } == .notFound)
+        if id != victimID { try client.remove(id: victimID) }
+        #expect(try client.list().map(\.identifier) == ["other"])
+        #expect(try client.diagnosis().findings.first { $0.check == "store" }?.verdict == .ok)
+        #expect(try fixture.opens("other"))
     }
 
     // MARK: forgery and replay

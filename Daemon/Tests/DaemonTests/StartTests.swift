@@ -67,6 +67,22 @@ import UnixSocket
         _ = try listener.accept()
     }
 
+    @Test(arguments: ["2>&-", "<&- >&- 2>&-"])
+    func `a daemon that is started without standard streams writes its log into no file of its own`(
+        closing: String
+    ) throws {
+        let folders = try DaemonFolders()
+        let daemon = try DaemonProcess(
+            in: folders, under: ["/bin/sh", "-c", "exec \"$@\" \(closing)", "sh"])
+        #expect(try daemon.client().ask(.createRight("kept", .unrestricted)).right != nil)
+        #expect(daemon.stop() == .exited(0))
+        for (name, contents) in try folders.files() {
+            #expect(contents.range(of: Data("ostiaryd".utf8)) == nil, "\(name)")
+        }
+        let next = try daemon.restarted()
+        #expect(try next.client().ask(.findRight("kept")).right != nil)
+    }
+
     // MARK: the store
 
     enum StoreDefect: CaseIterable {

@@ -74,7 +74,7 @@ extension OstiaryClient {
         }
     }
 
-    /// Destroys a right with its key and secret.
+    /// Destroys a right with its key and secret. A row that does not verify is destroyed whichever program made it.
     public func removeRight(id: Data) throws {
         _ = try call(.removeRight(.with { $0.rightID = id }))
     }

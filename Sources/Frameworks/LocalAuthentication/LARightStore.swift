@@ -44,7 +44,8 @@ public final class LARightStore: NSObject, Sendable {
         return persisted(try await BlockingCalls.run { [self] _ in try save(accessControl, identifier, nil) })
     }
 
-    /// Saves a right as ``saveRight(_:identifier:)`` does, and `secret` with it; at most 1 MiB.
+    /// Saves a right as ``saveRight(_:identifier:)`` does, and `secret` with it: at most 64 KiB. More is refused
+    /// with an `NSError` of `NSOSStatusErrorDomain` and code `errSecParam`, and nothing is saved.
     @discardableResult
     nonisolated(nonsending) public func saveRight(
         _ right: LARight, identifier: String, secret: Data

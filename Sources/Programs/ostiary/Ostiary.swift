@@ -32,6 +32,8 @@ struct Ostiary: ParsableCommand {
     static let version = "0.1.0"
 
     static func main() {
+        // First of all, before a socket or file could become a standard stream and be written results to.
+        guard ostiary_occupy_standard_descriptors() == 0 else { Glibc.exit(ExitStatus.failed.rawValue) }
         // Before anything that could crash with a secret in memory. The process stays dumpable: the daemon could not see
         // who asks otherwise.
         ostiary_silence_crashes()
@@ -43,7 +45,7 @@ struct Ostiary: ParsableCommand {
             try carryOut(arguments)
             return .done
         } catch {
-            let report = FailureReport(error)
+            let report = FailureReport(error, arguments: arguments)
             report.write(asJSON: JSONFlag.isGiven(in: arguments))
             return report.status
         }

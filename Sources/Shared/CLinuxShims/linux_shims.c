@@ -157,6 +157,16 @@ ssize_t ostiary_send(int socket, const void *bytes, size_t count, int descriptor
   return sent;
 }
 
+int ostiary_occupy_standard_descriptors(void) {
+  static const int wrong_modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+  for (int number = 0; number < 3; number++) {
+    if (fcntl(number, F_GETFD) != -1) continue;
+    // The lowest free number is taken, and those below are in use.
+    if (open("/dev/null", wrong_modes[number]) != number) return -1;
+  }
+  return 0;
+}
+
 void ostiary_silence_crashes(void) {
   static const int fatal[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGQUIT, SIGSYS};
   for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) signal(fatal[i], SIG_DFL);

@@ -102,6 +102,11 @@ struct RightScenarios {
         await report("before") { _ = try await right.secret.rawData }
         try await right.authorize(localizedReason: reason)
         report("after", String(decoding: try await right.secret.rawData, as: UTF8.self))
+        await report("all of the room") { _ = try await saved("full", secret: Data(count: 64 * 1024)) }
+        for byteCount in [64 * 1024 + 1, 1024 * 1024 + 1] {
+            await report("more") { _ = try await saved("too much", secret: Data(count: byteCount)) }
+        }
+        await report("found") { _ = try await store.right(forIdentifier: "too much") }
         let without = try await saved("without-secret")
         try await without.authorize(localizedReason: reason)
         await report("none") { _ = try await without.secret.rawData }

@@ -154,9 +154,8 @@ extension Broker {
         case .identifier(let identifier)?: id = try rights.id(of: identifier, application: application)
         case .rightID(let bytes)?:
             guard let named = VaultID(bytes: bytes) else { throw RightStore.notFound }
-            let object = try rights.find(id: named, application: application)
-            id = object.id
-            name = object.attributes.identifier
+            id = named
+            name = try rights.removable(id: named, application: application)?.attributes.identifier ?? "\(named)"
         case nil: throw Refusal(.malformed, "The request names no right.")
         }
         try session.verifyCaller()

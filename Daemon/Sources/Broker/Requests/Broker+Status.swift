@@ -72,7 +72,7 @@ extension Broker {
         return .problem(
             "store", "\(bad) of \(rows.count) rows do not verify and are refused; the others work.",
             advice: "Somebody changed the database, or the disk is failing. Restore the state folder from a backup, or "
-                + "remove the rows with `ostiary right remove NAME`.")
+                + "remove the rows with `ostiary right remove --id ID`; `ostiary right list` shows the ids.")
     }
 
     private func itemFinding() throws -> WireFinding {

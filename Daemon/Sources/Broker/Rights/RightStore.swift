@@ -183,6 +183,14 @@ struct RightStore {
 
     // MARK: removing
 
+    /// The right with this id as ``find(id:application:)`` finds it, or nil when its row does not verify: then nobody can say
+    /// whose it was or what, and any program of the owner may clear it away.
+    func removable(id: VaultID, application: String) throws -> ObjectRecord? {
+        do { return try find(id: id, application: application) } catch VaultError.corrupt(let reference, _)
+            where reference.table == .objects
+        { return nil }
+    }
+
     /// Destroys a right, on a full disk too. Its row may be unreadable.
     func remove(_ id: VaultID) throws {
         do {

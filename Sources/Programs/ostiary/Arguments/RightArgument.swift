@@ -6,9 +6,13 @@ import OstiaryWire
 struct RightArgument: ParsableArguments {
     @Argument(
         help: "The name of the right.",
-        completion: .custom { _, _, prefix in RightNameCompletion.names(startingWith: prefix) },
+        completion: Self.completion,
         transform: Self.checkedName)
     var name: String
+
+    static var completion: CompletionKind {
+        .custom { _, _, prefix in RightNameCompletion.names(startingWith: prefix) }
+    }
 
     /// Asks the daemon for it.
     func find() throws -> StoredRight { try OstiaryClient.shared.right(name) }

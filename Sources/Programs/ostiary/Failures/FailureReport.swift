@@ -4,16 +4,17 @@ import OstiaryClient
 /// What is said about an error that ended the command, and with which status it ends.
 struct FailureReport {
     let status: ExitStatus
-    private let document: FailureDocument
+    let document: FailureDocument
     /// For people; empty when everything has been said.
-    private let text: String
+    let text: String
 
-    init(_ error: any Error) {
+    /// - Parameter arguments: those of the command line, of which messages about wrong usage repeat only the beginnings.
+    init(_ error: any Error, arguments: [String] = []) {
         switch error {
         case let error as OstiaryError: self.init(error)
         case let error as CommandError: self.init(code: error.code, error.failureClass, "\(error)")
         case is NegativeResult, is BrokenPipe: self = .silent
-        default: self.init(foreign: error)
+        default: self.init(foreign: error, arguments)
         }
     }
 
@@ -21,32 +22,30 @@ struct FailureReport {
         status: .failed, document: FailureDocument(code: 0, name: "", message: ""), text: "")
 
     private init(_ error: OstiaryError) {
-        let retryAfter = error.retryAfter.map { $0 / .seconds(1) }
-        let hint = retryAfter.map { " Try again in \(DurationText.text(seconds: $0))." } ?? ""
+        // For people the explanation says how long to wait.
         self.init(
-            code: error.code.rawValue, error.code.failureClass, error.description, hint: hint, retryAfter: retryAfter)
+            code: error.code.rawValue, error.code.failureClass, error.description,
+            retryAfter: error.retryAfter.map { $0 / .seconds(1) })
     }
 
     /// Errors of the argument parser, and whatever has no type of its own here.
-    private init(foreign error: any Error) {
+    private init(foreign error: any Error, _ arguments: [String]) {
         guard Ostiary.exitCode(for: error) == .validationFailure else {
             self.init(code: FailureDocument.unclassified, FailureClass("failed", .failed), "\(error)")
             return
         }
-        let usage = CommandError.usage(Ostiary.message(for: error))
+        let usage = CommandError.usage(EchoedArguments.clipped(in: Ostiary.message(for: error), arguments))
         self.init(
             status: .usage,
             document: FailureDocument(code: usage.code, name: usage.failureClass.name, message: usage.description),
-            text: Ostiary.fullMessage(for: error))
+            text: EchoedArguments.clipped(in: Ostiary.fullMessage(for: error), arguments).visibleText)
     }
 
-    private init(
-        code: Int, _ failure: FailureClass, _ message: String, hint: String = "", retryAfter: Double? = nil
-    ) {
+    private init(code: Int, _ failure: FailureClass, _ message: String, retryAfter: Double? = nil) {
         self.init(
             status: failure.exitStatus,
             document: FailureDocument(code: code, name: failure.name, message: message, retryAfterSeconds: retryAfter),
-            text: "ostiary: " + message.visibleText + hint)
+            text: "ostiary: " + message.visibleText)
     }
 
     private init(status: ExitStatus, document: FailureDocument, text: String) {

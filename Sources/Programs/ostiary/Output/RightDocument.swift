@@ -2,7 +2,7 @@ import AccessControl
 import Foundation
 import OstiaryClient
 
-/// A right in `right show --json` and `right list --json`.
+/// A right in `--json` of `right show`, `right list` and `right create`.
 struct RightDocument: Encodable {
     let id: Data
     let name: String
@@ -14,6 +14,11 @@ struct RightDocument: Encodable {
     let createdAt: Timestamp
     let enclave: String
     let application: String
+    fileprivate let requires: String
+
+    private enum CodingKeys: CodingKey {
+        case id, name, rules, availability, publicKey, hasSecret, createdAt, enclave, application
+    }
 
     init(_ right: StoredRight) {
         id = right.id
@@ -28,10 +33,11 @@ struct RightDocument: Encodable {
         createdAt = Timestamp(right.createdAt)
         enclave = right.enclaveKind
         application = right.application
+        requires = access.keyRequirement.description
     }
 }
 
-/// `right list --json`, and the table for people.
+/// `right list --json`, and the table for people: rights by name, then rows that are refused by id.
 struct RightListDocument: Encodable {
     /// A row that the daemon refuses to show.
     struct Unreadable: Encodable {
@@ -41,23 +47,17 @@ struct RightListDocument: Encodable {
 
     let rights: [RightDocument]
     let unreadable: [Unreadable]
-    private let rules: [String]
-
-    private enum CodingKeys: CodingKey { case rights, unreadable }
 
     init(_ list: [ListedRight]) {
-        var (rights, unreadable, rules) = ([RightDocument](), [Unreadable](), [String]())
+        var (rights, unreadable) = ([RightDocument](), [Unreadable]())
         for row in list {
             switch row {
-            case .intact(let right):
-                rights.append(RightDocument(right))
-                rules.append(right.accessControl.keyRequirement.description)
+            case .intact(let right): rights.append(RightDocument(right))
             case .unreadable(let id, let reason): unreadable.append(Unreadable(id: id, unreadableBecause: reason))
             }
         }
-        self.rights = rights
-        self.unreadable = unreadable
-        self.rules = rules
+        self.rights = rights.sorted { ($0.name, $0.application) < ($1.name, $1.application) }
+        self.unreadable = unreadable.sorted { $0.id.lexicographicallyPrecedes($1.id) }
     }
 
     /// - Parameter showsApplications: adds the program that made each right.
@@ -65,13 +65,15 @@ struct RightListDocument: Encodable {
         guard !rights.isEmpty || !unreadable.isEmpty else { return "" }
         var table = TextTable(header: ["NAME", "REQUIRES", "AVAILABLE", "SECRET", "ENCLAVE", "CREATED"]
             + (showsApplications ? ["PROGRAM"] : []))
-        for (right, rule) in zip(rights, rules) {
+        for right in rights {
             table.append(
-                right.name, rule, right.availability, right.hasSecret ? "yes" : "no", right.enclave,
+                right.name, right.requires, right.availability, right.hasSecret ? "yes" : "no", right.enclave,
                 right.createdAt.localText(in: timeZone), showsApplications ? right.application : "")
         }
-        let refused = unreadable.map { "unreadable  \($0.id.hexadecimal)  \($0.unreadableBecause)".visibleLine }
-        return ([rights.isEmpty ? "" : table.text] + refused).filter { !$0.isEmpty }.joined(separator: "\n")
+        var lines = rights.isEmpty ? [] : [table.text]
+        lines += unreadable.map { "unreadable  \($0.id.hexadecimal)  \($0.unreadableBecause)".visibleLine }
+        if !unreadable.isEmpty { lines.append("`ostiary right remove --id ID` removes an unreadable row.") }
+        return lines.joined(separator: "\n")
     }
 }
 

@@ -45,6 +45,11 @@ ssize_t ostiary_receive(int socket, void *buffer, size_t capacity, ostiary_sende
 // send(2) with MSG_NOSIGNAL; sendmsg(2) with one descriptor attached when `descriptor` is not -1.
 ssize_t ostiary_send(int socket, const void *bytes, size_t count, int descriptor);
 
+// Puts /dev/null wherever descriptor 0, 1 or 2 is closed, so that no socket or file opened later gets such a number and is
+// taken for a standard stream. It is opened the wrong way round: reading from it, or writing to it, fails with EBADF as it would
+// have on the closed descriptor. To be called before anything is opened.
+int ostiary_occupy_standard_descriptors(void);
+
 // The fatal signals back to SIG_DFL, so that no runtime's backtrace prints memory. For programs that must stay dumpable: a
 // process that is not hides its executable from the daemon.
 void ostiary_silence_crashes(void);

@@ -15,13 +15,14 @@ struct RightAuthorize: ParsableCommand {
 
     @OptionGroup var right: RightArgument
     @OptionGroup var reason: ReasonOption
+    @OptionGroup var json: JSONFlag
 
     func run() throws {
         let authorized = try AuthorizedRight(
             right.find(), interaction: reason.interaction(otherwise: "check that you may use the right"))
-        let grant = authorized.grant
-        let proof = AuthorizedRight.proof(factors: grant.factors, strength: grant.strength)
-        try StandardOutput.line("Authorized: \(proof)".visibleLine)
+        let document = AuthorizationDocument(authorized.grant)
+        if json.isGiven { return try JSONOutput.print(document) }
+        try StandardOutput.line(document.text)
         StandardError.line("The authorization ended with this command.")
     }
 }

@@ -44,9 +44,12 @@ struct RightCreate: ParsableCommand {
     @Flag(help: "Destroy a right that has the name already, with its key and secret; otherwise it is kept.")
     var replace = false
 
+    @OptionGroup var json: JSONFlag
+
     func run() throws {
         let requirement = try require ?? RuleArgument(RuleArgument.standard)
         let created = try create(AccessControl(availability: available, using: requirement.requirement))
+        if json.isGiven { return try JSONOutput.print(RightDocument(created)) }
         StandardError.line("Created \(created.identifier), which requires \(requirement.requirement).".visibleLine)
     }
 

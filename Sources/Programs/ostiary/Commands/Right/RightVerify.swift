@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import KeyAlgorithms
 import OstiaryClient
 
@@ -26,6 +27,8 @@ struct RightVerify: ParsableCommand {
         transform: { try AlgorithmName.algorithm(named: $0, for: .verify) })
     var algorithm: KeyAlgorithm?
 
+    @OptionGroup var json: JSONFlag
+
     func validate() throws {
         guard !file.isStandardInput || !signature.isStandardInput else {
             throw ValidationError("Standard input cannot be both the file and the signature.")
@@ -37,16 +40,20 @@ struct RightVerify: ParsableCommand {
         let signature = try signature.data(limit: Self.signatureByteLimit)
         let input = try SigningInput(file, for: chosen)
         let key = try right.find().verifiedPublicKey()
+        let verdict = SignatureVerdictDocument(valid: try Self.isValid(signature, of: input, for: key))
+        if json.isGiven { try JSONOutput.print(verdict) } else { try StandardOutput.line(verdict.text) }
+        if !verdict.valid { throw NegativeResult() }
+    }
+
+    private static func isValid(_ signature: Data, of input: SigningInput, for key: P256PublicKey) throws -> Bool {
         do {
-            try ECDSA.verify(
-                signature: signature, of: input.digest, publicKey: key, algorithm: input.algorithm)
+            try ECDSA.verify(signature: signature, of: input.digest, publicKey: key, algorithm: input.algorithm)
+            return true
         } catch .signatureMismatch {
-            try StandardOutput.line("The signature is NOT valid.")
-            throw NegativeResult()
+            return false
         } catch {
             throw CommandError.keyAlgorithm(error)
         }
-        try StandardOutput.line("The signature is valid.")
     }
 }
 

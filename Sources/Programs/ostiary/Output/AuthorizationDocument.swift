@@ -1,0 +1,14 @@
+import OstiaryClient
+
+/// What was proved: `right authorize --json`, and the line for people.
+struct AuthorizationDocument: Encodable {
+    let factors: [String]
+    let strength: String
+
+    init(_ grant: Grant) {
+        factors = grant.factors
+        strength = grant.strength
+    }
+
+    var text: String { "Authorized: \(AuthorizedRight.proof(factors: factors, strength: strength))".visibleLine }
+}
