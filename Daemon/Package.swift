@@ -99,7 +99,8 @@ let package = Package(
         .target(
             name: "BrokerTestSupport",
             dependencies: [
-                "Broker", "Authenticators", "Prompting", "Vault", "StoreTestSupport", shared, crypto, protobuf, logging,
+                "Broker", "Authenticators", "Enclave", "Prompting", "Vault", "StoreTestSupport", shared, crypto, protobuf,
+                logging,
             ],
             path: "Tests/BrokerTestSupport", swiftSettings: adapter),
         .executableTarget(

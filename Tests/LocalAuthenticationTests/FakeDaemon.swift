@@ -220,6 +220,7 @@ final class FakeSession: AuthorizationSession {
     private func grant(_ interaction: Interaction, _ cancellation: Cancellation?) throws -> Grant {
         try cancellation?.begin {}
         cancellation?.end()
+        guard !interaction.reason.isEmpty else { throw OstiaryError(.init(.emptyReason), "no reason") }
         if isGranted.withLock({ $0 }) { return Self.grant }
         guard interaction.isAllowed else { throw OstiaryError(.init(.notInteractive), "no prompt") }
         switch daemon.nextAnswer() {

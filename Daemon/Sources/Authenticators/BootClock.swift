@@ -46,15 +46,12 @@ public protocol BootClock: Sendable {
 public struct SystemBootClock: BootClock {
     private let bootIdentifier: BootIdentifier
 
-    /// Reads the boot identifier; throws when the kernel does not tell it. Without one no delay can be trusted.
+    /// Reads the boot identifier; throws when the kernel does not tell it, or does not tell the machine's time. Without one no
+    /// delay can be trusted.
     public init() throws(BootClockError) {
-        guard let file = unsafe fopen("/proc/sys/kernel/random/boot_id", "re") else { throw .bootIdentifierUnreadable }
-        defer { unsafe fclose(file) }
-        var text = [UInt8](repeating: 0, count: 64)
-        let count = unsafe fread(&text, 1, text.count, file)
-        guard let identifier = BootIdentifier(uuid: String(decoding: text[..<count], as: UTF8.self)) else {
-            throw .bootIdentifierUnreadable
-        }
+        try TimeNamespace.requireMachineTime()
+        guard let text = KernelFile.text(of: "/proc/sys/kernel/random/boot_id"), let identifier = BootIdentifier(uuid: text)
+        else { throw .bootIdentifierUnreadable }
         bootIdentifier = identifier
     }
 
@@ -70,4 +67,8 @@ public struct SystemBootClock: BootClock {
 /// Why there is no clock to measure delays with.
 public enum BootClockError: Error, Equatable, Sendable {
     case bootIdentifierUnreadable
+    /// The offsets of the time namespace cannot be read or understood.
+    case timeOffsetUnreadable
+    /// A time namespace moves CLOCK_BOOTTIME by these seconds and nanoseconds.
+    case shiftedTime(seconds: Int64, nanoseconds: Int64)
 }

@@ -1,7 +1,7 @@
 import AuditLog
 import AccessControl
 public import Authenticators
-import Enclave
+package import Enclave
 import Foundation
 import Glibc
 import KeySlots
@@ -11,16 +11,31 @@ import SecretMemory
 public import Vault
 
 /// Why the daemon cannot serve the store. Each says what to do; none changes anything.
-public enum BrokerOpeningError: Error, CustomStringConvertible {
+public enum BrokerOpeningError: Error, Equatable, CustomStringConvertible {
     case stateDirectory(path: String, String)
     case enclave(String)
     case store(String)
     case log(String)
+    case clock(String)
+    /// The system does not name the user with this number.
+    case unnamedUser(UInt32)
+    case otherUser(stored: UserRecord, present: SystemUser)
+    case unknownUserName(String, stored: UserRecord, present: SystemUser)
 
     public var description: String {
         switch self {
         case .stateDirectory(let path, let what): "The state folder \(path) \(what)"
-        case .enclave(let what), .store(let what), .log(let what): what
+        case .enclave(let what), .store(let what), .log(let what), .clock(let what): what
+        case .unnamedUser(let id):
+            "The system has no name for user \(id), and the store belongs to a name and a number. Add the user to the password "
+                + "database, or repair the service that it comes from, and start again."
+        case .otherUser(let stored, let present):
+            "The store belongs to \(stored.name) (user \(stored.uid)), and this is \(present.name) (user \(present.id)). If "
+                + "this is the same person, start ostiaryd once with --adopt-user-name \(stored.name); if not, use another "
+                + "state folder. Nothing was changed."
+        case .unknownUserName(let name, let stored, let present):
+            "The store does not know one user \(name), whom \(present.name) (user \(present.id)) would take over; it belongs "
+                + "to \(stored.name) (user \(stored.uid)). Nothing was changed."
         }
     }
 }
@@ -42,28 +57,51 @@ extension Broker {
             beginningLogAnew: beginningLogAnew)
     }
 
-    /// As the public form, with another way of stretching what people type.
+    /// As the public form, with another way of stretching what people type, and with keys in what `around` makes of the
+    /// enclave.
     package static func open(
         _ configuration: BrokerConfiguration, log: Logger, stretching: PasscodeStretching,
         prompter: (any Prompter)? = nil, clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil,
-        beginningLogAnew: Bool = false
+        beginningLogAnew: Bool = false, around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
+        let user = try SystemUser.current()
+        let clock = try clock ?? Self.systemClock()
         let state = try StateDirectory(path: configuration.stateDirectory)
         let enclave = try state.openEnclave()
         let vault = try state.openVault(enclave: enclave, observer: observer)
         do {
-            let owner = try Owner.current(in: vault, enclave: enclave)
+            let owner = try Owner.current(
+                user, adopting: configuration.adoptedUserName, in: vault, enclave: enclave)
             let ring = try owner.keyRing(in: vault, enclave: enclave)
             let audit = try AuditOpening(vault: vault, enclave: enclave, folder: configuration.stateDirectory)
                 .open(beginningAnew: beginningLogAnew)
             return try Broker(
-                configuration: configuration, log: log, enclave: enclave, vault: vault, owner: owner.id, ring: ring,
-                clock: try clock ?? SystemBootClock(), prompter: prompter ?? Self.systemPrompter(configuration),
+                configuration: configuration, log: log, enclave: around(enclave), vault: vault, owner: owner.id, ring: ring,
+                clock: clock, prompter: prompter ?? Self.systemPrompter(configuration),
                 stretching: stretching, audit: audit)
         } catch let error as VaultError {
             throw BrokerOpeningError.store(
                 "The store in \(configuration.stateDirectory) cannot be used (\(error)). Restore it from a backup, or move "
                     + "the folder away to begin anew.")
+        }
+    }
+
+    private static func systemClock() throws -> SystemBootClock {
+        do { return try SystemBootClock() } catch {
+            switch error {
+            case .shiftedTime(let seconds, _):
+                throw BrokerOpeningError.clock(
+                    "The daemon runs in a time namespace that moves the boot clock by \(seconds) seconds, so the delays after "
+                        + "wrong passcodes cannot be measured. Start it outside of that namespace.")
+            case .timeOffsetUnreadable:
+                throw BrokerOpeningError.clock(
+                    "/proc/self/timens_offsets cannot be read, so the delays after wrong passcodes cannot be measured. "
+                        + "Make /proc complete and start again.")
+            case .bootIdentifierUnreadable:
+                throw BrokerOpeningError.clock(
+                    "/proc/sys/kernel/random/boot_id cannot be read, so the delays after wrong passcodes cannot be measured. "
+                        + "Make /proc complete and start again.")
+            }
         }
     }
 
@@ -132,16 +170,30 @@ struct StateDirectory {
 struct Owner {
     let id: VaultID
 
-    static func current(in vault: Vault, enclave: any Enclave) throws -> Owner {
-        let uid = geteuid()
-        let name = unsafe getpwuid(uid).map { unsafe String(cString: $0.pointee.pw_name) } ?? "uid \(uid)"
+    /// The stored user who is `user`, or the first user of a new store.
+    ///
+    /// - Parameter adoptedName: the name under which the store knows them, when that is another one; it is then replaced.
+    static func current(
+        _ user: SystemUser, adopting adoptedName: String? = nil, in vault: Vault, enclave: any Enclave
+    ) throws -> Owner {
         let stored = try vault.read { try $0.users() }
         let users = stored.compactMap(\.record)
         guard users.count == stored.count else {
             throw BrokerOpeningError.store("The user's row in the store does not verify; restore the store from a backup.")
         }
-        if let user = users.first(where: { $0.uid == uid && $0.name == name }) { return Owner(id: user.id) }
-        return try make(UserRecord(uid: uid, name: name, created: UInt64(Date().timeIntervalSince1970)), vault, enclave)
+        if let known = users.first(where: { $0.uid == user.id && $0.name == user.name }) { return Owner(id: known.id) }
+        guard let other = users.first(where: { $0.uid == user.id }) ?? users.first else {
+            return try make(
+                UserRecord(uid: user.id, name: user.name, created: UInt64(Date().timeIntervalSince1970)), vault, enclave)
+        }
+        guard let adoptedName else { throw BrokerOpeningError.otherUser(stored: other, present: user) }
+        let adopted = users.filter { $0.name == adoptedName }
+        guard adopted.count == 1, let former = adopted.first else {
+            throw BrokerOpeningError.unknownUserName(adoptedName, stored: other, present: user)
+        }
+        let renamed = UserRecord(id: former.id, uid: user.id, name: user.name, created: former.created)
+        try vault.write("owner.adopt") { try $0.setUser(renamed) }
+        return Owner(id: former.id)
     }
 
     /// A new user has no passcode: the enclave alone opens the three class keys.

@@ -10,15 +10,18 @@ public struct BrokerConfiguration: Sendable {
     public let version: String
     /// Folder of the administrator's registrations of programs.
     public let applicationsDirectory: String
+    /// The name under which the store knows its user from before they were renamed; nil when nothing is to be taken over.
+    public let adoptedUserName: String?
 
     public init(
         stateDirectory: String, promptProgram: String, prompts: PromptConfiguration, version: String,
-        applicationsDirectory: String = "/etc/ostiary/apps.d"
+        applicationsDirectory: String = "/etc/ostiary/apps.d", adoptedUserName: String? = nil
     ) {
         self.applicationsDirectory = applicationsDirectory
         self.stateDirectory = stateDirectory
         self.promptProgram = promptProgram
         self.prompts = prompts
         self.version = version
+        self.adoptedUserName = adoptedUserName
     }
 }

@@ -31,6 +31,7 @@ struct Detachment {
             options.stateDirectory,
         ]
         if let configuration = options.configuration { arguments += ["--configuration", configuration] }
+        if let name = options.adoptUserName { arguments += ["--adopt-user-name", name] }
         if options.beginLogAnew { arguments.append("--begin-log-anew") }
         let log = try openLog()
         let environment = ["PATH=/usr/bin:/bin", "LANG=C.UTF-8", "SWIFT_BACKTRACE=enable=no"]

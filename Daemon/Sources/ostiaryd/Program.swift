@@ -31,6 +31,11 @@ struct Ostiaryd: ParsableCommand {
     @Flag(help: "Replace a damaged audit log by a new one; the old file is kept.")
     var beginLogAnew = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Take over the store of a user who was renamed: the name that it was made under.", valueName: "name"))
+    var adoptUserName: String?
+
     @Flag(help: .hidden)
     var reportsReadiness = false
 

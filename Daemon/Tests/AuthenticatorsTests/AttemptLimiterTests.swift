@@ -251,6 +251,31 @@ import Testing
         #expect(first.time > .zero)
     }
 
+    @Test(arguments: [("86400 0", 86_400, 0), ("-1 0", -1, 0), ("0 1", 0, 1)] as [(String, Int64, Int64)])
+    func `a clock that a time namespace moves is refused`(_ offset: String, _ seconds: Int64, _ nanoseconds: Int64) {
+        #expect(throws: BootClockError.shiftedTime(seconds: seconds, nanoseconds: nanoseconds)) {
+            try TimeNamespace.requireMachineTime(offsets: "monotonic 0 0\nboottime \(offset)\n")
+        }
+    }
+
+    @Test(arguments: ["monotonic           0         0\nboottime            0         0\n", "monotonic 5 5\nboottime 0 0"])
+    func `a boot clock that is not moved is taken`(_ offsets: String) {
+        #expect(throws: Never.self) { try TimeNamespace.requireMachineTime(offsets: offsets) }
+    }
+
+    @Test(arguments: [
+        "", "monotonic 0 0\n", "boottime\n", "boottime 0\n", "boottime 0 0 0\n", "boottime x 0\n", "boottime 0 -\n",
+        "boottime 0 0\nboottime 0 0\n", "boottimes 0 0\n", "boottime 99999999999999999999 0\n",
+    ])
+    func `offsets that are not understood are refused`(_ offsets: String) {
+        #expect(throws: BootClockError.timeOffsetUnreadable) { try TimeNamespace.requireMachineTime(offsets: offsets) }
+    }
+
+    @Test(arguments: ["/nonexistent", "/proc/self", "/proc/kallsyms", "/proc/self/mem"])
+    func `a file of the kernel that cannot be read whole has no text`(_ path: String) {
+        #expect(KernelFile.text(of: path) == nil)
+    }
+
     @Test func `a boot identifier is read from its text`() {
         let identifier = BootIdentifier(uuid: "00010203-0405-0607-0809-0a0b0c0d0e0f\n")
         #expect(identifier?.bytes == Array(0...15))

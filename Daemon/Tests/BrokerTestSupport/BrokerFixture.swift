@@ -1,4 +1,5 @@
 package import Broker
+package import Enclave
 import Foundation
 import Glibc
 import Logging
@@ -25,7 +26,8 @@ package final class BrokerFixture {
     /// - Parameter stateDirectory: where the store lies, when it is not in `folder`.
     package init(
         in folder: TestFolder? = nil, stateDirectory: String? = nil, stretching: PasscodeStretching = .quick,
-        clock: TestClock = TestClock(), observer: (any WriteObserver)? = nil, beginningLogAnew: Bool = false
+        clock: TestClock = TestClock(), observer: (any WriteObserver)? = nil, beginningLogAnew: Bool = false,
+        around: @escaping (any Enclave) -> any Enclave = { $0 }
     ) throws {
         let folder = try folder ?? TestFolder()
         self.folder = folder
@@ -33,7 +35,7 @@ package final class BrokerFixture {
         self.stretching = stretching
         self.stateDirectory = stateDirectory ?? Self.stateDirectory(in: folder)
         broker = try Self.open(
-            self.stateDirectory, stretching, prompter, clock, observer, beginningLogAnew, folder.path("apps.d"))
+            self.stateDirectory, stretching, prompter, clock, observer, beginningLogAnew, folder.path("apps.d"), around)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 
@@ -43,7 +45,8 @@ package final class BrokerFixture {
 
     private static func open(
         _ state: String, _ stretching: PasscodeStretching, _ prompter: ScriptedPrompter, _ clock: TestClock,
-        _ observer: (any WriteObserver)?, _ beginningLogAnew: Bool, _ applicationsDirectory: String
+        _ observer: (any WriteObserver)?, _ beginningLogAnew: Bool, _ applicationsDirectory: String,
+        _ around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
         umask(0o077)
         return try Broker.open(
@@ -51,7 +54,7 @@ package final class BrokerFixture {
                 stateDirectory: state, promptProgram: "/nonexistent", prompts: PromptConfiguration(), version: "test",
                 applicationsDirectory: applicationsDirectory),
             log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, stretching: stretching, prompter: prompter,
-            clock: clock, observer: observer, beginningLogAnew: beginningLogAnew)
+            clock: clock, observer: observer, beginningLogAnew: beginningLogAnew, around: around)
     }
 
     private static func serve(_ broker: Broker, in folder: TestFolder) throws -> (Server, String) {

@@ -164,6 +164,21 @@ public final class TestClient {
         }
     }
 
+    /// Authorizes a requirement that no right is behind.
+    @discardableResult
+    public func authorize(
+        _ requirement: Requirement, in context: UInt64, interactive: Bool = true
+    ) throws -> [String] {
+        let request = WireAuthorizeRequest.with {
+            $0.contextID = context
+            $0.requirement = Data(requirement.canonicalBytes)
+            $0.question = Self.question
+            $0.question.interactionNotAllowed = !interactive
+        }
+        guard case .granted(let granted) = try call(.authorize(request)).body else { throw UnexpectedAnswer() }
+        return granted.factors
+    }
+
     public func authorize(_ right: WireRight, in context: UInt64) throws -> [String] {
         try authorize(rightID: right.rightID, in: context)
     }

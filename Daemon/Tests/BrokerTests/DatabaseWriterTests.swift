@@ -232,6 +232,19 @@ struct DatabaseWriterTests {
         #expect(fixture.prompter.asked.isEmpty)
     }
 
+    @Test func `rights are listed by name, those that cannot be read last`() throws {
+        var fixture = try BrokerFixture(in: store.folder)
+        for name in ["b", "zz", "a", "B"] {
+            try fixture.client().create(name, AccessControl(availability: .always, using: .unrestricted))
+        }
+        fixture.close()
+        #expect(try store.alter("slots", of: "objects", where: "row_key = ?", [victimID]) == 1)
+        fixture = try self.fixture()
+        let list = try fixture.client().list()
+        #expect(list.map(\.identifier) == ["B", "a", "b", "other", "zz", ""])
+        #expect(list.last?.rightID == victimID)
+    }
+
     @Test(arguments: ["public_key", "key_blob", "slots", "access_control", "attribute_record", "payload", "mac"])
     func `who swaps a column of two rights makes both unreadable`(column: String) throws {
         try store.write(

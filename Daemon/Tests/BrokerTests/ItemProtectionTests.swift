@@ -83,8 +83,7 @@ struct ItemProtectionTests {
         try add("alice", Self.passcodeRule)
         let wrong = ScriptedPrompter.Answer.text("wrong")
         for (answers, code) in [
-            ([.cancel], WireFailureCode.userCancel), ([.fallback], .userFallback),
-            ([wrong, wrong, wrong], .authenticationFailed),
+            ([.cancel], WireFailureCode.userCancel), ([wrong, wrong, wrong], .authenticationFailed),
         ] as [([ScriptedPrompter.Answer], WireFailureCode)] {
             fixture.prompter.prepare(answers)
             #expect(try refusal { _ = try client.findItems(TestClient.query()) } == code)

@@ -179,14 +179,24 @@ import UnixSocket
         #expect(try stage.client.answer(to: id).refusal == .userCancel)
     }
 
-    @Test(arguments: ["", " ", "\n\t", "\u{1B}", "\u{202E}\u{200B}"])
-    func `a reason with nothing to show is refused`(_ reason: String) throws {
+    @Test(arguments: [" ", "\n\t", "\u{1B}", "\u{202E}\u{200B}"])
+    func `a reason with nothing to show leaves its line out`(_ reason: String) throws {
+        let stage = try Stage()
+        let context = try stage.client.openContext()
+        let id = try stage.beginAuthorizing(in: context, reason: reason)
+        stage.terminal.waitFor("Enter: continue")
+        #expect(!stage.terminal.screen.contains("It says"))
+        stage.terminal.type("\u{3}")
+        #expect(try stage.client.answer(to: id).refusal == .userCancel)
+    }
+
+    @Test func `an empty reason is refused`() throws {
         let stage = try Stage()
         let context = try stage.client.openContext()
         let bodies: [WireRequest.OneOf_Body] = [
-            .authorize(stage.right, in: context, reason: reason),
-            .passcode(.with { $0.action = .change; $0.question = .reason(reason) }),
-            .evaluatePolicy(.with { $0.contextID = context; $0.policy = 2; $0.question = .reason(reason) }),
+            .authorize(stage.right, in: context, reason: ""),
+            .passcode(.with { $0.action = .change; $0.question = .reason("") }),
+            .evaluatePolicy(.with { $0.contextID = context; $0.policy = 2; $0.question = .reason("") }),
         ]
         for body in bodies {
             #expect(try stage.client.ask(body, descriptor: stage.terminal.slave.number).refusal == .emptyReason)

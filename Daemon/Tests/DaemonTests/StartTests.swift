@@ -205,10 +205,11 @@ import UnixSocket
 
     /// Tries to start a daemon; expects exit code 1 and these words, and no socket of ours.
     private func expectRefusal(
-        in folders: DaemonFolders, _ words: String, _ location: SourceLocation = #_sourceLocation
+        in folders: DaemonFolders, _ words: String, under wrapper: [String] = [],
+        _ location: SourceLocation = #_sourceLocation
     ) throws {
         let socket = DaemonFolders.status(of: folders.socket).st_mode
-        let start = try DaemonStart(in: folders)
+        let start = try DaemonStart(in: folders, under: wrapper)
         #expect(start.ending == .exited(1), sourceLocation: location)
         #expect(start.report.hasPrefix(words), "\(start.report)", sourceLocation: location)
         #expect(folders.standardError.hasPrefix("ostiaryd: \(words)"), sourceLocation: location)
@@ -217,6 +218,35 @@ import UnixSocket
 
     private func makeRuntimeFolder(_ folders: DaemonFolders) throws {
         try #require(mkdir(folders.runtime, 0o700) == 0)
+    }
+
+    // MARK: clock and user
+
+    @Test(
+        .enabled(if: geteuid() == 0, "only root makes a time namespace"), arguments: ["86400", "-1"])
+    func `a boot clock that was moved is refused`(_ seconds: String) throws {
+        let folders = try DaemonFolders()
+        try expectRefusal(
+            in: folders, "The daemon runs in a time namespace that moves the boot clock by \(seconds) seconds, so the delays "
+                + "after wrong passcodes cannot be measured. Start it outside of that namespace.",
+            under: ["/usr/bin/unshare", "--fork", "--time", "--boottime", seconds, "--"])
+        #expect(DaemonFolders.status(of: folders.store).st_mode == 0, "nothing is made")
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root may surely make a user namespace"))
+    func `a user whom the system does not name is refused`() throws {
+        let folders = try DaemonFolders()
+        try expectRefusal(
+            in: folders, "The system has no name for user 4000000123, and the store belongs to a name and a number.",
+            under: ["/usr/bin/unshare", "--user", "--map-user=4000000123", "--"])
+        #expect(DaemonFolders.status(of: folders.store).st_mode == 0, "nothing is made")
+    }
+
+    @Test func `a name to take over is of no account for the owner themselves`() throws {
+        let folders = try DaemonFolders()
+        let start = try DaemonStart(in: folders, options: folders.options + ["--adopt-user-name", "former"])
+        let daemon = try DaemonProcess(start, in: folders)
+        #expect(try daemon.client().status().mode == .user)
     }
 
     // MARK: modes

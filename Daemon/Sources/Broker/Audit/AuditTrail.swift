@@ -27,12 +27,35 @@ final class AuditTrail: Sendable {
     private let refusals = Mutex(RefusalAggregator())
     private let isFoldScheduled = Atomic(false)
     private let foldQueue = DispatchQueue(label: "ostiary.audit-trail")
+    /// Held for one decision and its record.
+    private let deciding = NSLock()
 
     init(audit: AuditLog, vault: Vault, seeds: LogSeeds, log: Logger) {
         self.audit = audit
         self.vault = vault
         self.seeds = seeds
         self.log = log
+    }
+
+    // MARK: order
+
+    /// Runs `body`, which decides and records, as one step among all that do: that a grant stands and what is released under
+    /// it, or that grants end. So the log has decisions in their order, and no release behind an end of its grant.
+    ///
+    /// `body` waits for nothing but the log and the store.
+    func decide<Result: ~Copyable>(_ body: () throws -> Result) rethrows -> Result {
+        deciding.lock()
+        defer { deciding.unlock() }
+        return try body()
+    }
+
+    /// Ends grants at once, whoever is deciding, and then again in one step with the record, for what was granted in between.
+    func end(_ event: Event, _ grants: () -> Void) {
+        grants()
+        decide {
+            grants()
+            note(event)
+        }
     }
 
     // MARK: what releases

@@ -20,6 +20,7 @@ final class EvaluationContext: Sendable {
     private struct Contents {
         var rights: [VaultID: OpenedRight] = [:]
         var policies: [Int32: PolicyGrant] = [:]
+        var requirements: [Data: RequirementGrant] = [:]
         var applicationPassword: Credential?
         var kept: KeptFactors?
         var isWipeDue = false
@@ -33,6 +34,12 @@ final class EvaluationContext: Sendable {
         let factors: FactorSet
         /// On CLOCK_BOOTTIME.
         let expires: Duration
+    }
+
+    /// What satisfied a requirement that no right is behind.
+    struct RequirementGrant: Sendable {
+        let factorNames: [String]
+        let strength: String
     }
 
     /// `SecretBytes` in a class, so that the dictionary-shaped state can hold it.
@@ -63,11 +70,7 @@ final class EvaluationContext: Sendable {
 
     /// The opened right, when it was authorized in this context for `operation`.
     func right(_ id: VaultID, for operation: AccessControl.Operation) throws(Refusal) -> OpenedRight {
-        guard let right = heldRight(id) else {
-            throw Refusal(
-                .notAuthorized, "The right is not authorized in this context; authorize it first.",
-                cause: "right.not-authorized")
-        }
+        guard let right = heldRight(id) else { throw Self.notAuthorized }
         guard right.operations.contains(operation) else {
             throw Refusal(
                 .operationNotPermitted, "The right's access control does not permit this operation.",
@@ -76,8 +79,36 @@ final class EvaluationContext: Sendable {
         return right
     }
 
+    /// Throws unless `right` is what this context holds still: neither ended nor authorized anew since it was taken.
+    func requireHeld(_ right: OpenedRight) throws(Refusal) {
+        guard heldRight(right.id) === right else { throw Self.notAuthorized }
+    }
+
+    private static let notAuthorized = Refusal(
+        .notAuthorized, "The right is not authorized in this context; authorize it first.", cause: "right.not-authorized")
+
+    /// Keeps that the requirement with these canonical bytes was satisfied, for as long as a right would be authorized.
+    func grant(requirement: Data, _ grant: RequirementGrant, since era: UInt64) throws(Refusal) {
+        let isFull = contents.withLock { contents in
+            contents.requirements.count >= SessionLimits.requirementCountOfContext && contents.requirements[requirement] == nil
+        }
+        guard !isFull else { throw Refusal(.tooMany, "The context holds too many requirements; let it go.") }
+        try add(since: era) { $0.requirements[requirement] = grant }
+    }
+
+    /// What satisfied the requirement in this context, when nothing has ended that since.
+    func heldRequirement(_ requirement: Data) -> RequirementGrant? { contents.withLock { $0.requirements[requirement] } }
+
     func grant(policy: Int32, _ grant: PolicyGrant, since era: UInt64) throws(Refusal) {
         try add(since: era) { $0.policies[policy] = grant }
+    }
+
+    /// To be read before something is proved, for ``requireEra(_:)``.
+    var era: UInt64 { contents.withLock { $0.era } }
+
+    /// Throws when grants were ended since `era`, or the context was invalidated.
+    func requireEra(_ era: UInt64) throws(Refusal) {
+        guard contents.withLock({ $0.era == era && !$0.isInvalid }) else { throw RequestCancellation.refusal(.caller) }
     }
 
     private func add(since era: UInt64, _ change: (inout Contents) -> Void) throws(Refusal) {
@@ -107,6 +138,7 @@ final class EvaluationContext: Sendable {
         let evaluations = contents.withLock { contents in
             contents.rights = [:]
             contents.policies = [:]
+            contents.requirements = [:]
             contents.kept = nil
             contents.era += 1
             return Array(contents.evaluations.values)

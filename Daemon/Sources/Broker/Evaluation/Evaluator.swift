@@ -180,7 +180,7 @@ struct Evaluator {
             let question = PromptQuestion(
                 kind, object: demand.object.isEmpty ? nil : DisplayText(demand.object), operation: DisplayText(demand.operation),
                 reason: asking.question.reason, notice: notice, triesLeft: triesLeft,
-                cancelTitle: asking.question.cancelTitle, fallbackTitle: asking.question.fallbackTitle)
+                cancelTitle: asking.question.cancelTitle, fallbackTitle: Self.fallbackTitle(kind, asking.question))
             let entered = try Questioning(prompter: prompter, asking: asking).secret(question)
             do { return try check(entered) } catch let error as WrongSecret {
                 recordWrongTry(kind, demand, asking)
@@ -189,6 +189,11 @@ struct Evaluator {
             }
         }
         throw Self.failed
+    }
+
+    /// The passcode is the fallback of everything else, so nothing is offered instead of it.
+    private static func fallbackTitle(_ kind: PromptKind, _ question: QuestionStyle) -> DisplayText? {
+        kind.factor == .passcode ? nil : question.fallbackTitle
     }
 
     /// A wrong try is a decision of its own, whatever the evaluation comes to.

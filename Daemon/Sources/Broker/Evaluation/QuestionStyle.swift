@@ -3,12 +3,13 @@ import Prompting
 
 /// How the program wants to be represented in the prompt, made harmless.
 struct QuestionStyle {
+    /// Empty when the program gave nothing that can be shown; the prompt then has no line for it.
     let reason: DisplayText
     let isInteractionAllowed: Bool
     let cancelTitle: DisplayText?
     let fallbackTitle: DisplayText?
 
-    /// - Throws: `emptyReason` when interaction is allowed and nothing to show is left of the reason.
+    /// - Throws: `emptyReason` for an empty reason. As on Apple's systems, one of blanks passes; it shows nothing.
     init(_ question: WireQuestion) throws(Refusal) {
         reason = DisplayText(question.reason)
         isInteractionAllowed = !question.interactionNotAllowed
@@ -17,7 +18,7 @@ struct QuestionStyle {
         guard question.reason.utf8.count <= WireLimits.reasonByteCount else {
             throw Refusal(.tooLarge, "The reason may have \(WireLimits.reasonByteCount) bytes.")
         }
-        guard !reason.isEmpty else {
+        guard !question.reason.isEmpty else {
             throw Refusal(.emptyReason, "Say why you ask: the reason must not be empty.", cause: "reason.empty")
         }
     }

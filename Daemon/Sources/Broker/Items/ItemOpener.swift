@@ -59,7 +59,10 @@ final class ItemOpener {
     }
 
     /// Throws `locked` unless the item's class is open.
-    func requireOpen() throws { _ = try ring.openHalf(ItemCipher.key(of: record.attributes).role) }
+    func requireOpen() throws {
+        _ = try ring.openHalf(ItemCipher.key(of: record.attributes).role)
+        if case .classKey? = record.wrap { _ = try ring.openHalf(.classKey(accessControl.availability)) }
+    }
 
     /// The item's data, opened with what was proved; nil when it has none.
     func data(by proof: Evaluation?) throws -> SecretBytes? {

@@ -15,6 +15,8 @@ final class ItemProofs {
     /// What will be done, for the prompt.
     private let operation: String
     private(set) var last: Evaluation?
+    /// The context that was proved in, and its era then.
+    private var proved: (context: EvaluationContext, era: UInt64)?
 
     init(
         of broker: Broker, for use: WireItemUse, operation: String, _ request: IncomingRequest, _ session: Session,
@@ -52,20 +54,23 @@ final class ItemProofs {
         let asking = try asking()
         guard let context = try context() else {
             let evaluation = try broker.evaluator.evaluate(demand, asking: asking)
-            try record(evaluation, as: event)
+            try broker.grant(evaluation, asking, as: event) {}
             return evaluation
         }
         return try context.evaluating(asking.cancellation) { era in
             let evaluation = try broker.evaluator.evaluate(demand, held: broker.held(in: context), asking: asking)
-            try record(evaluation, as: event)
-            try context.keep(evaluation, since: era)
+            try broker.grant(evaluation, asking, as: event) { try context.keep(evaluation, since: era) }
+            if proved == nil { proved = (context, era) }
             return evaluation
         }
     }
 
-    private func record(_ evaluation: Evaluation, as event: AuditTrail.Event) throws {
-        try session.verifyCaller()
-        try broker.trail.grant(event, factors: evaluation.factorNames, strength: evaluation.strength)
+    /// Throws when what was proved was ended since: by a lock, or in its context by the program. To be asked together with
+    /// the record of what is released.
+    func requireStanding() throws(Refusal) {
+        guard last != nil else { return }
+        try cancellation?.check()
+        if let proved { try proved.context.requireEra(proved.era) }
     }
 
     /// The password that the program gave the context beforehand.

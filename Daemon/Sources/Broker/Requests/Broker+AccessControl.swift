@@ -32,9 +32,13 @@ extension Broker {
             try session.verifyCaller()
             let factors = evaluation.factors.subtracting(.applicationPassword)
             let (names, strength) = (factors.factors.map(\.name), evaluator.strength(of: factors))
-            try trail.grant(
-                event("evaluate-access-control", session, operation: operation.name), factors: names, strength: strength)
-            try context.keep(evaluation, since: era)
+            try trail.decide {
+                try asking.cancellation.check()
+                try trail.grant(
+                    event("evaluate-access-control", session, operation: operation.name), factors: names,
+                    strength: strength)
+                try context.keep(evaluation, since: era)
+            }
             if let password { context.setApplicationPassword(password) }
             return Reply(.granted(granted(names, strength)))
         }

@@ -15,8 +15,7 @@ extension Broker {
 
     func deauthorize(_ body: WireDeauthorizeRequest, _ session: Session) throws -> Reply {
         let context = try session.contexts.context(body.contextID)
-        context.endAllGrants(because: .caller)
-        trail.note(event("deauthorize", session))
+        trail.end(event("deauthorize", session)) { context.endAllGrants(because: .caller) }
         return .done
     }
 
@@ -67,14 +66,12 @@ extension Broker {
         let asking = try asking(body.question, request, session, cancellation)
         let evaluation = try context.evaluating(asking.cancellation) { era in
             let evaluation = try evaluator.evaluate(demand, held: held(in: context), asking: asking)
-            try session.verifyCaller()
-            try trail.grant(
-                event("evaluate-policy", session, operation: "policy \(body.policy)"),
-                factors: evaluation.factorNames, strength: evaluation.strength)
-            let grant = EvaluationContext.PolicyGrant(
-                factors: evaluation.factors, expires: BootTime.now() + EvaluationContext.policyLifetime)
-            try context.grant(policy: body.policy, grant, since: era)
-            try context.keep(evaluation, since: era)
+            try grant(evaluation, asking, as: event("evaluate-policy", session, operation: "policy \(body.policy)")) {
+                let grant = EvaluationContext.PolicyGrant(
+                    factors: evaluation.factors, expires: BootTime.now() + EvaluationContext.policyLifetime)
+                try context.grant(policy: body.policy, grant, since: era)
+                try context.keep(evaluation, since: era)
+            }
             return evaluation
         }
         return Reply(.granted(granted(evaluation.factorNames, evaluation.strength)))
@@ -113,22 +110,18 @@ extension Broker {
         return try context.evaluating(asking.cancellation) { era in
             let evaluation = try evaluator.evaluate(opener.demand, held: held(in: context), asking: asking)
             let right = try keeper.exclusively { try opener.opened(by: evaluation, enclave: enclave) }
-            try session.verifyCaller()
-            try trail.grant(
-                event("authorize", session, object: right.identifier), factors: evaluation.factorNames,
-                strength: evaluation.strength)
-            try context.grant(right, since: era)
-            try context.keep(evaluation, since: era)
-            try requireStillStored(id, context)
+            try grant(evaluation, asking, as: event("authorize", session, object: right.identifier)) {
+                try requireStillStored(id)
+                try context.grant(right, since: era)
+                try context.keep(evaluation, since: era)
+            }
             return Reply(.granted(granted(evaluation.factorNames, evaluation.strength)))
         }
     }
 
-    /// A right that was removed while the person was asked has ended the grants it found; this one came after.
-    private func requireStillStored(_ id: VaultID, _ context: EvaluationContext) throws {
-        guard try vault.read({ try $0.object(id, owner: owner) }) == nil else { return }
-        context.endGrant(on: id)
-        throw RightStore.notFound
+    /// A right that was removed while the person was asked: its removal has ended the grants that it found, or will.
+    private func requireStillStored(_ id: VaultID) throws {
+        guard try vault.read({ try $0.object(id, owner: owner) }) != nil else { throw RightStore.notFound }
     }
 
     private func authorizeRequirement(
@@ -141,19 +134,38 @@ extension Broker {
         if body.preflight { return try preflight(demand, body.contextID, session) }
         let context = try session.contexts.context(body.contextID)
         let asking = try asking(body.question, request, session, cancellation)
+        // As for rights: a forbidden prompt asks whether the authorization still stands.
+        if !asking.question.isInteractionAllowed, let held = context.heldRequirement(bytes) {
+            try session.verifyCaller()
+            return Reply(.granted(granted(held.factorNames, held.strength)))
+        }
         let evaluation = try context.evaluating(asking.cancellation) { era in
             let evaluation = try evaluator.evaluate(demand, held: held(in: context), asking: asking)
-            try session.verifyCaller()
-            try trail.grant(
-                event("authorize-requirement", session), factors: evaluation.factorNames,
-                strength: evaluation.strength)
-            try context.keep(evaluation, since: era)
+            try grant(evaluation, asking, as: event("authorize-requirement", session)) {
+                let grant = EvaluationContext.RequirementGrant(
+                    factorNames: evaluation.factorNames, strength: evaluation.strength)
+                try context.grant(requirement: bytes, grant, since: era)
+                try context.keep(evaluation, since: era)
+            }
             return evaluation
         }
         return Reply(.granted(granted(evaluation.factorNames, evaluation.strength)))
     }
 
     // MARK: shared
+
+    /// Records an authorization and then keeps it, in one step, unless it was ended while the person was asked: then it is
+    /// neither recorded nor kept.
+    func grant(
+        _ evaluation: Evaluation, _ asking: Asking, as event: AuditTrail.Event, keeping keep: () throws -> Void
+    ) throws {
+        try asking.session.verifyCaller()
+        try trail.decide {
+            try asking.cancellation.check()
+            try trail.grant(event, factors: evaluation.factorNames, strength: evaluation.strength)
+            try keep()
+        }
+    }
 
     func asking(
         _ question: WireQuestion, _ request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?

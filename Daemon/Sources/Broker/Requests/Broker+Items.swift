@@ -83,17 +83,24 @@ extension Broker {
     ) throws -> Reply {
         let limit = body.limit == 0 ? Int.max : Int(body.limit)
         var page = ItemPageBuilder()
+        var read: [ItemOpener] = []
         var begin = body.begin
         repeat {
             let batch = try items.batch(selection, from: begin, limit: limit)
             for opener in batch.openers where !proofs.skips(opener) {
-                try read(opener, selection, body, proofs, into: &page)
+                try self.read(opener, selection, body, proofs, into: &page)
+                read.append(opener)
             }
             begin = batch.next
         } while page.isEmpty && begin != 0
         guard !page.isEmpty || body.begin != 0 else { throw ItemStore.notFound }
         try session.verifyCaller()
-        if let object = page.released {
+        let object = page.released
+        try trail.decide {
+            // A lock since they were opened wins.
+            try proofs.requireStanding()
+            for opener in read { try opener.requireOpen() }
+            guard let object else { return }
             try trail.use(
                 event(request.eventName, session, object: object, operation: AccessControl.Operation.read.name),
                 factors: proofs.last?.factorNames ?? [], strength: proofs.last?.strength ?? "")
@@ -150,7 +157,7 @@ extension Broker {
             data: body.replacesData ? SecretBytes(copying: request.tail) : nil, applicationPassword: password)
         try session.verifyCaller()
         let event = event(request.eventName, session, object: Self.logName(of: openers))
-        let count = try changingItems(event) {
+        let count = try changingItems(event, whenStanding: proofs) {
             let targets = try items.all(selection).map { try Self.target($0, among: proved) }
             guard !targets.isEmpty else { throw ItemStore.notFound }
             try items.update(targets, change, now: Self.now())
@@ -176,18 +183,24 @@ extension Broker {
             ItemSelection(body.query, groups: session.caller.accessGroups, digests: items.digests))
         try session.verifyCaller()
         let deleted = try changing.withLock { try items.delete(selection) }
-        for key in deleted.keys { sessions.endGrants(on: key) }
-        trail.note(event(request.eventName, session, object: deleted.name))
+        trail.end(event(request.eventName, session, object: deleted.name)) {
+            for key in deleted.keys { sessions.endGrants(on: key) }
+        }
         return Reply(.done(.with { $0.count = UInt32(clamping: deleted.count) }))
     }
 
     // MARK: shared
 
     /// Changes items while no keys change: recorded before, since what cannot be recorded is not done.
-    private func changingItems<Result>(_ event: AuditTrail.Event, _ body: () throws -> Result) throws -> Result {
+    private func changingItems<Result>(
+        _ event: AuditTrail.Event, whenStanding proofs: ItemProofs? = nil, _ body: () throws -> Result
+    ) throws -> Result {
         changing.lock()
         defer { changing.unlock() }
-        try trail.change(event, durability: .soon)
+        try trail.decide {
+            try proofs?.requireStanding()
+            try trail.change(event, durability: .soon)
+        }
         return try body()
     }
 

@@ -30,7 +30,6 @@ extension Broker {
             type, in: group, accessControl, shown: body.shownAccessControl, applicationPassword: password)
         let created = event("key-create", session, object: "\(draft.id)")
         let record = try make(draft, replacing: false, for: session, recordedAs: created)
-        trail.note(created)
         return Reply(.key(try WireKey(record, enclave: enclave.kind)))
     }
 
@@ -42,8 +41,7 @@ extension Broker {
         let key = try key(body.keyID, session)
         try session.verifyCaller()
         try changing.withLock { try rights.remove(key.id) }
-        sessions.endGrants(on: key.id)
-        trail.note(event("key-remove", session, object: key.attributes.identifier))
+        trail.end(event("key-remove", session, object: key.attributes.identifier)) { sessions.endGrants(on: key.id) }
         return Reply(.done(.with { $0.count = 1 }))
     }
 

@@ -149,11 +149,13 @@ extension Broker {
 
     /// Ends all grants and all questions, and wipes what needs an unlocked store. Works even when the log cannot be written.
     func lock(_ session: Session) -> Reply {
-        ring.lock()
-        sessions.endAllGrants()
+        let close = { [ring, sessions] in
+            ring.lock()
+            sessions.endAllGrants()
+        }
+        close()
         // A change of the passcode that was past its questions opens the new keys: it is waited for, and they are wiped too.
-        changing.withLock { ring.lock() }
-        trail.note(event("lock", session))
+        changing.withLock { trail.end(event("lock", session), close) }
         return .done
     }
 }

@@ -27,11 +27,11 @@ extension Broker {
             body.identifier, of: session.caller.application, accessControl, secret: secret,
             applicationPassword: password)
         let record = try make(draft, replacing: body.replace, for: session, recordedAs: created)
-        trail.note(created)
         return Reply(.right(WireRight(record, enclave: enclave.kind)))
     }
 
-    /// Makes and stores a right or key while no keys change, and ends the grants on the one that it replaces.
+    /// Makes and stores a right or key while no keys change, ends the grants on the one that it replaces, and records both the
+    /// beginning and the end.
     func make(
         _ draft: consuming RightStore.Draft, replacing: Bool, for session: Session, recordedAs created: AuditTrail.Event
     ) throws -> ObjectRecord {
@@ -40,7 +40,8 @@ extension Broker {
         let record = try rights.prepare(draft)
         try session.verifyCaller()
         try trail.change(created)
-        if let replaced = try rights.store(record, replacing: replacing) { sessions.endGrants(on: replaced) }
+        let replaced = try rights.store(record, replacing: replacing)
+        trail.end(created) { if let replaced { sessions.endGrants(on: replaced) } }
         return record
     }
 
@@ -160,8 +161,7 @@ extension Broker {
         }
         try session.verifyCaller()
         try changing.withLock { try rights.remove(id) }
-        sessions.endGrants(on: id)
-        trail.note(event("remove", session, object: name))
+        trail.end(event("remove", session, object: name)) { sessions.endGrants(on: id) }
         return Reply(.done(.with { $0.count = 1 }))
     }
 
@@ -176,25 +176,31 @@ extension Broker {
     /// Ends the grants on objects that a request destroyed together, and names each in the log.
     func noteDestruction(of objects: [ObjectRecord], by request: String, _ session: Session) {
         for object in objects {
-            sessions.endGrants(on: object.id)
-            trail.note(event("remove", session, object: object.attributes.identifier, operation: request))
+            trail.end(event("remove", session, object: object.attributes.identifier, operation: request)) {
+                sessions.endGrants(on: object.id)
+            }
         }
     }
 
     // MARK: uses
 
-    /// One use of an authorized right: the operation, then the caller once more, then the record, then the answer.
+    /// One use of an authorized right: the operation, then the caller once more, then whether the authorization still stands
+    /// together with the record, then the answer. A lock or removal during the operation wins.
     func use(
         _ contextID: UInt64, _ rightID: Data, _ operation: AccessControl.Operation, _ session: Session,
         _ work: (OpenedRight) throws -> SecretBytes
     ) throws -> Reply {
         guard let id = VaultID(bytes: rightID) else { throw RightStore.notFound }
-        let right = try session.contexts.context(contextID).right(id, for: operation)
+        let context = try session.contexts.context(contextID)
+        let right = try context.right(id, for: operation)
         let result = try work(right)
         try session.verifyCaller()
-        try trail.use(
-            event(operation.name, session, object: right.identifier), factors: right.factorNames,
-            strength: right.strength)
+        try trail.decide {
+            try context.requireHeld(right)
+            try trail.use(
+                event(operation.name, session, object: right.identifier), factors: right.factorNames,
+                strength: right.strength)
+        }
         return .payload(result)
     }
 }

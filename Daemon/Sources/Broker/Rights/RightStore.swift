@@ -173,12 +173,17 @@ struct RightStore {
 
     static let notFound = Refusal(.notFound, "There is no right of this name.", cause: "right.not-found")
 
-    /// Every row that is there or ought to be; unreadable ones are among them, since nobody can say whose they are.
+    /// Every row that is there or ought to be, by name; unreadable ones come last and are among them in any case, since nobody
+    /// can say whose they are.
     func list(application: String?) throws -> [Stored<ObjectRecord>] {
-        try vault.read { try $0.objects(owner: owner, kind: .right) }.filter { stored in
-            guard let application, let record = stored.record else { return true }
-            return record.attributes.group == application
-        }
+        let stored = try vault.read { try $0.objects(owner: owner, kind: .right) }
+        let readable = stored.compactMap(\.record).filter { application == nil || $0.attributes.group == application }
+        return readable.sorted { Self.place(of: $0) < Self.place(of: $1) }.map(Stored.readable)
+            + stored.filter { $0.record == nil }
+    }
+
+    private static func place(of right: ObjectRecord) -> (String, String) {
+        (right.attributes.identifier, right.attributes.group)
     }
 
     // MARK: removing

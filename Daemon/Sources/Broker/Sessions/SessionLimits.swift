@@ -4,6 +4,8 @@ enum SessionLimits {
     static let connectionCount = 256
     /// Contexts of one connection: one for each `LAContext` and each authorized right that the program keeps.
     static let contextCount = 1024
+    /// Requirements that count as satisfied in one context.
+    static let requirementCountOfContext = 64
     /// Requests of one connection that wait for a person or a slow part.
     static let slowRequestCount = 16
     /// Such requests of all connections. Each holds up to three descriptors, and a process has 1,024 as a rule, of which the

@@ -15,6 +15,12 @@ public final class VaultWriter: VaultReader {
         try listed.rows.put(ItemRoot(sum: 0).row(owner: user.id))
     }
 
+    /// Changes name or number of a user who exists; everything stays theirs.
+    public func setUser(_ user: UserRecord) throws {
+        guard try self.user(user.id) != nil else { throw VaultError.notFound }
+        try listed.put(user, owner: storeID)
+    }
+
     /// Removes a user with everything that was theirs, readable or not: the way out when a user's manifest is corrupt.
     public func removeUser(_ id: VaultID) throws {
         catalogues.forget(id)

@@ -1,0 +1,72 @@
+import AccessControl
+import BrokerTestSupport
+import Enclave
+import Foundation
+import Testing
+import Vault
+
+@testable import Broker
+
+/// To whom a store belongs.
+@Suite("The owner of a store")
+struct OwnerTests {
+    private let fixture: BrokerFixture
+    private let present: SystemUser
+
+    init() throws {
+        fixture = try BrokerFixture()
+        present = try SystemUser.current()
+    }
+
+    private func owner(_ user: SystemUser, adopting name: String? = nil) throws -> VaultID {
+        try Owner.current(user, adopting: name, in: fixture.broker.vault, enclave: fixture.broker.enclave).id
+    }
+
+    private func complaint(_ user: SystemUser, adopting name: String? = nil) throws -> String? {
+        do {
+            _ = try owner(user, adopting: name)
+            return nil
+        } catch let error as BrokerOpeningError { return error.description }
+    }
+
+    private var users: [UserRecord] {
+        get throws { try fixture.broker.vault.read { try $0.users() }.compactMap(\.record) }
+    }
+
+    @Test func `is whom both name and number fit`() throws {
+        #expect(try owner(present) == fixture.broker.owner)
+        #expect(try owner(present, adopting: "somebody") == fixture.broker.owner)
+    }
+
+    @Test func `is not replaced by a user of the same number or name, nor by another one`() throws {
+        let before = try users
+        for other in [
+            SystemUser(id: present.id, name: "renamed"), SystemUser(id: present.id + 1, name: present.name),
+            SystemUser(id: present.id + 1, name: "stranger"),
+        ] {
+            #expect(
+                try complaint(other)
+                    == "The store belongs to \(present.name) (user \(present.id)), and this is \(other.name) (user "
+                    + "\(other.id)). If this is the same person, start ostiaryd once with --adopt-user-name \(present.name); "
+                    + "if not, use another state folder. Nothing was changed.")
+        }
+        #expect(try users == before)
+    }
+
+    @Test func `is renamed when the former name is given, and keeps everything`() throws {
+        let renamed = SystemUser(id: present.id, name: "renamed")
+        #expect(
+            try complaint(renamed, adopting: "nobody-here")
+                == "The store does not know one user nobody-here, whom renamed (user \(present.id)) would take over; it "
+                + "belongs to \(present.name) (user \(present.id)). Nothing was changed.")
+        #expect(try owner(renamed, adopting: present.name) == fixture.broker.owner)
+        #expect(try users.map(\.name) == ["renamed"])
+        #expect(try owner(renamed) == fixture.broker.owner)
+        #expect(try complaint(present) != nil)
+    }
+
+    @Test func `has a name that the system knows`() throws {
+        let unnamed: UInt32 = 4_000_000_123
+        #expect(throws: BrokerOpeningError.unnamedUser(unnamed)) { try SystemUser(id: unnamed) }
+    }
+}

@@ -1,0 +1,41 @@
+import AccessControl
+import BrokerTestSupport
+import OstiaryWire
+import Prompting
+import SwiftProtobuf
+import Testing
+
+@testable import Broker
+
+/// What of a program's words gets into a question.
+@Suite("A question")
+struct QuestionTests {
+    @Test(arguments: [" ", "\n\t", "\u{1B}", "\u{202E}\u{200B}"])
+    func `may have a reason that shows nothing`(reason: String) throws {
+        #expect(try QuestionStyle(.with { $0.reason = reason }).reason.isEmpty)
+    }
+
+    @Test(arguments: [false, true]) func `needs a reason`(isForbidden: Bool) throws {
+        var refused: Refusal?
+        do { _ = try QuestionStyle(.with { $0.interactionNotAllowed = isForbidden }) } catch { refused = error }
+        #expect(refused?.code == .emptyReason && refused?.cause == "reason.empty")
+    }
+
+    @Test func `for the passcode offers nothing instead of it; one for a password does`() throws {
+        let fixture = try BrokerFixture()
+        try fixture.setPasscode()
+        try fixture.create("both", Requirement(anyOf: [[.passcode, .applicationPassword]]), .whenUnlocked)
+        let client = try fixture.client()
+        let (context, right) = (try client.openContext(), try client.find("both"))
+        fixture.prompter.prepare([.text(BrokerFixture.passcode), .fallback])
+        let request = WireAuthorizeRequest.with {
+            $0.contextID = context
+            $0.rightID = right.rightID
+            $0.question = .with { ($0.reason, $0.fallbackTitle, $0.cancelTitle) = ("a test", "Another way", "Not now") }
+        }
+        #expect(try refusal { try client.call(.authorize(request)) } == .userFallback)
+        #expect(fixture.prompter.askedKinds == [.enterPasscode, .applicationPassword])
+        #expect(fixture.prompter.asked.map(\.fallbackTitle) == [nil, DisplayText("Another way")])
+        #expect(fixture.prompter.asked.map(\.cancelTitle) == [DisplayText("Not now"), DisplayText("Not now")])
+    }
+}
