@@ -23,12 +23,21 @@ public struct PlayedTerminal {
         process.currentDirectoryURL = daemon.folder
         let side = FileHandle(fileDescriptor: other, closeOnDealloc: false)
         (process.standardInput, process.standardOutput, process.standardError) = (side, side, side)
-        try process.run()
+        try Self.run(process)
         close(other)
         screen = Self.play(terminal, answers, until: Date().addingTimeInterval(timeout))
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
         process.waitUntilExit()
         status = process.terminationStatus
+    }
+
+    /// Starts `process` with no signal blocked: a worker thread blocks most of them, what it starts inherits that, and then
+    /// Ctrl-C would be without effect.
+    private static func run(_ process: Process) throws {
+        var (none, before) = (sigset_t(), sigset_t())
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        try process.run()
     }
 
     /// Types an answer whenever the screen has come to rest at a prompt; ends when the last program has left the terminal.

@@ -38,10 +38,16 @@ public final class PrivateDaemon {
     public func path(_ name: String) -> String { folder.path + "/" + name }
 
     /// Starts the daemon on what is in the folder.
-    public func start() throws {
+    ///
+    /// - Parameter configuration: the lines of its `ostiaryd.conf`; without them it reads the machine's, if there is one.
+    public func start(configuration: String? = nil) throws {
         let process = Process()
         process.executableURL = BuiltProgram.daemon
         process.arguments = ["--runtime-directory", runtimeDirectory, "--state-directory", stateDirectory]
+        if let configuration {
+            try Data(configuration.utf8).write(to: URL(fileURLWithPath: path("ostiaryd.conf")))
+            process.arguments? += ["--configuration", path("ostiaryd.conf")]
+        }
         process.environment = [:]
         let log = folder.appendingPathComponent("ostiaryd.log")
         try Data().write(to: log)

@@ -1,5 +1,6 @@
 import DaemonTestSupport
 import Foundation
+import Glibc
 import Testing
 
 /// The command on a terminal against the real daemon, checked by OpenSSL.
@@ -180,6 +181,22 @@ struct CommandEndToEndTests {
         #expect(try ostiary("right", "remove", "--id", digits).status == 0)
         #expect(try ostiary("right", "remove", "--id", digits).status == 1)
         #expect(try ostiary("right", "list").screen.split(separator: "\r\n").count == 3)
+    }
+
+    @Test func `Ctrl-C cancels Ostiary's own prompt, and ends a command whose prompt is a pinentry`() throws {
+        try setPasscode()
+        try ostiary("right", "create", "2fa", "--require", "passcode")
+        let cancelled = try ostiary("right", "authorize", "2fa", answers: ["\u{3}"])
+        #expect(cancelled.status == 3, "\(cancelled.screen)")
+        #expect(cancelled.screen.contains("ostiary: "))
+
+        daemon.kill()
+        try daemon.start(configuration: "prompt.front-ends = pinentry\nprompt.pinentry = /usr/bin/pinentry-tty\n")
+        let interrupted = try ostiary("right", "authorize", "2fa", answers: ["\u{3}"])
+        #expect(interrupted.status == SIGINT, "\(interrupted.screen)")
+        #expect(interrupted.screen.contains("Ostiary asks for your passcode."))
+        #expect(!interrupted.screen.contains("ostiary: "))
+        #expect(try ostiary("right", "authorize", "2fa", answers: [Self.passcode]).status == 0)
     }
 
     @Test func `an application password protects a right of its own`() throws {
