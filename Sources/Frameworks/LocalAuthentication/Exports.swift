@@ -3,6 +3,3 @@
 @_exported public import CLocalAuthentication
 @_exported public import Foundation
 @_exported public import Security
-
-/// Where a call that reports failure by `false` puts its error (Apple's Foundation). Foundation on Linux lacks the name.
-public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?

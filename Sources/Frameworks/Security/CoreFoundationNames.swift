@@ -48,3 +48,6 @@ public let kCFAllocatorDefault: CFAllocator! = nil
 
 /// The null object.
 public var kCFNull: CFNull! { NSNull() }
+
+/// Where a call that reports failure by `false` puts its error (Apple's Foundation). Foundation on Linux lacks the name.
+public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?

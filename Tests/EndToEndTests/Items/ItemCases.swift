@@ -247,10 +247,17 @@ extension ItemEndToEndTests {
                 SecKeyCopyExternalRepresentation(again, nil) as Data? == SecKeyCopyExternalRepresentation(key, nil) as Data?)
         }
 
-        @Test func `case 60: a deletion has no limit`() {
+        @Test(arguments: ["m_LimitOne", 1, 2] as [any Sendable])
+        func `case 60: a deletion has no limit`(limit: any Sendable) {
             #expect(keychain.add(password.holdingSecret) == errSecSuccess)
-            #expect(keychain.delete(password.all) == errSecParam)
+            #expect(keychain.delete(password.with([kSecMatchLimit: limit])) == errSecParam)
             #expect(keychain.find(password) == errSecSuccess)
+        }
+
+        @Test func `case 60: a deletion may say that it is about all`() {
+            #expect(keychain.add(password.holdingSecret) == errSecSuccess)
+            #expect(keychain.delete(password.all) == errSecSuccess)
+            #expect(keychain.find(password) == errSecItemNotFound)
         }
 
         @Test func `items outlive the daemon`() throws {

@@ -348,6 +348,17 @@ import Testing
         #expect(keychain.delete(["class": "genp", key: true]) == 0)
     }
 
+    @Test func `a deletion may say that it is about all, and not about fewer`() {
+        added()
+        for extra in [["m_Limit": "m_LimitOne"], ["m_Limit": 1], ["m_Limit": "m_LimitAll", "m_CaseInsensitive": true]] as [[String: Any]] {
+            #expect(keychain.delete(["class": "genp"].merging(extra) { $1 }) == errSecParam)
+        }
+        #expect(keychain.update(["class": "genp", "m_Limit": "m_LimitAll"], ["icmt": "x"]) == errSecParam)
+        #expect(keychain.store.rows.count == 1)
+        #expect(keychain.delete(["class": "genp", "m_Limit": kSecMatchLimitAll]) == 0)
+        #expect(keychain.store.rows.isEmpty)
+    }
+
     @Test func `an update sets what it names and leaves the rest`() {
         added(["accc": accessControl(), "labl": "label"])
         #expect(keychain.update(["class": "genp"], ["musr": Data([1]), "icmt": "comment", "v_Data": Data("new".utf8)]) == 0)

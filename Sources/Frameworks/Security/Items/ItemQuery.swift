@@ -153,11 +153,13 @@ extension QueryDictionary {
 // MARK: - Match keys
 
 extension QueryDictionary {
-    /// What the match keys say, which only a search has.
+    /// What the match keys say, which only a search has. A deletion is about all that matches, and may say so: code for the
+    /// file keychain of macOS has to, and code that asks `os(iOS)` takes Linux for macOS. Any other limit would promise less.
     fileprivate func matching(
         for call: ItemCall, _ itemClass: ItemClass
     ) throws(StatusError) -> (MatchLimit, hostOrSubdomainOf: String?) {
         let keys = entries.keys.compactMap { if case .match(let key) = $0 { key } else { nil } }
+        if call == .delete, keys == [.limit], case .text("m_LimitAll")? = self[.match(.limit)] { return (.all, nil) }
         guard call == .find || keys.isEmpty else { throw .parameter("Only a search has match keys.") }
         var limit = MatchLimit.one
         var host: String?
