@@ -31,6 +31,8 @@ let package = Package(
         .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
         .library(name: "Security", targets: ["Security"]),
         .library(name: "CryptoKit", targets: ["CryptoKit"]),
+        // libostiary-security.so and its header, for programs in C.
+        .library(name: "ostiary-security", type: .dynamic, targets: ["OstiarySecurityC", "COstiarySecurity"]),
         .library(name: "OstiaryClient", targets: ["OstiaryClient"]),
         .library(name: "OstiaryTesting", targets: ["OstiaryTesting"]),
         // Spoken by both sides; the trusted side imports these and nothing else of this package.
@@ -68,6 +70,11 @@ let package = Package(
                 "AccessControl", "KeyAlgorithms", "LocalAuthentication", "OstiaryClient", "SecretMemory", "Security", crypto,
             ],
             path: "Sources/Frameworks/CryptoKit", swiftSettings: strict),
+        .target(
+            name: "OstiarySecurityC", dependencies: ["COstiarySecurity", "Security"],
+            path: "Sources/Frameworks/OstiarySecurityC", swiftSettings: adapter),
+        // The header, and the constants, which Swift cannot export.
+        .target(name: "COstiarySecurity", path: "Sources/Frameworks/COstiarySecurity"),
         .target(
             name: "RSAKeys", dependencies: ["KeyAlgorithms", "SecretMemory", crypto],
             path: "Sources/Frameworks/RSAKeys", swiftSettings: adapter),

@@ -1,0 +1,36 @@
+import Foundation
+
+@c(ostiary_CFDictionaryCreateMutable)
+func createDictionary(_ allocator: Handle?, _ capacity: Int, _ keys: Handle?, _ values: Handle?) -> Handle? {
+    Handle(owning: ObjectDictionary())
+}
+
+@c(ostiary_CFDictionarySetValue)
+func setValue(_ dictionary: Handle?, _ key: Handle?, _ value: Handle?) {
+    guard let key = key.object(NSObject.self), let value = value.object(NSObject.self) else { return }
+    dictionary.object(ObjectDictionary.self)?[key] = value
+}
+
+@c(ostiary_CFDictionaryRemoveValue)
+func removeValue(_ dictionary: Handle?, _ key: Handle?) {
+    guard let key = key.object(NSObject.self) else { return }
+    dictionary.object(ObjectDictionary.self)?[key] = nil
+}
+
+@c(ostiary_CFDictionaryGetValue)
+func value(_ dictionary: Handle?, _ key: Handle?) -> Handle? {
+    guard let key = key.object(NSObject.self) else { return nil }
+    return dictionary.object(ObjectDictionary.self)?[key].map { Handle(borrowing: $0) }
+}
+
+@c(ostiary_CFDictionaryGetCount)
+func count(_ dictionary: Handle?) -> Int { dictionary.object(ObjectDictionary.self)?.count ?? 0 }
+
+@c(ostiary_CFArrayGetCount)
+func arrayCount(_ array: Handle?) -> Int { array.object(ObjectArray.self)?.objects.count ?? 0 }
+
+@c(ostiary_CFArrayGetValueAtIndex)
+func arrayValue(_ array: Handle?, _ index: Int) -> Handle? {
+    guard let objects = array.object(ObjectArray.self)?.objects, objects.indices.contains(index) else { return nil }
+    return Handle(borrowing: objects[index])
+}

@@ -1,0 +1,38 @@
+import Foundation
+import Security
+
+@c(SecItemAdd)
+func addItem(_ attributes: Handle?, _ result: UnsafeMutablePointer<Handle?>?) -> OSStatus {
+    answering(attributes, result) { SecItemAdd($0, $1) }
+}
+
+@c(SecItemCopyMatching)
+func copyMatchingItems(_ query: Handle?, _ result: UnsafeMutablePointer<Handle?>?) -> OSStatus {
+    answering(query, result) { SecItemCopyMatching($0, $1) }
+}
+
+@c(SecItemUpdate)
+func updateItems(_ query: Handle?, _ attributesToUpdate: Handle?) -> OSStatus {
+    guard let query = query.dictionary, let changes = attributesToUpdate.dictionary else { return errSecParam }
+    return SecItemUpdate(query, changes)
+}
+
+@c(SecItemDelete)
+func deleteItems(_ query: Handle?) -> OSStatus {
+    guard let query = query.dictionary else { return errSecParam }
+    return SecItemDelete(query)
+}
+
+/// Puts what `call` returns for the query into `result`, NULL when it fails.
+private func answering(
+    _ query: Handle?, _ result: UnsafeMutablePointer<Handle?>?,
+    _ call: (CFDictionary, UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus
+) -> OSStatus {
+    result?.pointee = nil
+    guard let query = query.dictionary else { return errSecParam }
+    guard let result else { return call(query, nil) }
+    var found: CFTypeRef?
+    let status = call(query, &found)
+    result.pointee = Handle(owning: (found as? NSObject)?.forC)
+    return status
+}

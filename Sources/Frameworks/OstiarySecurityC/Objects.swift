@@ -1,0 +1,41 @@
+import Foundation
+import Security
+
+// Every object: owners and kinds. `ostiary-security.h` describes each function of this module.
+
+@c(ostiary_CFRetain)
+func retain(_ object: Handle?) -> Handle? { Handle(owning: object.object) }
+
+@c(ostiary_CFRelease)
+func release(_ object: Handle?) {
+    guard let object else { return }
+    Unmanaged<AnyObject>.fromOpaque(object).release()
+}
+
+@c(ostiary_CFGetTypeID)
+func typeID(_ object: Handle?) -> CFTypeID {
+    switch object.object {
+    case is ObjectDictionary: CFDictionaryGetTypeID()
+    case is ObjectArray: CFArrayGetTypeID()
+    case let object: CFGetTypeID(object)
+    }
+}
+
+@c(ostiary_CFStringGetTypeID)
+func stringTypeID() -> CFTypeID { CFStringGetTypeID() }
+@c(ostiary_CFDataGetTypeID)
+func dataTypeID() -> CFTypeID { CFDataGetTypeID() }
+@c(ostiary_CFNumberGetTypeID)
+func numberTypeID() -> CFTypeID { CFNumberGetTypeID() }
+@c(ostiary_CFBooleanGetTypeID)
+func booleanTypeID() -> CFTypeID { CFBooleanGetTypeID() }
+@c(ostiary_CFDateGetTypeID)
+func dateTypeID() -> CFTypeID { CFDateGetTypeID() }
+@c(ostiary_CFArrayGetTypeID)
+func arrayTypeID() -> CFTypeID { CFArrayGetTypeID() }
+@c(ostiary_CFDictionaryGetTypeID)
+func dictionaryTypeID() -> CFTypeID { CFDictionaryGetTypeID() }
+@c(SecAccessControlGetTypeID)
+func accessControlTypeID() -> CFTypeID { SecAccessControlGetTypeID() }
+@c(SecKeyGetTypeID)
+func keyTypeID() -> CFTypeID { SecKeyGetTypeID() }
