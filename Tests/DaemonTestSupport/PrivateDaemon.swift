@@ -85,9 +85,14 @@ public enum BuiltProgram {
     }
 
     /// Built by the package of the trusted side, which `script/test` builds first.
-    static var daemon: URL {
+    static var daemon: URL { of(package: "Daemon", "ostiaryd") }
+
+    /// Built by the package of the examples, which `script/test` builds first, too.
+    public static func ofExamples(_ name: String) -> URL { of(package: "Examples", name) }
+
+    private static func of(package: String, _ name: String) -> URL {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../Daemon/.build/debug/ostiaryd").standardizedFileURL
+            .appendingPathComponent("../../\(package)/.build/debug/\(name)").standardizedFileURL
     }
 }
 

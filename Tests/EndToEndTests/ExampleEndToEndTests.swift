@@ -1,0 +1,66 @@
+import DaemonTestSupport
+import Foundation
+import Testing
+
+/// The programs of `Examples`, on a terminal, against the real daemon.
+@Suite("Examples, end to end", .serialized)
+struct ExampleEndToEndTests {
+    static let passcode = "correct horse 9"
+    static let wrong = ["wrong horse 1", "wrong horse 2", "wrong horse 3"]
+    private let daemon: PrivateDaemon
+
+    init() throws {
+        daemon = try PrivateDaemon()
+        let set = try PlayedTerminal(
+            BuiltProgram.ofThisPackage("ostiary"), ["passcode", "set"], answers: [Self.passcode, Self.passcode], in: daemon)
+        try #require(set.status == 0, "\(set.screen)")
+    }
+
+    private func run(_ name: String, _ arguments: String..., answers: [String] = []) throws -> PlayedTerminal {
+        try PlayedTerminal(BuiltProgram.ofExamples(name), arguments, answers: answers, in: daemon)
+    }
+
+    @Test func `a challenge is signed by a persisted right`() throws {
+        try Data("challenge".utf8).write(to: daemon.folder.appendingPathComponent("challenge"))
+        let signed = try run("sign-challenge", "challenge", "signature", "key.pem", answers: [Self.passcode])
+        #expect(signed.status == 0, "\(signed.screen)")
+        #expect(signed.screen.contains("Authorized and signed."))
+        #expect(FileManager.default.fileExists(atPath: daemon.path("signature")))
+    }
+
+    @Test func `a key signs under the context that authorized it, and not after it`() throws {
+        #expect(try run("enclave-key", "sign", "message").screen.contains("Refused: NSOSStatusErrorDomain -25300"))
+        #expect(try run("enclave-key", "create").status == 0)
+        let signed = try run("enclave-key", "sign", "message", answers: [Self.passcode])
+        #expect(signed.status == 0, "\(signed.screen)")
+        #expect(signed.screen.contains("sign the message"))
+        #expect(signed.screen.components(separatedBy: "Signed and verified.").count == 3)
+        #expect(signed.screen.contains("After the context: com.apple.LocalAuthentication -10"))
+        #expect(try run("enclave-key", "remove").status == 0)
+        #expect(try run("enclave-key", "remove").screen.contains("Refused: NSOSStatusErrorDomain -25300"))
+    }
+
+    @Test func `a key does not sign for who does not know the passcode`() throws {
+        #expect(try run("enclave-key", "create").status == 0)
+        let refused = try run("enclave-key", "sign", "message", answers: Self.wrong)
+        #expect(refused.status == 1)
+        #expect(refused.screen.contains("Refused: com.apple.LocalAuthentication -1"))
+        #expect(!refused.screen.contains("Signed"))
+    }
+
+    @Test func `a protected password is shown to its owner only`() throws {
+        try Data("a secret".utf8).write(to: daemon.folder.appendingPathComponent("password"))
+        #expect(try run("protected-password", "show").screen.contains("Status -25300"))
+        #expect(try run("protected-password", "save", "password").status == 0)
+        #expect(try run("protected-password", "save", "password").screen.contains("Status -25299"))
+        let shown = try run("protected-password", "show", answers: [Self.passcode])
+        #expect(shown.status == 0, "\(shown.screen)")
+        #expect(shown.screen.contains("show the example's password"))
+        #expect(shown.screen.contains("Password: a secret"))
+        let refused = try run("protected-password", "show", answers: Self.wrong)
+        #expect(refused.screen.contains("Status -25293"))
+        #expect(!refused.screen.contains("a secret"))
+        #expect(try run("protected-password", "delete").status == 0)
+        #expect(try run("protected-password", "show").screen.contains("Status -25300"))
+    }
+}
