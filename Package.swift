@@ -152,7 +152,8 @@ let package = Package(
             ],
             swiftSettings: adapter),
         .target(name: "IndependentTools", path: "Tests/IndependentTools", swiftSettings: adapter),
-        .target(name: "DaemonTestSupport", path: "Tests/DaemonTestSupport", swiftSettings: adapter),
+        .target(
+            name: "DaemonTestSupport", dependencies: ["UnixSocket"], path: "Tests/DaemonTestSupport", swiftSettings: adapter),
         .executableTarget(
             name: "right-scenarios", dependencies: ["LocalAuthentication", "Security"],
             path: "Tests/Programs/right-scenarios", swiftSettings: adapter),

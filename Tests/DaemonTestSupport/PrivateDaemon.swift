@@ -1,5 +1,6 @@
 public import Foundation
 import Glibc
+import UnixSocket
 
 /// A real `ostiaryd` of a test's own, in a temporary folder; it ends with this object.
 public final class PrivateDaemon {
@@ -60,7 +61,8 @@ public final class PrivateDaemon {
 
     private func waitForSocket(_ log: URL) throws {
         for _ in 0..<500 {
-            if FileManager.default.fileExists(atPath: runtimeDirectory + "/ostiaryd.socket") { return }
+            // Not whether the socket is there: it is made a moment before anybody listens on it.
+            if (try? UnixSocket.connect(to: runtimeDirectory + "/ostiaryd.socket")) != nil { return }
             guard process?.isRunning == true else { break }
             usleep(20_000)
         }
