@@ -173,7 +173,7 @@ struct ReleaseTests {
                     let client = try TestClient(socketPath: path)
                     let right = try client.create("right \(number)", Self.always)
                     let context = try client.openContext()
-                    while !isOver.load(ordering: .relaxed) { try Self.step(client, right, context) }
+                    while !isOver.load(ordering: .relaxed) { try Self.step(client, right, context, until: isOver) }
                 } catch { failures.withLock { $0.append("\(error)") } }
             }.start()
         }
@@ -188,11 +188,13 @@ struct ReleaseTests {
         try expectOrder(owner.log())
     }
 
-    /// Authorizes and signs until a lock ends it.
-    private static func step(_ client: TestClient, _ right: WireRight, _ context: UInt64) throws {
+    /// Authorizes and signs until a lock ends it, or the test.
+    private static func step(
+        _ client: TestClient, _ right: WireRight, _ context: UInt64, until isOver: borrowing Atomic<Bool>
+    ) throws {
         do {
             try client.authorize(rightID: right.rightID, in: context)
-            while try client.sign(right, in: context) {}
+            while try client.sign(right, in: context) { if isOver.load(ordering: .relaxed) { return } }
         } catch let refused as Refused where [.notAuthorized, .systemCancel].contains(refused.code) {}
     }
 
