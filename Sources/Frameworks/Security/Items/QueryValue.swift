@@ -20,7 +20,7 @@ enum QueryValue {
             switch object {
             case let number as NSNumber: number.isBoolean ? .boolean(number.boolValue) : .number(number)
             case let text as NSString: .text(text as String)
-            case let data as NSData: .data(data as Data)
+            case let data as NSData: .data(Data(copying: data))
             case let date as NSDate: .date(date as Date)
             case let uuid as NSUUID: .uuid(uuid as UUID)
             case is NSNull: .null

@@ -23,7 +23,7 @@ public func SecKeyCreateSignature(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
     unsafe reportingErrors(to: error) {
-        try key.signature(of: dataToSign as Data, algorithm: algorithm.known()) as CFData
+        try key.signature(of: Data(copying: dataToSign), algorithm: algorithm.known()) as CFData
     }
 }
 
@@ -34,7 +34,7 @@ public func SecKeyVerifySignature(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> Bool {
     unsafe reportingErrors(to: error) {
-        try key.verify(signature as Data, of: signedData as Data, algorithm: algorithm.known())
+        try key.verify(Data(copying: signature), of: Data(copying: signedData), algorithm: algorithm.known())
     } != nil
 }
 
@@ -47,7 +47,7 @@ public func SecKeyCreateEncryptedData(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
     unsafe reportingErrors(to: error) {
-        try key.encrypt(plaintext as Data, algorithm: algorithm.known()) as CFData
+        try key.encrypt(Data(copying: plaintext), algorithm: algorithm.known()) as CFData
     }
 }
 
@@ -61,7 +61,7 @@ public func SecKeyCreateDecryptedData(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
     unsafe reportingErrors(to: error) {
-        let plaintext = try key.decrypt(ciphertext as Data, algorithm: algorithm.known())
+        let plaintext = try key.decrypt(Data(copying: ciphertext), algorithm: algorithm.known())
         return Data(exposing: plaintext) as CFData
     }
 }
