@@ -51,7 +51,7 @@ let package = Package(
         .target(name: "AuditLog", dependencies: [shared, crypto, "CanonicalEncoding"], swiftSettings: strict),
         .target(name: "Authenticators", dependencies: [shared, crypto, "CArgon2"], swiftSettings: strict),
         .target(name: "PromptProtocol", dependencies: [shared], swiftSettings: strict),
-        .target(name: "Prompting", dependencies: [shared, "PromptProtocol"], swiftSettings: adapter),
+        .target(name: "Prompting", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
         .target(
             name: "Broker",
             dependencies: [
@@ -60,7 +60,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .executableTarget(name: "ostiaryd", dependencies: ["Broker", logging, arguments], swiftSettings: strict),
-        .executableTarget(name: "ostiary-prompt", dependencies: [shared, "PromptProtocol"], swiftSettings: adapter),
+        .executableTarget(name: "ostiary-prompt", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
 
         // What every enclave must do, written against the protocol; each implementation's tests run it.
         .target(

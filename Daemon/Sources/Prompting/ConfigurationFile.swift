@@ -19,14 +19,14 @@ public enum ConfigurationFile {
 
     /// The text of a file of this form, checked as ``load(_:userID:)`` does; nil when there is no such file.
     public static func text(_ path: String, userID: UInt32) throws(ConfigurationError) -> String? {
-        let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard number >= 0 else {
             if errno == ENOENT { return nil }
             throw .unreadable(SystemCallError("open", subject: path))
         }
         let file = Descriptor(owning: number)
         var status = stat()
-        guard fstat(file.number, &status) == 0 else { throw .unreadable(SystemCallError("fstat", subject: path)) }
+        guard unsafe fstat(file.number, &status) == 0 else { throw .unreadable(SystemCallError("fstat", subject: path)) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
         guard status.st_uid == userID || status.st_uid == 0 else { throw .otherOwner }
         guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else { throw .writableByOthers }
@@ -37,7 +37,7 @@ public enum ConfigurationFile {
         var bytes = [UInt8](repeating: 0, count: maximumByteCount + 1)
         var filled = 0
         while filled < bytes.count {
-            let count = bytes.withUnsafeMutableBytes { read(file.number, $0.baseAddress! + filled, $0.count - filled) }
+            let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(file.number, $0.baseAddress! + filled, $0.count - filled) }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw .unreadable(SystemCallError("read", subject: path)) }
             if count == 0 { break }

@@ -16,13 +16,13 @@ public struct SystemLoginRecords: LoginRecords {
 
     public func hasLogin(of userID: UInt32, on line: String) -> Bool {
         Self.lock.withLock { _ in
-            guard let user = getpwuid(userID) else { return false }
-            let name = String(cString: user.pointee.pw_name)
+            guard let user = unsafe getpwuid(userID) else { return false }
+            let name = unsafe String(cString: user.pointee.pw_name)
             setutxent()
             defer { endutxent() }
-            while let entry = getutxent() {
-                guard entry.pointee.ut_type == Int16(USER_PROCESS) else { continue }
-                if Self.text(of: entry.pointee.ut_line) == line, Self.text(of: entry.pointee.ut_user) == name { return true }
+            while let entry = unsafe getutxent() {
+                guard unsafe entry.pointee.ut_type == Int16(USER_PROCESS) else { continue }
+                if unsafe Self.text(of: entry.pointee.ut_line) == line, unsafe Self.text(of: entry.pointee.ut_user) == name { return true }
             }
             return false
         }
@@ -30,6 +30,6 @@ public struct SystemLoginRecords: LoginRecords {
 
     /// A field of fixed size, which need not end in NUL.
     private static func text<Field>(of field: Field) -> String {
-        withUnsafeBytes(of: field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        unsafe withUnsafeBytes(of: field) { unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     }
 }

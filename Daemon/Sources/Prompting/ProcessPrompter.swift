@@ -32,7 +32,7 @@ public struct ProcessPrompter: Prompter {
         let terminal = caller.terminal.map { terminal in verified(terminal, of: caller) }
         let choice = FrontEndChoice(
             configuration: configuration, terminal: terminal, terminalType: caller.terminalType,
-            isPinentryThere: configuration.pinentryPath.map { access($0, X_OK) == 0 } ?? false)
+            isPinentryThere: configuration.pinentryPath.map { unsafe access($0, X_OK) == 0 } ?? false)
         switch choice.choose() {
         case .failure(let unavailability): return .unavailable(unavailability)
         case .success(let frontEnd):
@@ -83,7 +83,7 @@ public struct ProcessPrompter: Prompter {
                 pollfd(fd: cancellation.descriptor, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: process.replyDescriptor, events: Int16(POLLIN), revents: 0),
             ]
-            guard poll(&polled, nfds_t(polled.count), Self.watchMilliseconds) > 0 else { continue }
+            guard unsafe poll(&polled, nfds_t(polled.count), Self.watchMilliseconds) > 0 else { continue }
             if let interruption = cancellation.interruption { return .because(interruption) }
             if polled[1].revents != 0 { return nil }
         }

@@ -46,11 +46,11 @@ public struct ProcessStatus: Equatable, Sendable {
 
     /// The status of a process; nil when there is none of that id, or its file cannot be read.
     public init?(of processID: Int32) {
-        let number = open("/proc/\(processID)/stat", O_RDONLY | O_CLOEXEC)
+        let number = unsafe open("/proc/\(processID)/stat", O_RDONLY | O_CLOEXEC)
         guard number >= 0 else { return nil }
         let file = Descriptor(owning: number)
         var text = [UInt8](repeating: 0, count: 4096)
-        let count = read(file.number, &text, text.count)
+        let count = unsafe read(file.number, &text, text.count)
         guard count > 0 else { return nil }
         self.init(parsing: Array(text[..<count]))
     }

@@ -40,6 +40,6 @@ final class Wakeup: Sendable {
 
     func wake() {
         var byte: UInt8 = 1
-        while write(ends.writer.number, &byte, 1) < 0, errno == EINTR {}
+        while unsafe write(ends.writer.number, &byte, 1) < 0, errno == EINTR {}
     }
 }

@@ -41,8 +41,8 @@ struct PromptProcess: ~Copyable {
     /// The encoded request is smaller than a pipe, so one write takes it all and does not wait.
     private static func write(_ bytes: Data, to descriptor: borrowing Descriptor) throws {
         let number = descriptor.number
-        try bytes.withUnsafeBytes { bytes in
-            guard Glibc.write(number, bytes.baseAddress!, bytes.count) == bytes.count else { throw SystemCallError("write") }
+        try unsafe bytes.withUnsafeBytes { bytes in
+            guard unsafe Glibc.write(number, bytes.baseAddress!, bytes.count) == bytes.count else { throw SystemCallError("write") }
         }
     }
 
@@ -54,10 +54,10 @@ struct PromptProcess: ~Copyable {
         let (replyNumber, secretNumber) = (reply.number, secret.number)
         Self.close(control)
         var polled = pollfd(fd: replyNumber, events: Int16(POLLIN), revents: 0)
-        while poll(&polled, 1, Self.endPatienceMilliseconds) < 0, errno == EINTR {}
+        while unsafe poll(&polled, 1, Self.endPatienceMilliseconds) < 0, errno == EINTR {}
         process.killAndReap(withGroup: true)
         var byte: UInt8 = 0
-        let count = withUnsafeMutableBytes(of: &byte) { Self.read(replyNumber, into: $0) }
+        let count = unsafe withUnsafeMutableBytes(of: &byte) { unsafe Self.read(replyNumber, into: $0) }
         guard count == 1, let reply = PromptReply(rawValue: byte) else { return .silent }
         return reply == .entered ? Self.readSecret(secretNumber) : .reply(reply)
     }
@@ -67,7 +67,7 @@ struct PromptProcess: ~Copyable {
     /// Reads what was typed. More than a field takes does not come from our prompt.
     private static func readSecret(_ descriptor: CInt) -> PromptEnd {
         var buffer = SecretBytes(zeroed: PromptLimits.secretByteCount + 1)
-        let count = buffer.withUnsafeMutableBytes { read(descriptor, into: $0) }
+        let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(descriptor, into: $0) }
         guard (1...PromptLimits.secretByteCount).contains(count) else { return .silent }
         return .entered(buffer.prefix(count))
     }
@@ -76,7 +76,7 @@ struct PromptProcess: ~Copyable {
     private static func read(_ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         var filled = 0
         while filled < buffer.count {
-            let count = Glibc.read(descriptor, buffer.baseAddress! + filled, buffer.count - filled)
+            let count = unsafe Glibc.read(descriptor, buffer.baseAddress! + filled, buffer.count - filled)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { break }
             filled += count

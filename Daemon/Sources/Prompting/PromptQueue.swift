@@ -104,7 +104,7 @@ public final class PromptQueue: Prompter {
             pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: cancellation.descriptor, events: Int16(POLLIN), revents: 0),
         ]
-        while poll(&polled, nfds_t(polled.count), -1) < 0, errno == EINTR {}
+        while unsafe poll(&polled, nfds_t(polled.count), -1) < 0, errno == EINTR {}
         let hasLeft = state.withLock { state in
             guard let index = state.waiting.firstIndex(where: { $0.wakeup === wakeup }) else { return false }
             state.waiting.remove(at: index)

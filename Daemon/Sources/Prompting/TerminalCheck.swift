@@ -95,7 +95,8 @@ public struct TerminalCheck: Sendable {
     private static func device(of descriptor: CInt) throws(TerminalRefusal) -> UInt32 {
         var device: UInt32 = 0
         var file = stat()
-        guard isatty(descriptor) == 1, ostiary_terminal_device(descriptor, &device) == 0, fstat(descriptor, &file) == 0,
+        guard isatty(descriptor) == 1, unsafe ostiary_terminal_device(descriptor, &device) == 0,
+            unsafe fstat(descriptor, &file) == 0,
             file.st_rdev == makeDevice(device) || file.st_rdev == makeDevice(controllingTerminalDevice),
             fcntl(descriptor, F_GETFL) & O_ACCMODE == O_RDWR
         else { throw .notATerminal }
@@ -114,7 +115,7 @@ public struct TerminalCheck: Sendable {
         // Unix98 pseudo-terminals have eight majors from 136; Linux never gives more than 2^20 minors to the first.
         guard let path = major == 136 ? "/dev/pts/\(minor)" : systemName(major, minor) else { throw .unnamed }
         var file = stat()
-        guard stat(path, &file) == 0, file.st_mode & S_IFMT == S_IFCHR, file.st_rdev == makeDevice(device) else {
+        guard unsafe stat(path, &file) == 0, file.st_mode & S_IFMT == S_IFCHR, file.st_rdev == makeDevice(device) else {
             throw .unnamed
         }
         guard file.st_uid == owner else { throw .otherOwner }
@@ -124,7 +125,7 @@ public struct TerminalCheck: Sendable {
     /// A console's or serial line's name, as the kernel links it.
     private static func systemName(_ major: UInt32, _ minor: UInt32) -> String? {
         var target = [UInt8](repeating: 0, count: 1024)
-        let count = readlink("/sys/dev/char/\(major):\(minor)", &target, target.count)
+        let count = unsafe readlink("/sys/dev/char/\(major):\(minor)", &target, target.count)
         guard count > 0, let name = target[..<count].split(separator: UInt8(ascii: "/")).last else { return nil }
         return "/dev/" + String(decoding: name, as: UTF8.self)
     }

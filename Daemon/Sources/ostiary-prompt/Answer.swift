@@ -14,7 +14,7 @@ enum Reply {
     static func send(_ answer: consuming Answer) {
         switch consume answer {
         case .entered(let secret):
-            let isWritten = secret.withUnsafeBytes { write($0, to: PromptDescriptor.secret) }
+            let isWritten = unsafe secret.withUnsafeBytes { unsafe write($0, to: PromptDescriptor.secret) }
             send(isWritten ? .entered : .ended)
         case .reply(let reply):
             send(reply)
@@ -22,16 +22,16 @@ enum Reply {
     }
 
     private static func send(_ reply: PromptReply) {
-        withUnsafeBytes(of: reply.rawValue) { _ = write($0, to: PromptDescriptor.reply) }
+        unsafe withUnsafeBytes(of: reply.rawValue) { _ = unsafe write($0, to: PromptDescriptor.reply) }
     }
 
     private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt) -> Bool {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress!, rest.count)
+        var rest = unsafe bytes[...]
+        while unsafe !rest.isEmpty {
+            let count = unsafe Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress!, rest.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return false }
-            rest = rest.dropFirst(count)
+            unsafe rest = unsafe rest.dropFirst(count)
         }
         return true
     }

@@ -42,24 +42,24 @@ enum Assuan {
 
     /// Reads one line without its end; nil when it is none that a server may send here (`INQUIRE` included).
     static func parse(_ line: UnsafeRawBufferPointer) -> Response? {
-        if line.elementsEqual("OK".utf8) || line.starts(with: "OK ".utf8) { return .ok }
-        if line.starts(with: "D ".utf8) { return .data(offset: 2) }
-        if line.starts(with: "S ".utf8) || line.first == UInt8(ascii: "#") { return .other }
-        guard line.starts(with: "ERR ".utf8) else { return nil }
-        let digits = line.dropFirst(4).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        guard (1...10).contains(digits.count) else { return nil }
-        let number = digits.reduce(UInt64(0)) { $0 * 10 + UInt64($1 - UInt8(ascii: "0")) }
+        if unsafe line.elementsEqual("OK".utf8) || line.starts(with: "OK ".utf8) { return .ok }
+        if unsafe line.starts(with: "D ".utf8) { return .data(offset: 2) }
+        if unsafe line.starts(with: "S ".utf8) || line.first == UInt8(ascii: "#") { return .other }
+        guard unsafe line.starts(with: "ERR ".utf8) else { return nil }
+        let digits = unsafe line.dropFirst(4).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard unsafe (1...10).contains(digits.count) else { return nil }
+        let number = unsafe digits.reduce(UInt64(0)) { $0 * 10 + UInt64($1 - UInt8(ascii: "0")) }
         return .error(code: UInt16(truncatingIfNeeded: number))
     }
 
     /// Appends the escaped data of a line to `secret`; false when an escape is broken or the secret is too long.
     static func decode(_ escaped: Slice<UnsafeRawBufferPointer>, into secret: inout SecretLine) -> Bool {
-        var index = escaped.startIndex
-        while index < escaped.endIndex {
-            var byte = escaped[index]
+        var index = unsafe escaped.startIndex
+        while unsafe index < escaped.endIndex {
+            var byte = unsafe escaped[index]
             index += 1
             if byte == UInt8(ascii: "%") {
-                guard index + 1 < escaped.endIndex, let high = nibble(escaped[index]), let low = nibble(escaped[index + 1])
+                guard unsafe index + 1 < escaped.endIndex, let high = unsafe nibble(escaped[index]), let low = unsafe nibble(escaped[index + 1])
                 else { return false }
                 byte = high << 4 | low
                 index += 2
@@ -87,12 +87,12 @@ struct AssuanLines: ~Copyable {
     /// Takes the next line's bytes up to and without LF, and calls `body` with them; nil when no line is complete yet.
     mutating func takeLine<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
         let filled = count
-        let taken: (result: Result, rest: Int)? = buffer.withUnsafeMutableBytes { buffer in
-            guard let end = buffer[..<filled].firstIndex(of: UInt8(ascii: "\n")) else { return nil }
-            let result = body(UnsafeRawBufferPointer(rebasing: buffer[..<end]))
+        let taken: (result: Result, rest: Int)? = unsafe buffer.withUnsafeMutableBytes { buffer in
+            guard let end = unsafe buffer[..<filled].firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+            let result = unsafe body(UnsafeRawBufferPointer(rebasing: buffer[..<end]))
             let rest = filled - end - 1
-            for index in 0..<rest { buffer[index] = buffer[end + 1 + index] }
-            for index in rest..<filled { buffer[index] = 0 }
+            for index in 0..<rest { unsafe buffer[index] = unsafe buffer[end + 1 + index] }
+            for index in rest..<filled { unsafe buffer[index] = 0 }
             return (result, rest)
         }
         guard let taken else { return nil }
@@ -104,7 +104,7 @@ struct AssuanLines: ~Copyable {
     mutating func fill(_ read: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
         let filled = count
         guard filled < buffer.count else { return false }
-        let added = buffer.withUnsafeMutableBytes { read(UnsafeMutableRawBufferPointer(rebasing: $0[filled...])) }
+        let added = unsafe buffer.withUnsafeMutableBytes { unsafe read(UnsafeMutableRawBufferPointer(rebasing: $0[filled...])) }
         guard added > 0 else { return false }
         count += added
         return true

@@ -38,7 +38,7 @@ struct PinentryProcess: ~Copyable {
     borrowing func send(_ line: [UInt8]) -> Bool {
         var rest = line[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(input.number, $0.baseAddress!, $0.count) }
+            let count = unsafe rest.withUnsafeBytes { unsafe write(input.number, $0.baseAddress!, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return false }
             rest = rest.dropFirst(count)
@@ -51,7 +51,7 @@ struct PinentryProcess: ~Copyable {
         process.terminate()
         // Its output hangs up when it is gone; what it still says is of no interest.
         var polled = pollfd(fd: output.number, events: 0, revents: 0)
-        _ = poll(&polled, 1, Self.endPatienceMilliseconds)
+        _ = unsafe poll(&polled, 1, Self.endPatienceMilliseconds)
         process.killAndReap()
     }
 }

@@ -54,17 +54,17 @@ struct PinentrySession: ~Copyable {
             case .ended: return .failed(.ended)
             case .closed, .quiet: return .failed(.dialogFailed)
             }
-            guard lines.fill({ read(output, $0.baseAddress!, $0.count) }) else { return .failed(.dialogFailed) }
+            guard unsafe lines.fill({ unsafe read(output, $0.baseAddress!, $0.count) }) else { return .failed(.dialogFailed) }
         }
     }
 
     /// Handles one line: nil when there is none, `.some(nil)` when the command goes on after it.
     private mutating func nextStep(_ data: inout SecretLine) -> Result?? {
-        lines.takeLine { line in
-            switch Assuan.parse(line) {
+        unsafe lines.takeLine { line in
+            switch unsafe Assuan.parse(line) {
             case .ok: .ok
             case .error(let code): .error(code: code)
-            case .data(let offset): Assuan.decode(line[offset...], into: &data) ? nil : .failed(.dialogFailed)
+            case .data(let offset): unsafe Assuan.decode(line[offset...], into: &data) ? nil : .failed(.dialogFailed)
             case .other: nil
             case nil: .failed(.dialogFailed)
             }

@@ -36,7 +36,7 @@ struct Program {
         var bytes = Data()
         var part = [UInt8](repeating: 0, count: 4096)
         while bytes.count <= PromptRequest.maximumByteCount + 4 {
-            let count = read(PromptDescriptor.request, &part, part.count)
+            let count = unsafe read(PromptDescriptor.request, &part, part.count)
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { return nil }
             if count == 0 { return try? PromptRequest(decoding: bytes) }

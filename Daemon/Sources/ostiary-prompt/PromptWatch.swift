@@ -35,7 +35,7 @@ struct PromptWatch: ~Copyable {
                 pollfd(fd: signals.number, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
             ]
-            let result = poll(&polled, nfds_t(polled.count), Self.milliseconds(until: end))
+            let result = unsafe poll(&polled, nfds_t(polled.count), Self.milliseconds(until: end))
             if result < 0 {
                 guard errno == EINTR else { return .ended }
                 continue

@@ -14,7 +14,7 @@ struct SecretLine: ~Copyable {
     mutating func append(_ byte: UInt8) -> Bool {
         guard count < bytes.count else { return false }
         let index = count
-        bytes.withUnsafeMutableBytes { $0[index] = byte }
+        unsafe bytes.withUnsafeMutableBytes { unsafe $0[index] = byte }
         count += 1
         return true
     }
@@ -39,7 +39,7 @@ struct SecretLine: ~Copyable {
 
     /// Lends what was typed.
     borrowing func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        unsafe bytes.withUnsafeBytes { unsafe body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
     }
 
     /// What was typed, as a secret of exactly that size.
@@ -48,12 +48,12 @@ struct SecretLine: ~Copyable {
         return bytes.prefix(count)
     }
 
-    private borrowing func byte(at index: Int) -> UInt8 { bytes.withUnsafeBytes { $0[index] } }
+    private borrowing func byte(at index: Int) -> UInt8 { unsafe bytes.withUnsafeBytes { unsafe $0[index] } }
 
     private mutating func truncate(to newCount: Int) {
         let range = newCount..<count
-        bytes.withUnsafeMutableBytes { bytes in
-            for index in range { bytes[index] = 0 }
+        unsafe bytes.withUnsafeMutableBytes { bytes in
+            for index in range { unsafe bytes[index] = 0 }
         }
         count = newCount
     }

@@ -60,13 +60,13 @@ struct TerminalFrontEnd {
     }
 
     private func confirmation(of line: borrowing SecretLine) -> Answer {
-        .reply(line.withUnsafeBytes { $0.elementsEqual("yes".utf8) } ? .confirmed : .cancelled)
+        unsafe .reply(line.withUnsafeBytes { unsafe $0.elementsEqual("yes".utf8) } ? .confirmed : .cancelled)
     }
 
     /// Shows what is typed for a confirmation, letters only.
     private func redraw(_ line: borrowing SecretLine, _ layout: TerminalLayout) {
-        let typed = line.withUnsafeBytes { bytes in
-            String(decoding: bytes.map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+        let typed = unsafe line.withUnsafeBytes { bytes in
+            unsafe String(decoding: bytes.map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
         }
         _ = draw("\r\u{1B}[K\(layout.field)\(typed)")
     }
@@ -77,8 +77,8 @@ struct TerminalFrontEnd {
     /// limit still holds.
     private func readByte() -> ReadResult {
         var byte: UInt8 = 0
-        let count = read(terminal, &byte, 1)
-        defer { ostiary_wipe(&byte, 1) }
+        let count = unsafe read(terminal, &byte, 1)
+        defer { unsafe ostiary_wipe(&byte, 1) }
         if count == 1 { return .byte(byte) }
         return count < 0 && (errno == EINTR || errno == EAGAIN) ? .nothing : .gone
     }
@@ -86,11 +86,11 @@ struct TerminalFrontEnd {
     private func draw(_ text: String) -> Bool {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(terminal, $0.baseAddress!, $0.count) }
+            let count = unsafe rest.withUnsafeBytes { unsafe write(terminal, $0.baseAddress!, $0.count) }
             if count < 0 {
                 guard errno == EINTR || errno == EAGAIN else { return false }
                 var polled = pollfd(fd: terminal, events: Int16(POLLOUT), revents: 0)
-                _ = poll(&polled, 1, 100)
+                _ = unsafe poll(&polled, 1, 100)
                 continue
             }
             rest = rest.dropFirst(count)

@@ -74,7 +74,7 @@ enum TerminalSize {
     /// Columns as the terminal says, 80 when it does not.
     static func columns(of terminal: CInt) -> Int {
         var size = winsize()
-        guard ioctl(terminal, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        guard unsafe ioctl(terminal, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
         return Int(size.ws_col)
     }
 }
