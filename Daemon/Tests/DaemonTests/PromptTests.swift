@@ -16,7 +16,7 @@ import UnixSocket
         let stage = try Stage()
         let context = try stage.client.openContext()
         let id = try stage.beginAuthorizing(in: context, reason: "to push a branch")
-        for text in [Caller.program, Stage.rightName, "to push a branch"] { #expect(stage.terminal.screen.contains(text)) }
+        for text in [Caller.program, Stage.rightName, "to push a branch"] { #expect(stage.terminal.shows(text)) }
         stage.terminal.type(Stage.passcode + "\r")
         let answer = try stage.client.answer(to: id)
         #expect(answer.factors == ["passcode"])

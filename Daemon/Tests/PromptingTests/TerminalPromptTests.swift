@@ -123,7 +123,7 @@ extension RealPromptTests {
                 "Ostiary asks for your passcode.", "/usr/bin/asker (process \(process.processID))", "GitHub token", "read",
                 "“to push”", "Wrong passcode. 3 tries left.", "Ctrl-C: Cancel.", "Typing is not shown.",
             ] {
-                #expect(terminal.screen.contains(text))
+                #expect(terminal.shows(text))
             }
             terminal.type("\u{3}")
             #expect(asking.wait() == .cancelled)

@@ -54,6 +54,12 @@ public final class PseudoTerminal: Sendable {
         return transcript.withLock { $0 }
     }
 
+    /// Whether `text` was shown, on however many lines: where a line of a prompt ends depends on the length of what it names,
+    /// the folder that the programs were built in among it.
+    public func shows(_ text: String) -> Bool {
+        screen.filter { !$0.isWhitespace }.contains(text.filter { !$0.isWhitespace })
+    }
+
     /// Waits until `text` was shown; fails the test after 20 seconds.
     public func waitFor(_ text: String, _ location: SourceLocation = #_sourceLocation) {
         let end = ContinuousClock.now.advanced(by: .seconds(20))
