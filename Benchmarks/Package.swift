@@ -17,11 +17,19 @@ let package = Package(
         .package(name: "Ostiary", path: ".."),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
+        // What users have today in place of a keychain.
+        .systemLibrary(name: "CLibSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
+        .target(name: "CSecretService", dependencies: ["CLibSecret"]),
         .executableTarget(
             name: "ostiary-benchmark",
             dependencies: [
+                "CSecretService",
+                .product(name: "LocalAuthentication", package: "Ostiary"),
+                .product(name: "Security", package: "Ostiary"),
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "OstiaryClient", package: "Ostiary"),
                 .product(name: "OstiaryTesting", package: "Ostiary"),
                 .product(name: "OstiaryShared", package: "Ostiary"),

@@ -10,11 +10,15 @@ struct Plan: Codable, Equatable {
     let starts: Int
     /// Rights that are stored in the stage of many rights.
     var storedRights = 1000
+    /// Items that are stored in the stage of many items.
+    var storedItems = 100_000
+    /// Items that are added in a row.
+    var addedItems = 10_000
     /// Clients of the stage of many clients.
     var clients = 32
 
     static let full = Plan(blocks: 20, calls: 500, starts: 15)
-    static let quick = Plan(blocks: 5, calls: 100, starts: 3)
+    static let quick = Plan(blocks: 5, calls: 100, starts: 3, storedItems: 10_000, addedItems: 500)
 
     /// Calls in one block of the stage of many clients, over all of them.
     var sharedCalls: Int { max(calls * 4 / clients, 1) * clients }

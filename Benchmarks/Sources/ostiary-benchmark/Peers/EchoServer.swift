@@ -1,9 +1,11 @@
 import ArgumentParser
+import Crypto
+import Foundation
 import Glibc
 import UnixSocket
 
 /// The floor: a process that reads as many bytes as a signing request has and answers with as many as its reply, with
-/// nothing in between.
+/// nothing in between, or with a signature that nobody is asked for: the least that any process apart can do.
 struct EchoServer: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "echo", shouldDisplay: false)
 
@@ -13,8 +15,10 @@ struct EchoServer: ParsableCommand {
     static let replyByteCount = 84
 
     @Argument var socketPath: String
+    @Flag(help: "Sign before each answer.") var signs = false
 
     func run() throws {
+        let (key, digest) = (P256.Signing.PrivateKey(), SHA256.hash(data: Data("what is signed over and over".utf8)))
         let listener = try UnixSocket.listen(at: socketPath)
         while true {
             let connection = try listener.accept()
@@ -22,6 +26,7 @@ struct EchoServer: ParsableCommand {
             do {
                 while true {
                     try bytes.receive(Self.requestByteCount)
+                    if signs { _ = try key.signature(for: digest).derRepresentation }
                     try bytes.send(Self.replyByteCount)
                 }
             } catch {}  // The client went away.

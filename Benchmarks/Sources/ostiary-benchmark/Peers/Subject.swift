@@ -3,7 +3,6 @@ import ArgumentParser
 import Crypto
 import Foundation
 import OstiaryClient
-import OstiaryTesting
 import OstiaryWire
 
 /// The process that is measured: the client of everything, with a controlling terminal on which the daemon can ask.
@@ -11,9 +10,14 @@ struct Subject: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "subject", shouldDisplay: false)
 
     @Option var terminal: String
-    @Option var runtimeDirectory: String
-    @Option var stateDirectory: String
+    /// Of the daemon with the rights.
+    @Option var folder: String
+    /// Of a daemon whose store lies in memory: a hundred thousand items are then stored in a minute.
+    @Option var itemsFolder: String
+    /// Of a daemon whose store lies on the disk, for adding items.
+    @Option var addingFolder: String
     @Option var echoSocket: String
+    @Option var signingSocket: String
     @Option var agentSocket: String
     @Option var agentKey: String
     @Flag var quick = false
@@ -30,17 +34,17 @@ struct Subject: AsyncParsableCommand {
         try key.verify(Self.digest)
 
         var figures = try await measureSingle(key)
+        figures.merge(try await measureAdding()) { $1 }
         try storeRights(on: client)
         figures.merge(try await measureManyRights(key)) { $1 }
         figures.merge(try measureManyClients(right, alone: key)) { $1 }
+        figures.merge(try await measureFinding()) { $1 }
         FileHandle.standardOutput.write(try JSONEncoder().encode(figures))
     }
 
-    private var plan: Plan { quick ? .quick : .full }
+    var plan: Plan { quick ? .quick : .full }
 
-    private func newClient() -> OstiaryClient {
-        OstiaryTesting.client(runtimeDirectory: runtimeDirectory, stateDirectory: stateDirectory)
-    }
+    private func newClient() -> OstiaryClient { DaemonFolders(path: folder).newClient() }
 
     private static func accessControl() throws -> AccessControl {
         AccessControl(availability: .whenUnlocked, using: try Requirement(Rule(parsing: "passcode")))
@@ -50,7 +54,10 @@ struct Subject: AsyncParsableCommand {
 
     private func measureSingle(_ key: AuthorizedKey) async throws -> Figures {
         let floor = try EchoClient(connectingTo: echoSocket)
+        let server = try EchoClient(connectingTo: signingSocket)
         let bare = P256.Signing.PrivateKey()
+        DaemonFolders(path: folder).useForKeychain()
+        let enclaveKey = try await EnclaveKey(digest: Self.digest)
         let agent = try AgentClient(
             connectingTo: agentSocket, publicKeyPath: agentKey, message: Data(Self.digest))
         try agent.sign()
@@ -58,8 +65,10 @@ struct Subject: AsyncParsableCommand {
         return try await Blocks(plan: plan).measure([
             Row(.roundTrip) { try floor.roundTrip() },
             Row(.bareSignature) { _ = try bare.signature(for: Self.digest).derRepresentation },
+            Row(.signingServer) { try server.roundTrip() },
             Row(.authorizedSignature) { try key.sign() },
             Row(suspending: .asyncSignature) { try await key.signAsync() },
+            Row(.keySignature) { try enclaveKey.sign() },
             Row(.agentSignature) { try agent.sign() },
         ])
     }

@@ -14,12 +14,12 @@ struct Pass {
     func run() throws -> Figures {
         try placement.apply()
         let folder = try TemporaryFolder()
-        let daemon = try PrivateDaemon(program: daemonProgram, in: folder.path)
+        let daemon = try PrivateDaemon(program: daemonProgram, in: DaemonFolders(path: folder.path))
         try daemon.start()  // The first start makes the store and is not counted.
         try daemon.stop()
         var figures = try measureStarts(of: daemon, as: .coldStart, .idleMemory)
         try daemon.start()
-        figures.merge(try measureSubject(daemon, folder.path)) { $1 }
+        figures.merge(try measureSubject(folder.path)) { $1 }
         figures[.idleMemoryAfterRun] = Figure([try daemon.residentMegabytes()], unit: .megabytes)
         try daemon.stop()
         figures.merge(try measureStarts(of: daemon, as: .coldStartAfterRun, nil)) { $1 }
@@ -40,27 +40,39 @@ struct Pass {
         return figures
     }
 
-    private func measureSubject(_ daemon: PrivateDaemon, _ folder: String) throws -> Figures {
+    /// - Parameter folder: of the daemon that runs.
+    private func measureSubject(_ folder: String) throws -> Figures {
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: Self.ownProgram)
-        let echoSocket = folder + "/echo"
-        let echo = try ChildProcess(program, ["echo", echoSocket])
-        try Listening.wait(at: echoSocket)
+        let (echoSocket, signingSocket) = (folder + "/echo", folder + "/signing")
+        let servers = try [
+            ChildProcess(program, ["echo", echoSocket]), ChildProcess(program, ["echo", signingSocket, "--signs"]),
+        ]
+        for socket in [echoSocket, signingSocket] { try Listening.wait(at: socket) }
         let agent = try SSHAgent(in: folder)
+        let keyring = try GnomeKeyring(in: folder)
+        let memory = try TemporaryFolder(below: "/dev/shm")
+        let adding = folder + "/adding"
+        guard mkdir(adding, 0o700) == 0 else { throw SystemCallError("mkdir", subject: adding) }
+        let daemons = try [memory.path, adding].map {
+            try PrivateDaemon(program: daemonProgram, in: DaemonFolders(path: $0))
+        }
+        for daemon in daemons { try daemon.start() }
         let terminal = try PseudoTerminal()
         terminal.answerPasscodeQuestions(with: Self.passcode)
         let output = Pipe()
         let subject = try ChildProcess(
             program,
             [
-                "subject", "--terminal", terminal.path, "--runtime-directory", daemon.runtimeDirectory,
-                "--state-directory", daemon.stateDirectory, "--echo-socket", echoSocket, "--agent-socket",
-                agent.socketPath, "--agent-key", agent.publicKeyPath,
+                "subject", "--terminal", terminal.path, "--folder", folder, "--items-folder", memory.path,
+                "--adding-folder", adding, "--echo-socket", echoSocket, "--signing-socket", signingSocket, "--agent-socket", agent.socketPath, "--agent-key", agent.publicKeyPath,
             ] + (plan == .quick ? ["--quick"] : []),
+            environment: ["DBUS_SESSION_BUS_ADDRESS=" + keyring.busAddress],
             streams: .init(output: output.fileHandleForWriting.fileDescriptor), ownsSession: true)
         try output.fileHandleForWriting.close()
         let answer = try output.fileHandleForReading.readToEnd() ?? Data()
         try subject.waitForSuccess()
-        withExtendedLifetime(echo) {}
+        for daemon in daemons { try daemon.stop() }
+        withExtendedLifetime((servers, keyring, memory)) {}
         return try JSONDecoder().decode(Figures.self, from: answer)
     }
 }
@@ -69,9 +81,10 @@ struct Pass {
 final class TemporaryFolder {
     let path: String
 
-    /// Below `/tmp`, because a socket's path may have 107 bytes.
-    init() throws {
-        var template = Array("/tmp/ostiary-benchmark-XXXXXX".utf8CString)
+    /// Directly below a short path, because a socket's may have 107 bytes.
+    init(below parent: String = "/tmp") throws {
+        // The template of mkdtemp(3).
+        var template = Array("\(parent)/ostiary-benchmark-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw SystemCallError("mkdtemp") }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

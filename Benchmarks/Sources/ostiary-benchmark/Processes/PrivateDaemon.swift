@@ -1,22 +1,18 @@
 import Foundation
 import Glibc
 import OstiaryClient
-import OstiaryTesting
 import UnixSocket
 
 /// A daemon with folders of its own, started the way clients start it.
 final class PrivateDaemon {
-    let runtimeDirectory: String
-    let stateDirectory: String
+    private let folders: DaemonFolders
     private let program: String
     private let configuration: String
 
-    /// - Parameter folder: only this user may enter it.
-    init(program: String, in folder: String) throws {
+    init(program: String, in folders: DaemonFolders) throws {
         self.program = program
-        runtimeDirectory = folder + "/run"
-        stateDirectory = folder + "/state"
-        configuration = folder + "/ostiaryd.conf"
+        self.folders = folders
+        configuration = folders.path + "/ostiaryd.conf"
         // The user's own file may name a dialog program, which nobody would answer.
         try "prompt.front-ends = terminal\n".write(toFile: configuration, atomically: true, encoding: .utf8)
         guard chmod(configuration, 0o600) == 0 else { throw SystemCallError("chmod", subject: configuration) }
@@ -29,10 +25,10 @@ final class PrivateDaemon {
         try ChildProcess.run(
             program,
             [
-                "--detach", "--runtime-directory", runtimeDirectory, "--state-directory", stateDirectory,
-                "--configuration", configuration,
+                "--detach", "--runtime-directory", folders.runtimeDirectory, "--state-directory",
+                folders.stateDirectory, "--configuration", configuration,
             ])
-        _ = try OstiaryTesting.client(runtimeDirectory: runtimeDirectory, stateDirectory: stateDirectory).status()
+        _ = try folders.newClient().status()
     }
 
     /// Ends it and waits until it has exited; whoever adopted it may take long to notice that.
@@ -60,5 +56,5 @@ final class PrivateDaemon {
         return kibibytes * 1024 / 1e6
     }
 
-    private var socketPath: String { runtimeDirectory + "/ostiaryd.socket" }
+    private var socketPath: String { folders.runtimeDirectory + "/ostiaryd.socket" }
 }

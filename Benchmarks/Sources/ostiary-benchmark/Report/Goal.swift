@@ -17,6 +17,7 @@ struct Goal: Equatable {
         func median(_ name: FigureName) -> Double { figures[name]?.median ?? .nan }  // A comparison with it is never met.
         let parts = median(.roundTrip) + median(.bareSignature)
         let partsManyRights = median(.roundTripManyRights) + median(.bareSignatureManyRights)
+        let findAbove = median(.findItem) - median(.roundTripItems)
         return [
             Goal(
                 name: "signature / (round trip + bare signature)", value: median(.authorizedSignature) / parts,
@@ -30,6 +31,21 @@ struct Goal: Equatable {
             Goal(
                 name: "throughput, many clients / one client",
                 value: median(.throughputManyClients) / median(.throughputOneClient), bound: .atLeast, limit: 1),
+            Goal(
+                name: "enclave key signature / right's signature",
+                value: median(.keySignature) / median(.authorizedSignature), bound: .atMost, limit: 1.1),
+            Goal(name: "find an item, us above the round trip", value: findAbove, bound: .atMost, limit: 60),
+            Goal(
+                name: "the same with many items / with few",
+                value: (median(.findItemManyItems) - median(.roundTripManyItems)) / findAbove, bound: .atMost, limit: 1.5),
+            Goal(
+                name: "secret service / find an item", value: median(.secretServiceFind) / median(.findItem),
+                bound: .atLeast, limit: 5),
+            Goal(
+                name: "add an item / bare commit", value: median(.addItem) / median(.bareCommit), bound: .atMost, limit: 2),
+            Goal(
+                name: "rate of adding, last / first tenth", value: median(.addRateLast) / median(.addRateFirst),
+                bound: .atLeast, limit: 0.8),
             Goal(
                 name: "idle daemon, resident MB", value: max(median(.idleMemory), median(.idleMemoryAfterRun)),
                 bound: .atMost, limit: 40),
