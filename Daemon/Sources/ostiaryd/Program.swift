@@ -56,6 +56,8 @@ struct Ostiaryd: ParsableCommand {
         // Not dumpable, no core, no crash report that prints memory.
         guard ostiary_forbid_dumps() == 0 else { exit(withComplaint: "the system does not let it forbid dumps") }
         ostiary_overwrite_freed_memory()
+        // A thread for each connection must not mean a heap for each.
+        ostiary_limit_heaps(2)
         umask(0o077)
         do {
             var command = try parseAsRoot()

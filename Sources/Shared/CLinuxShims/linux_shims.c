@@ -182,6 +182,10 @@ int ostiary_forbid_dumps(void) {
 
 void ostiary_overwrite_freed_memory(void) { mallopt(M_PERTURB, 0x55); }
 
+void ostiary_limit_heaps(int count) { mallopt(M_ARENA_MAX, count); }
+
+void ostiary_trim_heaps(void) { malloc_trim(0); }
+
 int ostiary_is_dumpable(void) { return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0); }
 
 int ostiary_die_with_parent(int signal) { return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0); }

@@ -1,3 +1,4 @@
+import CLinuxShims
 import Foundation
 import Logging
 import Synchronization
@@ -54,6 +55,8 @@ public final class Server: Sendable {
         Threads.start("ostiary-session") { [broker] in
             session.run()
             broker.sessions.remove(session)
+            // What many programs needed at once is not kept while none is there.
+            if broker.sessions.isEmpty { ostiary_trim_heaps() }
         }
     }
 }

@@ -43,5 +43,7 @@ final class SessionRegistry: Sendable {
     /// Ends what contexts keep of factors: the passcode is another one now.
     func endKeptFactors() { for session in all { session.contexts.endKeptFactors() } }
 
+    var isEmpty: Bool { sessions.withLock { $0.isEmpty } }
+
     private var all: [Session] { sessions.withLock { Array($0.values) } }
 }

@@ -61,6 +61,12 @@ int ostiary_forbid_dumps(void);
 // Makes the allocator overwrite what is freed (mallopt M_PERTURB): libraries hold copies of keys that they do not wipe.
 void ostiary_overwrite_freed_memory(void);
 
+// How many heaps the allocator makes (mallopt M_ARENA_MAX); by default up to eight for each processor, as threads come.
+void ostiary_limit_heaps(int count);
+
+// Gives free memory back to the system (malloc_trim).
+void ostiary_trim_heaps(void);
+
 // 1 when this process is dumpable, 0 when it is not.
 int ostiary_is_dumpable(void);
 
