@@ -22,6 +22,7 @@ import Testing
         (.notInteractive, .authentication(.notInteractive)), (.lockedOut, .authentication(.authenticationFailed)),
         (.operationNotPermitted, .status(-25293)), (.callerChanged, .authentication(.authenticationFailed)),
         (.cooldown, .authentication(.systemCancel)), (.timedOut, .authentication(.systemCancel)),
+        (.questionNeeded, .status(-2070)),
         (.passcodeNotSet, .authentication(.passcodeNotSet)), (.passcodeAlreadySet, .status(-25299)),
         (.passcodeTooWeak, .status(-50)), (.passcodeMismatch, .authentication(.authenticationFailed)),
         (.biometryNotAvailable, .authentication(.biometryNotAvailable)),

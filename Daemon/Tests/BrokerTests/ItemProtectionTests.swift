@@ -103,6 +103,30 @@ struct ItemProtectionTests {
         #expect(try read("alice", [Self.passcode]))
     }
 
+    @Test func `a request that withholds its question is told when it needs one, and nothing was done`() throws {
+        try fixture.setPasscode()
+        try client.addItem(["acct": .text("free")])
+        try add("alice", Self.passcodeRule)
+        let withholding = WireItemUse.with { $0.withholdsQuestion = true }
+        fixture.prompter.prepare([])
+        let recorded = fixture.broker.trail.audit.recordCount
+        for query in [query("alice"), TestClient.query()] {
+            #expect(try refusal { _ = try client.findItems(query, use: withholding) } == .questionNeeded)
+        }
+        #expect(
+            try refusal { try client.updateItems(query("alice"), data: Data(), use: withholding) } == .questionNeeded)
+        #expect(
+            try refusal {
+                try client.addItem(
+                    ["acct": .text("new")], accessControl: .item(Requirement(anyOf: Self.passwordRule)), use: withholding)
+            } == .questionNeeded)
+        #expect(fixture.prompter.asked.isEmpty)
+        #expect(fixture.broker.trail.audit.recordCount == recorded, "no decision was made")
+        #expect(try refusal { _ = try client.findItems(query("new")) } == .notFound)
+        #expect(try client.itemData(query("free"), use: withholding) == "data")
+        #expect(try read("alice", [Self.passcode]))
+    }
+
     @Test func `items that would ask are left out on demand`() throws {
         try fixture.setPasscode()
         try add("alice", Self.passcodeRule)

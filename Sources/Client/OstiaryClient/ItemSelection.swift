@@ -66,11 +66,16 @@ public struct ItemUse: Sendable {
         self.skipsProtected = skipsProtected
     }
 
-    func message(contextID: UInt64) -> WireItemUse {
+    /// Whether somebody may be asked.
+    var mayAsk: Bool { interaction?.isAllowed ?? false }
+
+    /// - Parameter isWithholdingQuestion: the daemon is to say when it needs the question.
+    func message(contextID: UInt64, isWithholdingQuestion: Bool) -> WireItemUse {
         .with {
             $0.contextID = contextID
-            if let interaction { $0.question = interaction.question }
+            if let interaction, !isWithholdingQuestion { $0.question = interaction.question }
             $0.skipsProtected = skipsProtected
+            $0.withholdsQuestion = isWithholdingQuestion
         }
     }
 }

@@ -29,9 +29,9 @@ extension OstiaryClient {
         switch data {
         case .some(let data):
             request.hasData_p = true
-            return try added(call(under: use, tail: data) { use in .addItem(request.using { $0.use = use }) })
+            return try added(callAskingSeldom(under: use, tail: data) { use in .addItem(request.using { $0.use = use }) })
         case .none:
-            return try added(call(under: use) { use in .addItem(request.using { $0.use = use }) })
+            return try added(callAskingSeldom(under: use) { use in .addItem(request.using { $0.use = use }) })
         }
     }
 
@@ -60,7 +60,7 @@ extension OstiaryClient {
         var found = 0
         while true {
             request.limit = limit.map { UInt32(clamping: $0 - found) } ?? 0
-            let answer = try call(under: use) { use in .findItems(request.using { $0.use = use }) }
+            let answer = try callAskingSeldom(under: use) { use in .findItems(request.using { $0.use = use }) }
             guard case .items(let page) = answer.body else { throw Self.unexpected() }
             try page.forEachItem(tail: answer.tail, returningData: returningData, body)
             found += page.items.count
@@ -91,9 +91,9 @@ extension OstiaryClient {
         switch data {
         case .some(let data):
             request.replacesData = true
-            return try count(call(under: use, tail: data) { use in .updateItems(request.using { $0.use = use }) })
+            return try count(callAskingSeldom(under: use, tail: data) { use in .updateItems(request.using { $0.use = use }) })
         case .none:
-            return try count(call(under: use) { use in .updateItems(request.using { $0.use = use }) })
+            return try count(callAskingSeldom(under: use) { use in .updateItems(request.using { $0.use = use }) })
         }
     }
 
@@ -114,11 +114,33 @@ extension OstiaryClient {
         under use: ItemUse, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
         _ body: (WireItemUse) -> WireRequest.OneOf_Body
     ) throws -> Answer {
-        let terminal = use.interaction?.terminal
+        try call(under: use, tail: tail, isWithholdingQuestion: false, body)
+    }
+
+    /// The same for finding, adding and updating, which seldom ask: the question goes along only once the daemon wants it.
+    private func callAskingSeldom(
+        under use: ItemUse, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
+        _ body: (WireItemUse) -> WireRequest.OneOf_Body
+    ) throws -> Answer {
+        guard use.mayAsk else { return try call(under: use, tail: tail, body) }
+        do { return try call(under: use, tail: tail, isWithholdingQuestion: true, body) } catch let error as OstiaryError
+            where error.code == .init(.questionNeeded)
+        { return try call(under: use, tail: tail, body) }
+    }
+
+    private func call(
+        under use: ItemUse, tail: borrowing SecretBytes, isWithholdingQuestion: Bool,
+        _ body: (WireItemUse) -> WireRequest.OneOf_Body
+    ) throws -> Answer {
+        let terminal = isWithholdingQuestion ? nil : use.interaction?.terminal
         guard let context = use.context else {
-            return try call(body(use.message(contextID: 0)), tail: tail, terminal: terminal)
+            return try call(
+                body(use.message(contextID: 0, isWithholdingQuestion: isWithholdingQuestion)), tail: tail,
+                terminal: terminal)
         }
-        return try context.call(tail: tail, terminal: terminal, cancellation: nil) { body(use.message(contextID: $0)) }
+        return try context.call(tail: tail, terminal: terminal, cancellation: nil) {
+            body(use.message(contextID: $0, isWithholdingQuestion: isWithholdingQuestion))
+        }
     }
 }
 

@@ -59,6 +59,9 @@ public nonisolated enum WireFailureCode: SwiftProtobuf.Enum, Swift.CaseIterable 
   case cooldown // = 30
   case timedOut // = 31
 
+  /// nothing was done; send it again with the question and the terminal
+  case questionNeeded // = 32
+
   /// what the machine and the person have
   case passcodeNotSet // = 40
   case passcodeAlreadySet // = 41
@@ -119,6 +122,7 @@ public nonisolated enum WireFailureCode: SwiftProtobuf.Enum, Swift.CaseIterable 
     case 29: self = .callerChanged
     case 30: self = .cooldown
     case 31: self = .timedOut
+    case 32: self = .questionNeeded
     case 40: self = .passcodeNotSet
     case 41: self = .passcodeAlreadySet
     case 42: self = .passcodeTooWeak
@@ -172,6 +176,7 @@ public nonisolated enum WireFailureCode: SwiftProtobuf.Enum, Swift.CaseIterable 
     case .callerChanged: return 29
     case .cooldown: return 30
     case .timedOut: return 31
+    case .questionNeeded: return 32
     case .passcodeNotSet: return 40
     case .passcodeAlreadySet: return 41
     case .passcodeTooWeak: return 42
@@ -225,6 +230,7 @@ public nonisolated enum WireFailureCode: SwiftProtobuf.Enum, Swift.CaseIterable 
     .callerChanged,
     .cooldown,
     .timedOut,
+    .questionNeeded,
     .passcodeNotSet,
     .passcodeAlreadySet,
     .passcodeTooWeak,
@@ -456,308 +462,302 @@ public nonisolated struct WireHello: Sendable {
   public init() {}
 }
 
-public nonisolated struct WireRequest: @unchecked Sendable {
+public nonisolated struct WireRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   /// chosen by the program, not 0, not that of a request still under way
-  public var id: UInt64 {
-    get {_storage._id}
-    set {_uniqueStorage()._id = newValue}
-  }
+  public var id: UInt64 = 0
 
-  public var body: OneOf_Body? {
-    get {return _storage._body}
-    set {_uniqueStorage()._body = newValue}
-  }
+  public var body: WireRequest.OneOf_Body? = nil
 
   public var hello: WireHello {
     get {
-      if case .hello(let v)? = _storage._body {return v}
+      if case .hello(let v)? = body {return v}
       return WireHello()
     }
-    set {_uniqueStorage()._body = .hello(newValue)}
+    set {body = .hello(newValue)}
   }
 
   public var status: WireStatusRequest {
     get {
-      if case .status(let v)? = _storage._body {return v}
+      if case .status(let v)? = body {return v}
       return WireStatusRequest()
     }
-    set {_uniqueStorage()._body = .status(newValue)}
+    set {body = .status(newValue)}
   }
 
   public var cancel: WireCancelRequest {
     get {
-      if case .cancel(let v)? = _storage._body {return v}
+      if case .cancel(let v)? = body {return v}
       return WireCancelRequest()
     }
-    set {_uniqueStorage()._body = .cancel(newValue)}
+    set {body = .cancel(newValue)}
   }
 
   public var openContext: WireOpenContextRequest {
     get {
-      if case .openContext(let v)? = _storage._body {return v}
+      if case .openContext(let v)? = body {return v}
       return WireOpenContextRequest()
     }
-    set {_uniqueStorage()._body = .openContext(newValue)}
+    set {body = .openContext(newValue)}
   }
 
   public var closeContext: WireCloseContextRequest {
     get {
-      if case .closeContext(let v)? = _storage._body {return v}
+      if case .closeContext(let v)? = body {return v}
       return WireCloseContextRequest()
     }
-    set {_uniqueStorage()._body = .closeContext(newValue)}
+    set {body = .closeContext(newValue)}
   }
 
   public var deauthorize: WireDeauthorizeRequest {
     get {
-      if case .deauthorize(let v)? = _storage._body {return v}
+      if case .deauthorize(let v)? = body {return v}
       return WireDeauthorizeRequest()
     }
-    set {_uniqueStorage()._body = .deauthorize(newValue)}
+    set {body = .deauthorize(newValue)}
   }
 
   public var setCredential: WireSetCredentialRequest {
     get {
-      if case .setCredential(let v)? = _storage._body {return v}
+      if case .setCredential(let v)? = body {return v}
       return WireSetCredentialRequest()
     }
-    set {_uniqueStorage()._body = .setCredential(newValue)}
+    set {body = .setCredential(newValue)}
   }
 
   public var credentialState: WireCredentialStateRequest {
     get {
-      if case .credentialState(let v)? = _storage._body {return v}
+      if case .credentialState(let v)? = body {return v}
       return WireCredentialStateRequest()
     }
-    set {_uniqueStorage()._body = .credentialState(newValue)}
+    set {body = .credentialState(newValue)}
   }
 
   public var evaluatePolicy: WireEvaluatePolicyRequest {
     get {
-      if case .evaluatePolicy(let v)? = _storage._body {return v}
+      if case .evaluatePolicy(let v)? = body {return v}
       return WireEvaluatePolicyRequest()
     }
-    set {_uniqueStorage()._body = .evaluatePolicy(newValue)}
+    set {body = .evaluatePolicy(newValue)}
   }
 
   public var authorize: WireAuthorizeRequest {
     get {
-      if case .authorize(let v)? = _storage._body {return v}
+      if case .authorize(let v)? = body {return v}
       return WireAuthorizeRequest()
     }
-    set {_uniqueStorage()._body = .authorize(newValue)}
+    set {body = .authorize(newValue)}
   }
 
   public var createRight: WireCreateRightRequest {
     get {
-      if case .createRight(let v)? = _storage._body {return v}
+      if case .createRight(let v)? = body {return v}
       return WireCreateRightRequest()
     }
-    set {_uniqueStorage()._body = .createRight(newValue)}
+    set {body = .createRight(newValue)}
   }
 
   public var findRight: WireFindRightRequest {
     get {
-      if case .findRight(let v)? = _storage._body {return v}
+      if case .findRight(let v)? = body {return v}
       return WireFindRightRequest()
     }
-    set {_uniqueStorage()._body = .findRight(newValue)}
+    set {body = .findRight(newValue)}
   }
 
   public var listRights: WireListRightsRequest {
     get {
-      if case .listRights(let v)? = _storage._body {return v}
+      if case .listRights(let v)? = body {return v}
       return WireListRightsRequest()
     }
-    set {_uniqueStorage()._body = .listRights(newValue)}
+    set {body = .listRights(newValue)}
   }
 
   public var removeRight: WireRemoveRightRequest {
     get {
-      if case .removeRight(let v)? = _storage._body {return v}
+      if case .removeRight(let v)? = body {return v}
       return WireRemoveRightRequest()
     }
-    set {_uniqueStorage()._body = .removeRight(newValue)}
+    set {body = .removeRight(newValue)}
   }
 
   public var removeAllRights: WireRemoveAllRightsRequest {
     get {
-      if case .removeAllRights(let v)? = _storage._body {return v}
+      if case .removeAllRights(let v)? = body {return v}
       return WireRemoveAllRightsRequest()
     }
-    set {_uniqueStorage()._body = .removeAllRights(newValue)}
+    set {body = .removeAllRights(newValue)}
   }
 
   public var sign: WireSignRequest {
     get {
-      if case .sign(let v)? = _storage._body {return v}
+      if case .sign(let v)? = body {return v}
       return WireSignRequest()
     }
-    set {_uniqueStorage()._body = .sign(newValue)}
+    set {body = .sign(newValue)}
   }
 
   public var decrypt: WireDecryptRequest {
     get {
-      if case .decrypt(let v)? = _storage._body {return v}
+      if case .decrypt(let v)? = body {return v}
       return WireDecryptRequest()
     }
-    set {_uniqueStorage()._body = .decrypt(newValue)}
+    set {body = .decrypt(newValue)}
   }
 
   public var exchange: WireExchangeRequest {
     get {
-      if case .exchange(let v)? = _storage._body {return v}
+      if case .exchange(let v)? = body {return v}
       return WireExchangeRequest()
     }
-    set {_uniqueStorage()._body = .exchange(newValue)}
+    set {body = .exchange(newValue)}
   }
 
   public var readSecret: WireReadSecretRequest {
     get {
-      if case .readSecret(let v)? = _storage._body {return v}
+      if case .readSecret(let v)? = body {return v}
       return WireReadSecretRequest()
     }
-    set {_uniqueStorage()._body = .readSecret(newValue)}
+    set {body = .readSecret(newValue)}
   }
 
   public var passcode: WirePasscodeRequest {
     get {
-      if case .passcode(let v)? = _storage._body {return v}
+      if case .passcode(let v)? = body {return v}
       return WirePasscodeRequest()
     }
-    set {_uniqueStorage()._body = .passcode(newValue)}
+    set {body = .passcode(newValue)}
   }
 
   public var lock: WireLockRequest {
     get {
-      if case .lock(let v)? = _storage._body {return v}
+      if case .lock(let v)? = body {return v}
       return WireLockRequest()
     }
-    set {_uniqueStorage()._body = .lock(newValue)}
+    set {body = .lock(newValue)}
   }
 
   public var readLog: WireReadLogRequest {
     get {
-      if case .readLog(let v)? = _storage._body {return v}
+      if case .readLog(let v)? = body {return v}
       return WireReadLogRequest()
     }
-    set {_uniqueStorage()._body = .readLog(newValue)}
+    set {body = .readLog(newValue)}
   }
 
   public var verifyLog: WireVerifyLogRequest {
     get {
-      if case .verifyLog(let v)? = _storage._body {return v}
+      if case .verifyLog(let v)? = body {return v}
       return WireVerifyLogRequest()
     }
-    set {_uniqueStorage()._body = .verifyLog(newValue)}
+    set {body = .verifyLog(newValue)}
   }
 
   public var diagnose: WireDiagnoseRequest {
     get {
-      if case .diagnose(let v)? = _storage._body {return v}
+      if case .diagnose(let v)? = body {return v}
       return WireDiagnoseRequest()
     }
-    set {_uniqueStorage()._body = .diagnose(newValue)}
+    set {body = .diagnose(newValue)}
   }
 
   public var addItem: WireAddItemRequest {
     get {
-      if case .addItem(let v)? = _storage._body {return v}
+      if case .addItem(let v)? = body {return v}
       return WireAddItemRequest()
     }
-    set {_uniqueStorage()._body = .addItem(newValue)}
+    set {body = .addItem(newValue)}
   }
 
   public var findItems: WireFindItemsRequest {
     get {
-      if case .findItems(let v)? = _storage._body {return v}
+      if case .findItems(let v)? = body {return v}
       return WireFindItemsRequest()
     }
-    set {_uniqueStorage()._body = .findItems(newValue)}
+    set {body = .findItems(newValue)}
   }
 
   public var updateItems: WireUpdateItemsRequest {
     get {
-      if case .updateItems(let v)? = _storage._body {return v}
+      if case .updateItems(let v)? = body {return v}
       return WireUpdateItemsRequest()
     }
-    set {_uniqueStorage()._body = .updateItems(newValue)}
+    set {body = .updateItems(newValue)}
   }
 
   public var deleteItems: WireDeleteItemsRequest {
     get {
-      if case .deleteItems(let v)? = _storage._body {return v}
+      if case .deleteItems(let v)? = body {return v}
       return WireDeleteItemsRequest()
     }
-    set {_uniqueStorage()._body = .deleteItems(newValue)}
+    set {body = .deleteItems(newValue)}
   }
 
   public var createKey: WireCreateKeyRequest {
     get {
-      if case .createKey(let v)? = _storage._body {return v}
+      if case .createKey(let v)? = body {return v}
       return WireCreateKeyRequest()
     }
-    set {_uniqueStorage()._body = .createKey(newValue)}
+    set {body = .createKey(newValue)}
   }
 
   public var findKey: WireFindKeyRequest {
     get {
-      if case .findKey(let v)? = _storage._body {return v}
+      if case .findKey(let v)? = body {return v}
       return WireFindKeyRequest()
     }
-    set {_uniqueStorage()._body = .findKey(newValue)}
+    set {body = .findKey(newValue)}
   }
 
   public var removeKey: WireRemoveKeyRequest {
     get {
-      if case .removeKey(let v)? = _storage._body {return v}
+      if case .removeKey(let v)? = body {return v}
       return WireRemoveKeyRequest()
     }
-    set {_uniqueStorage()._body = .removeKey(newValue)}
+    set {body = .removeKey(newValue)}
   }
 
   public var decapsulate: WireDecapsulateRequest {
     get {
-      if case .decapsulate(let v)? = _storage._body {return v}
+      if case .decapsulate(let v)? = body {return v}
       return WireDecapsulateRequest()
     }
-    set {_uniqueStorage()._body = .decapsulate(newValue)}
+    set {body = .decapsulate(newValue)}
   }
 
   public var evaluateAccessControl: WireEvaluateAccessControlRequest {
     get {
-      if case .evaluateAccessControl(let v)? = _storage._body {return v}
+      if case .evaluateAccessControl(let v)? = body {return v}
       return WireEvaluateAccessControlRequest()
     }
-    set {_uniqueStorage()._body = .evaluateAccessControl(newValue)}
+    set {body = .evaluateAccessControl(newValue)}
   }
 
   public var registerApplication: WireRegisterApplicationRequest {
     get {
-      if case .registerApplication(let v)? = _storage._body {return v}
+      if case .registerApplication(let v)? = body {return v}
       return WireRegisterApplicationRequest()
     }
-    set {_uniqueStorage()._body = .registerApplication(newValue)}
+    set {body = .registerApplication(newValue)}
   }
 
   public var listApplications: WireListApplicationsRequest {
     get {
-      if case .listApplications(let v)? = _storage._body {return v}
+      if case .listApplications(let v)? = body {return v}
       return WireListApplicationsRequest()
     }
-    set {_uniqueStorage()._body = .listApplications(newValue)}
+    set {body = .listApplications(newValue)}
   }
 
   public var removeApplication: WireRemoveApplicationRequest {
     get {
-      if case .removeApplication(let v)? = _storage._body {return v}
+      if case .removeApplication(let v)? = body {return v}
       return WireRemoveApplicationRequest()
     }
-    set {_uniqueStorage()._body = .removeApplication(newValue)}
+    set {body = .removeApplication(newValue)}
   }
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -803,8 +803,6 @@ public nonisolated struct WireRequest: @unchecked Sendable {
   }
 
   public init() {}
-
-  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 public nonisolated struct WireReply: Sendable {
@@ -1925,6 +1923,9 @@ public nonisolated struct WireItemUse: Sendable {
   /// items that would ask are left out
   public var skipsProtected: Bool = false
 
+  /// where a person is to be asked: QUESTION_NEEDED. Of finding, adding, updating
+  public var withholdsQuestion: Bool = false
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -1973,85 +1974,107 @@ public nonisolated struct WireAddItemRequest: Sendable {
 }
 
 /// Answered by pages; the next one begins at `next` of the former. Tail of a page: the data of its items in their order.
-public nonisolated struct WireFindItemsRequest: Sendable {
+public nonisolated struct WireFindItemsRequest: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   public var query: WireItemQuery {
-    get {_query ?? WireItemQuery()}
-    set {_query = newValue}
+    get {_storage._query ?? WireItemQuery()}
+    set {_uniqueStorage()._query = newValue}
   }
   /// Returns true if `query` has been explicitly set.
-  public var hasQuery: Bool {self._query != nil}
+  public var hasQuery: Bool {_storage._query != nil}
   /// Clears the value of `query`. Subsequent reads from it will return its default value.
-  public mutating func clearQuery() {self._query = nil}
+  public mutating func clearQuery() {_uniqueStorage()._query = nil}
 
   /// 0 for all
-  public var limit: UInt32 = 0
+  public var limit: UInt32 {
+    get {_storage._limit}
+    set {_uniqueStorage()._limit = newValue}
+  }
 
-  public var returnsData: Bool = false
+  public var returnsData: Bool {
+    get {_storage._returnsData}
+    set {_uniqueStorage()._returnsData = newValue}
+  }
 
-  public var returnsAttributes: Bool = false
+  public var returnsAttributes: Bool {
+    get {_storage._returnsAttributes}
+    set {_uniqueStorage()._returnsAttributes = newValue}
+  }
 
   public var use: WireItemUse {
-    get {_use ?? WireItemUse()}
-    set {_use = newValue}
+    get {_storage._use ?? WireItemUse()}
+    set {_uniqueStorage()._use = newValue}
   }
   /// Returns true if `use` has been explicitly set.
-  public var hasUse: Bool {self._use != nil}
+  public var hasUse: Bool {_storage._use != nil}
   /// Clears the value of `use`. Subsequent reads from it will return its default value.
-  public mutating func clearUse() {self._use = nil}
+  public mutating func clearUse() {_uniqueStorage()._use = nil}
 
-  public var begin: UInt64 = 0
+  public var begin: UInt64 {
+    get {_storage._begin}
+    set {_uniqueStorage()._begin = newValue}
+  }
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
 
-  fileprivate var _query: WireItemQuery? = nil
-  fileprivate var _use: WireItemUse? = nil
+  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
-public nonisolated struct WireUpdateItemsRequest: Sendable {
+public nonisolated struct WireUpdateItemsRequest: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   public var query: WireItemQuery {
-    get {_query ?? WireItemQuery()}
-    set {_query = newValue}
+    get {_storage._query ?? WireItemQuery()}
+    set {_uniqueStorage()._query = newValue}
   }
   /// Returns true if `query` has been explicitly set.
-  public var hasQuery: Bool {self._query != nil}
+  public var hasQuery: Bool {_storage._query != nil}
   /// Clears the value of `query`. Subsequent reads from it will return its default value.
-  public mutating func clearQuery() {self._query = nil}
+  public mutating func clearQuery() {_uniqueStorage()._query = nil}
 
-  public var attributes: [WireAttribute] = []
+  public var attributes: [WireAttribute] {
+    get {_storage._attributes}
+    set {_uniqueStorage()._attributes = newValue}
+  }
 
   /// empty: as it is
-  public var accessControl: Data = Data()
+  public var accessControl: Data {
+    get {_storage._accessControl}
+    set {_uniqueStorage()._accessControl = newValue}
+  }
 
-  public var shownAccessControl: Data = Data()
+  public var shownAccessControl: Data {
+    get {_storage._shownAccessControl}
+    set {_uniqueStorage()._shownAccessControl = newValue}
+  }
 
   /// by the tail
-  public var replacesData: Bool = false
+  public var replacesData: Bool {
+    get {_storage._replacesData}
+    set {_uniqueStorage()._replacesData = newValue}
+  }
 
   public var use: WireItemUse {
-    get {_use ?? WireItemUse()}
-    set {_use = newValue}
+    get {_storage._use ?? WireItemUse()}
+    set {_uniqueStorage()._use = newValue}
   }
   /// Returns true if `use` has been explicitly set.
-  public var hasUse: Bool {self._use != nil}
+  public var hasUse: Bool {_storage._use != nil}
   /// Clears the value of `use`. Subsequent reads from it will return its default value.
-  public mutating func clearUse() {self._use = nil}
+  public mutating func clearUse() {_uniqueStorage()._use = nil}
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
 
-  fileprivate var _query: WireItemQuery? = nil
-  fileprivate var _use: WireItemUse? = nil
+  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 public nonisolated struct WireDeleteItemsRequest: Sendable {
@@ -2345,7 +2368,7 @@ public nonisolated struct WireRemoveApplicationRequest: Sendable {
 fileprivate nonisolated let _protobuf_package = "ostiary.wire.v1"
 
 nonisolated extension WireFailureCode: SwiftProtobuf._ProtoNameProviding {
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0FAILURE_CODE_UNSPECIFIED\0\u{1}FAILURE_CODE_MALFORMED\0\u{1}FAILURE_CODE_OUT_OF_ORDER\0\u{1}FAILURE_CODE_TOO_LARGE\0\u{1}FAILURE_CODE_TOO_MANY\0\u{1}FAILURE_CODE_UNKNOWN_CONTEXT\0\u{1}FAILURE_CODE_VERSION_MISMATCH\0\u{1}FAILURE_CODE_INVALID_PARAMETER\0\u{1}FAILURE_CODE_INVALID_RULE\0\u{1}FAILURE_CODE_EMPTY_REASON\0\u{2}\u{b}FAILURE_CODE_NOT_AUTHORIZED\0\u{1}FAILURE_CODE_AUTHENTICATION_FAILED\0\u{1}FAILURE_CODE_USER_CANCEL\0\u{1}FAILURE_CODE_USER_FALLBACK\0\u{1}FAILURE_CODE_SYSTEM_CANCEL\0\u{1}FAILURE_CODE_APP_CANCEL\0\u{1}FAILURE_CODE_NOT_INTERACTIVE\0\u{1}FAILURE_CODE_LOCKED_OUT\0\u{1}FAILURE_CODE_OPERATION_NOT_PERMITTED\0\u{1}FAILURE_CODE_CALLER_CHANGED\0\u{1}FAILURE_CODE_COOLDOWN\0\u{1}FAILURE_CODE_TIMED_OUT\0\u{2}\u{9}FAILURE_CODE_PASSCODE_NOT_SET\0\u{1}FAILURE_CODE_PASSCODE_ALREADY_SET\0\u{1}FAILURE_CODE_PASSCODE_TOO_WEAK\0\u{1}FAILURE_CODE_PASSCODE_MISMATCH\0\u{1}FAILURE_CODE_BIOMETRY_NOT_AVAILABLE\0\u{1}FAILURE_CODE_BIOMETRY_NOT_ENROLLED\0\u{1}FAILURE_CODE_BIOMETRY_LOCKOUT\0\u{1}FAILURE_CODE_COMPANION_NOT_AVAILABLE\0\u{1}FAILURE_CODE_LOCKED\0\u{2}\u{c}FAILURE_CODE_NOT_FOUND\0\u{1}FAILURE_CODE_DUPLICATE\0\u{1}FAILURE_CODE_NO_SECRET\0\u{1}FAILURE_CODE_ITEM_UNREADABLE\0\u{1}FAILURE_CODE_STORE_UNREADABLE\0\u{1}FAILURE_CODE_STORE_TOO_NEW\0\u{1}FAILURE_CODE_DISK_FULL\0\u{1}FAILURE_CODE_LOG_UNWRITABLE\0\u{1}FAILURE_CODE_INTERNAL\0\u{1}FAILURE_CODE_MISSING_ENTITLEMENT\0\u{1}FAILURE_CODE_NO_SUCH_ATTRIBUTE\0\u{1}FAILURE_CODE_NO_SUCH_CLASS\0\u{1}FAILURE_CODE_PROGRAM_CHANGED\0\u{2}\u{8}FAILURE_CODE_UNSUPPORTED_ALGORITHM\0\u{1}FAILURE_CODE_DECRYPTION_FAILED\0\u{1}FAILURE_CODE_INVALID_PEER_KEY\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0FAILURE_CODE_UNSPECIFIED\0\u{1}FAILURE_CODE_MALFORMED\0\u{1}FAILURE_CODE_OUT_OF_ORDER\0\u{1}FAILURE_CODE_TOO_LARGE\0\u{1}FAILURE_CODE_TOO_MANY\0\u{1}FAILURE_CODE_UNKNOWN_CONTEXT\0\u{1}FAILURE_CODE_VERSION_MISMATCH\0\u{1}FAILURE_CODE_INVALID_PARAMETER\0\u{1}FAILURE_CODE_INVALID_RULE\0\u{1}FAILURE_CODE_EMPTY_REASON\0\u{2}\u{b}FAILURE_CODE_NOT_AUTHORIZED\0\u{1}FAILURE_CODE_AUTHENTICATION_FAILED\0\u{1}FAILURE_CODE_USER_CANCEL\0\u{1}FAILURE_CODE_USER_FALLBACK\0\u{1}FAILURE_CODE_SYSTEM_CANCEL\0\u{1}FAILURE_CODE_APP_CANCEL\0\u{1}FAILURE_CODE_NOT_INTERACTIVE\0\u{1}FAILURE_CODE_LOCKED_OUT\0\u{1}FAILURE_CODE_OPERATION_NOT_PERMITTED\0\u{1}FAILURE_CODE_CALLER_CHANGED\0\u{1}FAILURE_CODE_COOLDOWN\0\u{1}FAILURE_CODE_TIMED_OUT\0\u{1}FAILURE_CODE_QUESTION_NEEDED\0\u{2}\u{8}FAILURE_CODE_PASSCODE_NOT_SET\0\u{1}FAILURE_CODE_PASSCODE_ALREADY_SET\0\u{1}FAILURE_CODE_PASSCODE_TOO_WEAK\0\u{1}FAILURE_CODE_PASSCODE_MISMATCH\0\u{1}FAILURE_CODE_BIOMETRY_NOT_AVAILABLE\0\u{1}FAILURE_CODE_BIOMETRY_NOT_ENROLLED\0\u{1}FAILURE_CODE_BIOMETRY_LOCKOUT\0\u{1}FAILURE_CODE_COMPANION_NOT_AVAILABLE\0\u{1}FAILURE_CODE_LOCKED\0\u{2}\u{c}FAILURE_CODE_NOT_FOUND\0\u{1}FAILURE_CODE_DUPLICATE\0\u{1}FAILURE_CODE_NO_SECRET\0\u{1}FAILURE_CODE_ITEM_UNREADABLE\0\u{1}FAILURE_CODE_STORE_UNREADABLE\0\u{1}FAILURE_CODE_STORE_TOO_NEW\0\u{1}FAILURE_CODE_DISK_FULL\0\u{1}FAILURE_CODE_LOG_UNWRITABLE\0\u{1}FAILURE_CODE_INTERNAL\0\u{1}FAILURE_CODE_MISSING_ENTITLEMENT\0\u{1}FAILURE_CODE_NO_SUCH_ATTRIBUTE\0\u{1}FAILURE_CODE_NO_SUCH_CLASS\0\u{1}FAILURE_CODE_PROGRAM_CHANGED\0\u{2}\u{8}FAILURE_CODE_UNSUPPORTED_ALGORITHM\0\u{1}FAILURE_CODE_DECRYPTION_FAILED\0\u{1}FAILURE_CODE_INVALID_PEER_KEY\0")
 }
 
 nonisolated extension WireMode: SwiftProtobuf._ProtoNameProviding {
@@ -2438,685 +2461,647 @@ nonisolated extension WireRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
   public static let protoMessageName: String = _protobuf_package + ".Request"
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}hello\0\u{1}status\0\u{1}cancel\0\u{4}\u{6}open_context\0\u{3}close_context\0\u{1}deauthorize\0\u{3}set_credential\0\u{3}credential_state\0\u{3}evaluate_policy\0\u{1}authorize\0\u{4}\u{4}create_right\0\u{3}find_right\0\u{3}list_rights\0\u{3}remove_right\0\u{3}remove_all_rights\0\u{2}\u{6}sign\0\u{1}decrypt\0\u{1}exchange\0\u{3}read_secret\0\u{2}\u{7}passcode\0\u{1}lock\0\u{4}\u{9}read_log\0\u{3}verify_log\0\u{1}diagnose\0\u{4}\u{8}add_item\0\u{3}find_items\0\u{3}update_items\0\u{3}delete_items\0\u{4}\u{7}create_key\0\u{3}find_key\0\u{3}remove_key\0\u{1}decapsulate\0\u{3}evaluate_access_control\0\u{4}\u{6}register_application\0\u{3}list_applications\0\u{3}remove_application\0")
 
-  fileprivate class _StorageClass {
-    var _id: UInt64 = 0
-    var _body: WireRequest.OneOf_Body?
-
-      // This property is used as the initial default value for new instances of the type.
-      // The type itself is protecting the reference to its storage via CoW semantics.
-      // This will force a copy to be made of this reference when the first mutation occurs;
-      // hence, it is safe to mark this as `nonisolated(unsafe)`.
-      static nonisolated(unsafe) let defaultInstance = _StorageClass()
-
-    private init() {}
-
-    init(copying source: _StorageClass) {
-      _id = source._id
-      _body = source._body
-    }
-  }
-
-  fileprivate mutating func _uniqueStorage() -> _StorageClass {
-    if !isKnownUniquelyReferenced(&_storage) {
-      _storage = _StorageClass(copying: _storage)
-    }
-    return _storage
-  }
-
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    _ = _uniqueStorage()
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      while let fieldNumber = try decoder.nextFieldNumber() {
-        // The use of inline closures is to circumvent an issue where the compiler
-        // allocates stack space for every case branch when no optimizations are
-        // enabled. https://github.com/apple/swift-protobuf/issues/1034
-        switch fieldNumber {
-        case 1: try { try decoder.decodeSingularUInt64Field(value: &_storage._id) }()
-        case 2: try {
-          var v: WireHello?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .hello(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .hello(v)
-          }
-        }()
-        case 3: try {
-          var v: WireStatusRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .status(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .status(v)
-          }
-        }()
-        case 4: try {
-          var v: WireCancelRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .cancel(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .cancel(v)
-          }
-        }()
-        case 10: try {
-          var v: WireOpenContextRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .openContext(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .openContext(v)
-          }
-        }()
-        case 11: try {
-          var v: WireCloseContextRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .closeContext(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .closeContext(v)
-          }
-        }()
-        case 12: try {
-          var v: WireDeauthorizeRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .deauthorize(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .deauthorize(v)
-          }
-        }()
-        case 13: try {
-          var v: WireSetCredentialRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .setCredential(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .setCredential(v)
-          }
-        }()
-        case 14: try {
-          var v: WireCredentialStateRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .credentialState(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .credentialState(v)
-          }
-        }()
-        case 15: try {
-          var v: WireEvaluatePolicyRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .evaluatePolicy(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .evaluatePolicy(v)
-          }
-        }()
-        case 16: try {
-          var v: WireAuthorizeRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .authorize(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .authorize(v)
-          }
-        }()
-        case 20: try {
-          var v: WireCreateRightRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .createRight(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .createRight(v)
-          }
-        }()
-        case 21: try {
-          var v: WireFindRightRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .findRight(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .findRight(v)
-          }
-        }()
-        case 22: try {
-          var v: WireListRightsRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .listRights(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .listRights(v)
-          }
-        }()
-        case 23: try {
-          var v: WireRemoveRightRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .removeRight(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .removeRight(v)
-          }
-        }()
-        case 24: try {
-          var v: WireRemoveAllRightsRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .removeAllRights(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .removeAllRights(v)
-          }
-        }()
-        case 30: try {
-          var v: WireSignRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .sign(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .sign(v)
-          }
-        }()
-        case 31: try {
-          var v: WireDecryptRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .decrypt(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .decrypt(v)
-          }
-        }()
-        case 32: try {
-          var v: WireExchangeRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .exchange(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .exchange(v)
-          }
-        }()
-        case 33: try {
-          var v: WireReadSecretRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .readSecret(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .readSecret(v)
-          }
-        }()
-        case 40: try {
-          var v: WirePasscodeRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .passcode(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .passcode(v)
-          }
-        }()
-        case 41: try {
-          var v: WireLockRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .lock(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .lock(v)
-          }
-        }()
-        case 50: try {
-          var v: WireReadLogRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .readLog(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .readLog(v)
-          }
-        }()
-        case 51: try {
-          var v: WireVerifyLogRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .verifyLog(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .verifyLog(v)
-          }
-        }()
-        case 52: try {
-          var v: WireDiagnoseRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .diagnose(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .diagnose(v)
-          }
-        }()
-        case 60: try {
-          var v: WireAddItemRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .addItem(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .addItem(v)
-          }
-        }()
-        case 61: try {
-          var v: WireFindItemsRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .findItems(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .findItems(v)
-          }
-        }()
-        case 62: try {
-          var v: WireUpdateItemsRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .updateItems(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .updateItems(v)
-          }
-        }()
-        case 63: try {
-          var v: WireDeleteItemsRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .deleteItems(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .deleteItems(v)
-          }
-        }()
-        case 70: try {
-          var v: WireCreateKeyRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .createKey(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .createKey(v)
-          }
-        }()
-        case 71: try {
-          var v: WireFindKeyRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .findKey(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .findKey(v)
-          }
-        }()
-        case 72: try {
-          var v: WireRemoveKeyRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .removeKey(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .removeKey(v)
-          }
-        }()
-        case 73: try {
-          var v: WireDecapsulateRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .decapsulate(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .decapsulate(v)
-          }
-        }()
-        case 74: try {
-          var v: WireEvaluateAccessControlRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .evaluateAccessControl(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .evaluateAccessControl(v)
-          }
-        }()
-        case 80: try {
-          var v: WireRegisterApplicationRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .registerApplication(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .registerApplication(v)
-          }
-        }()
-        case 81: try {
-          var v: WireListApplicationsRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .listApplications(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .listApplications(v)
-          }
-        }()
-        case 82: try {
-          var v: WireRemoveApplicationRequest?
-          var hadOneofValue = false
-          if let current = _storage._body {
-            hadOneofValue = true
-            if case .removeApplication(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._body = .removeApplication(v)
-          }
-        }()
-        default: break
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt64Field(value: &self.id) }()
+      case 2: try {
+        var v: WireHello?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .hello(let m) = current {v = m}
         }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .hello(v)
+        }
+      }()
+      case 3: try {
+        var v: WireStatusRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .status(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .status(v)
+        }
+      }()
+      case 4: try {
+        var v: WireCancelRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .cancel(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .cancel(v)
+        }
+      }()
+      case 10: try {
+        var v: WireOpenContextRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .openContext(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .openContext(v)
+        }
+      }()
+      case 11: try {
+        var v: WireCloseContextRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .closeContext(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .closeContext(v)
+        }
+      }()
+      case 12: try {
+        var v: WireDeauthorizeRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .deauthorize(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .deauthorize(v)
+        }
+      }()
+      case 13: try {
+        var v: WireSetCredentialRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .setCredential(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .setCredential(v)
+        }
+      }()
+      case 14: try {
+        var v: WireCredentialStateRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .credentialState(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .credentialState(v)
+        }
+      }()
+      case 15: try {
+        var v: WireEvaluatePolicyRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .evaluatePolicy(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .evaluatePolicy(v)
+        }
+      }()
+      case 16: try {
+        var v: WireAuthorizeRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .authorize(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .authorize(v)
+        }
+      }()
+      case 20: try {
+        var v: WireCreateRightRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .createRight(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .createRight(v)
+        }
+      }()
+      case 21: try {
+        var v: WireFindRightRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .findRight(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .findRight(v)
+        }
+      }()
+      case 22: try {
+        var v: WireListRightsRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .listRights(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .listRights(v)
+        }
+      }()
+      case 23: try {
+        var v: WireRemoveRightRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .removeRight(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .removeRight(v)
+        }
+      }()
+      case 24: try {
+        var v: WireRemoveAllRightsRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .removeAllRights(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .removeAllRights(v)
+        }
+      }()
+      case 30: try {
+        var v: WireSignRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .sign(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .sign(v)
+        }
+      }()
+      case 31: try {
+        var v: WireDecryptRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .decrypt(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .decrypt(v)
+        }
+      }()
+      case 32: try {
+        var v: WireExchangeRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .exchange(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .exchange(v)
+        }
+      }()
+      case 33: try {
+        var v: WireReadSecretRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .readSecret(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .readSecret(v)
+        }
+      }()
+      case 40: try {
+        var v: WirePasscodeRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .passcode(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .passcode(v)
+        }
+      }()
+      case 41: try {
+        var v: WireLockRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .lock(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .lock(v)
+        }
+      }()
+      case 50: try {
+        var v: WireReadLogRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .readLog(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .readLog(v)
+        }
+      }()
+      case 51: try {
+        var v: WireVerifyLogRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .verifyLog(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .verifyLog(v)
+        }
+      }()
+      case 52: try {
+        var v: WireDiagnoseRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .diagnose(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .diagnose(v)
+        }
+      }()
+      case 60: try {
+        var v: WireAddItemRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .addItem(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .addItem(v)
+        }
+      }()
+      case 61: try {
+        var v: WireFindItemsRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .findItems(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .findItems(v)
+        }
+      }()
+      case 62: try {
+        var v: WireUpdateItemsRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .updateItems(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .updateItems(v)
+        }
+      }()
+      case 63: try {
+        var v: WireDeleteItemsRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .deleteItems(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .deleteItems(v)
+        }
+      }()
+      case 70: try {
+        var v: WireCreateKeyRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .createKey(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .createKey(v)
+        }
+      }()
+      case 71: try {
+        var v: WireFindKeyRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .findKey(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .findKey(v)
+        }
+      }()
+      case 72: try {
+        var v: WireRemoveKeyRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .removeKey(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .removeKey(v)
+        }
+      }()
+      case 73: try {
+        var v: WireDecapsulateRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .decapsulate(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .decapsulate(v)
+        }
+      }()
+      case 74: try {
+        var v: WireEvaluateAccessControlRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .evaluateAccessControl(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .evaluateAccessControl(v)
+        }
+      }()
+      case 80: try {
+        var v: WireRegisterApplicationRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .registerApplication(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .registerApplication(v)
+        }
+      }()
+      case 81: try {
+        var v: WireListApplicationsRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .listApplications(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .listApplications(v)
+        }
+      }()
+      case 82: try {
+        var v: WireRemoveApplicationRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .removeApplication(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .removeApplication(v)
+        }
+      }()
+      default: break
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every if/case branch local when no optimizations
-      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-      // https://github.com/apple/swift-protobuf/issues/1182
-      if _storage._id != 0 {
-        try visitor.visitSingularUInt64Field(value: _storage._id, fieldNumber: 1)
-      }
-      switch _storage._body {
-      case .hello?: try {
-        guard case .hello(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
-      }()
-      case .status?: try {
-        guard case .status(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
-      }()
-      case .cancel?: try {
-        guard case .cancel(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
-      }()
-      case .openContext?: try {
-        guard case .openContext(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
-      }()
-      case .closeContext?: try {
-        guard case .closeContext(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
-      }()
-      case .deauthorize?: try {
-        guard case .deauthorize(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
-      }()
-      case .setCredential?: try {
-        guard case .setCredential(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 13)
-      }()
-      case .credentialState?: try {
-        guard case .credentialState(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 14)
-      }()
-      case .evaluatePolicy?: try {
-        guard case .evaluatePolicy(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 15)
-      }()
-      case .authorize?: try {
-        guard case .authorize(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 16)
-      }()
-      case .createRight?: try {
-        guard case .createRight(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 20)
-      }()
-      case .findRight?: try {
-        guard case .findRight(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 21)
-      }()
-      case .listRights?: try {
-        guard case .listRights(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 22)
-      }()
-      case .removeRight?: try {
-        guard case .removeRight(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 23)
-      }()
-      case .removeAllRights?: try {
-        guard case .removeAllRights(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 24)
-      }()
-      case .sign?: try {
-        guard case .sign(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 30)
-      }()
-      case .decrypt?: try {
-        guard case .decrypt(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 31)
-      }()
-      case .exchange?: try {
-        guard case .exchange(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 32)
-      }()
-      case .readSecret?: try {
-        guard case .readSecret(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 33)
-      }()
-      case .passcode?: try {
-        guard case .passcode(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 40)
-      }()
-      case .lock?: try {
-        guard case .lock(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 41)
-      }()
-      case .readLog?: try {
-        guard case .readLog(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 50)
-      }()
-      case .verifyLog?: try {
-        guard case .verifyLog(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 51)
-      }()
-      case .diagnose?: try {
-        guard case .diagnose(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 52)
-      }()
-      case .addItem?: try {
-        guard case .addItem(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 60)
-      }()
-      case .findItems?: try {
-        guard case .findItems(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 61)
-      }()
-      case .updateItems?: try {
-        guard case .updateItems(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 62)
-      }()
-      case .deleteItems?: try {
-        guard case .deleteItems(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 63)
-      }()
-      case .createKey?: try {
-        guard case .createKey(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 70)
-      }()
-      case .findKey?: try {
-        guard case .findKey(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 71)
-      }()
-      case .removeKey?: try {
-        guard case .removeKey(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 72)
-      }()
-      case .decapsulate?: try {
-        guard case .decapsulate(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 73)
-      }()
-      case .evaluateAccessControl?: try {
-        guard case .evaluateAccessControl(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 74)
-      }()
-      case .registerApplication?: try {
-        guard case .registerApplication(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 80)
-      }()
-      case .listApplications?: try {
-        guard case .listApplications(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 81)
-      }()
-      case .removeApplication?: try {
-        guard case .removeApplication(let v)? = _storage._body else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 82)
-      }()
-      case nil: break
-      }
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.id != 0 {
+      try visitor.visitSingularUInt64Field(value: self.id, fieldNumber: 1)
+    }
+    switch self.body {
+    case .hello?: try {
+      guard case .hello(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    }()
+    case .status?: try {
+      guard case .status(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    }()
+    case .cancel?: try {
+      guard case .cancel(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    }()
+    case .openContext?: try {
+      guard case .openContext(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
+    }()
+    case .closeContext?: try {
+      guard case .closeContext(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
+    }()
+    case .deauthorize?: try {
+      guard case .deauthorize(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
+    }()
+    case .setCredential?: try {
+      guard case .setCredential(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 13)
+    }()
+    case .credentialState?: try {
+      guard case .credentialState(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 14)
+    }()
+    case .evaluatePolicy?: try {
+      guard case .evaluatePolicy(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 15)
+    }()
+    case .authorize?: try {
+      guard case .authorize(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 16)
+    }()
+    case .createRight?: try {
+      guard case .createRight(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 20)
+    }()
+    case .findRight?: try {
+      guard case .findRight(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 21)
+    }()
+    case .listRights?: try {
+      guard case .listRights(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 22)
+    }()
+    case .removeRight?: try {
+      guard case .removeRight(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 23)
+    }()
+    case .removeAllRights?: try {
+      guard case .removeAllRights(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 24)
+    }()
+    case .sign?: try {
+      guard case .sign(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 30)
+    }()
+    case .decrypt?: try {
+      guard case .decrypt(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 31)
+    }()
+    case .exchange?: try {
+      guard case .exchange(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 32)
+    }()
+    case .readSecret?: try {
+      guard case .readSecret(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 33)
+    }()
+    case .passcode?: try {
+      guard case .passcode(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 40)
+    }()
+    case .lock?: try {
+      guard case .lock(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 41)
+    }()
+    case .readLog?: try {
+      guard case .readLog(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 50)
+    }()
+    case .verifyLog?: try {
+      guard case .verifyLog(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 51)
+    }()
+    case .diagnose?: try {
+      guard case .diagnose(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 52)
+    }()
+    case .addItem?: try {
+      guard case .addItem(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 60)
+    }()
+    case .findItems?: try {
+      guard case .findItems(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 61)
+    }()
+    case .updateItems?: try {
+      guard case .updateItems(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 62)
+    }()
+    case .deleteItems?: try {
+      guard case .deleteItems(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 63)
+    }()
+    case .createKey?: try {
+      guard case .createKey(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 70)
+    }()
+    case .findKey?: try {
+      guard case .findKey(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 71)
+    }()
+    case .removeKey?: try {
+      guard case .removeKey(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 72)
+    }()
+    case .decapsulate?: try {
+      guard case .decapsulate(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 73)
+    }()
+    case .evaluateAccessControl?: try {
+      guard case .evaluateAccessControl(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 74)
+    }()
+    case .registerApplication?: try {
+      guard case .registerApplication(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 80)
+    }()
+    case .listApplications?: try {
+      guard case .listApplications(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 81)
+    }()
+    case .removeApplication?: try {
+      guard case .removeApplication(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 82)
+    }()
+    case nil: break
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: WireRequest, rhs: WireRequest) -> Bool {
-    if lhs._storage !== rhs._storage {
-      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
-        let _storage = _args.0
-        let rhs_storage = _args.1
-        if _storage._id != rhs_storage._id {return false}
-        if _storage._body != rhs_storage._body {return false}
-        return true
-      }
-      if !storagesAreEqual {return false}
-    }
+    if lhs.id != rhs.id {return false}
+    if lhs.body != rhs.body {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -5226,7 +5211,7 @@ nonisolated extension WireItemQuery: SwiftProtobuf.Message, SwiftProtobuf._Messa
 
 nonisolated extension WireItemUse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".ItemUse"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}context_id\0\u{1}question\0\u{3}skips_protected\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}context_id\0\u{1}question\0\u{3}skips_protected\0\u{3}withholds_question\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5237,6 +5222,7 @@ nonisolated extension WireItemUse: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 1: try { try decoder.decodeSingularUInt64Field(value: &self.contextID) }()
       case 2: try { try decoder.decodeSingularMessageField(value: &self._question) }()
       case 3: try { try decoder.decodeSingularBoolField(value: &self.skipsProtected) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.withholdsQuestion) }()
       default: break
       }
     }
@@ -5256,6 +5242,9 @@ nonisolated extension WireItemUse: SwiftProtobuf.Message, SwiftProtobuf._Message
     if self.skipsProtected != false {
       try visitor.visitSingularBoolField(value: self.skipsProtected, fieldNumber: 3)
     }
+    if self.withholdsQuestion != false {
+      try visitor.visitSingularBoolField(value: self.withholdsQuestion, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -5263,6 +5252,7 @@ nonisolated extension WireItemUse: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.contextID != rhs.contextID {return false}
     if lhs._question != rhs._question {return false}
     if lhs.skipsProtected != rhs.skipsProtected {return false}
+    if lhs.withholdsQuestion != rhs.withholdsQuestion {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -5341,56 +5331,102 @@ nonisolated extension WireFindItemsRequest: SwiftProtobuf.Message, SwiftProtobuf
   public static let protoMessageName: String = _protobuf_package + ".FindItemsRequest"
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}query\0\u{1}limit\0\u{3}returns_data\0\u{3}returns_attributes\0\u{1}use\0\u{1}begin\0")
 
+  fileprivate class _StorageClass {
+    var _query: WireItemQuery? = nil
+    var _limit: UInt32 = 0
+    var _returnsData: Bool = false
+    var _returnsAttributes: Bool = false
+    var _use: WireItemUse? = nil
+    var _begin: UInt64 = 0
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _query = source._query
+      _limit = source._limit
+      _returnsData = source._returnsData
+      _returnsAttributes = source._returnsAttributes
+      _use = source._use
+      _begin = source._begin
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularMessageField(value: &self._query) }()
-      case 2: try { try decoder.decodeSingularUInt32Field(value: &self.limit) }()
-      case 3: try { try decoder.decodeSingularBoolField(value: &self.returnsData) }()
-      case 4: try { try decoder.decodeSingularBoolField(value: &self.returnsAttributes) }()
-      case 5: try { try decoder.decodeSingularMessageField(value: &self._use) }()
-      case 6: try { try decoder.decodeSingularUInt64Field(value: &self.begin) }()
-      default: break
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularMessageField(value: &_storage._query) }()
+        case 2: try { try decoder.decodeSingularUInt32Field(value: &_storage._limit) }()
+        case 3: try { try decoder.decodeSingularBoolField(value: &_storage._returnsData) }()
+        case 4: try { try decoder.decodeSingularBoolField(value: &_storage._returnsAttributes) }()
+        case 5: try { try decoder.decodeSingularMessageField(value: &_storage._use) }()
+        case 6: try { try decoder.decodeSingularUInt64Field(value: &_storage._begin) }()
+        default: break
+        }
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    try { if let v = self._query {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
-    } }()
-    if self.limit != 0 {
-      try visitor.visitSingularUInt32Field(value: self.limit, fieldNumber: 2)
-    }
-    if self.returnsData != false {
-      try visitor.visitSingularBoolField(value: self.returnsData, fieldNumber: 3)
-    }
-    if self.returnsAttributes != false {
-      try visitor.visitSingularBoolField(value: self.returnsAttributes, fieldNumber: 4)
-    }
-    try { if let v = self._use {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
-    } }()
-    if self.begin != 0 {
-      try visitor.visitSingularUInt64Field(value: self.begin, fieldNumber: 6)
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      try { if let v = _storage._query {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+      } }()
+      if _storage._limit != 0 {
+        try visitor.visitSingularUInt32Field(value: _storage._limit, fieldNumber: 2)
+      }
+      if _storage._returnsData != false {
+        try visitor.visitSingularBoolField(value: _storage._returnsData, fieldNumber: 3)
+      }
+      if _storage._returnsAttributes != false {
+        try visitor.visitSingularBoolField(value: _storage._returnsAttributes, fieldNumber: 4)
+      }
+      try { if let v = _storage._use {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+      } }()
+      if _storage._begin != 0 {
+        try visitor.visitSingularUInt64Field(value: _storage._begin, fieldNumber: 6)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: WireFindItemsRequest, rhs: WireFindItemsRequest) -> Bool {
-    if lhs._query != rhs._query {return false}
-    if lhs.limit != rhs.limit {return false}
-    if lhs.returnsData != rhs.returnsData {return false}
-    if lhs.returnsAttributes != rhs.returnsAttributes {return false}
-    if lhs._use != rhs._use {return false}
-    if lhs.begin != rhs.begin {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._query != rhs_storage._query {return false}
+        if _storage._limit != rhs_storage._limit {return false}
+        if _storage._returnsData != rhs_storage._returnsData {return false}
+        if _storage._returnsAttributes != rhs_storage._returnsAttributes {return false}
+        if _storage._use != rhs_storage._use {return false}
+        if _storage._begin != rhs_storage._begin {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -5400,56 +5436,102 @@ nonisolated extension WireUpdateItemsRequest: SwiftProtobuf.Message, SwiftProtob
   public static let protoMessageName: String = _protobuf_package + ".UpdateItemsRequest"
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}query\0\u{1}attributes\0\u{3}access_control\0\u{3}shown_access_control\0\u{3}replaces_data\0\u{1}use\0")
 
+  fileprivate class _StorageClass {
+    var _query: WireItemQuery? = nil
+    var _attributes: [WireAttribute] = []
+    var _accessControl: Data = Data()
+    var _shownAccessControl: Data = Data()
+    var _replacesData: Bool = false
+    var _use: WireItemUse? = nil
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _query = source._query
+      _attributes = source._attributes
+      _accessControl = source._accessControl
+      _shownAccessControl = source._shownAccessControl
+      _replacesData = source._replacesData
+      _use = source._use
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularMessageField(value: &self._query) }()
-      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.attributes) }()
-      case 3: try { try decoder.decodeSingularBytesField(value: &self.accessControl) }()
-      case 4: try { try decoder.decodeSingularBytesField(value: &self.shownAccessControl) }()
-      case 5: try { try decoder.decodeSingularBoolField(value: &self.replacesData) }()
-      case 6: try { try decoder.decodeSingularMessageField(value: &self._use) }()
-      default: break
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularMessageField(value: &_storage._query) }()
+        case 2: try { try decoder.decodeRepeatedMessageField(value: &_storage._attributes) }()
+        case 3: try { try decoder.decodeSingularBytesField(value: &_storage._accessControl) }()
+        case 4: try { try decoder.decodeSingularBytesField(value: &_storage._shownAccessControl) }()
+        case 5: try { try decoder.decodeSingularBoolField(value: &_storage._replacesData) }()
+        case 6: try { try decoder.decodeSingularMessageField(value: &_storage._use) }()
+        default: break
+        }
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    try { if let v = self._query {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
-    } }()
-    if !self.attributes.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.attributes, fieldNumber: 2)
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      try { if let v = _storage._query {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+      } }()
+      if !_storage._attributes.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._attributes, fieldNumber: 2)
+      }
+      if !_storage._accessControl.isEmpty {
+        try visitor.visitSingularBytesField(value: _storage._accessControl, fieldNumber: 3)
+      }
+      if !_storage._shownAccessControl.isEmpty {
+        try visitor.visitSingularBytesField(value: _storage._shownAccessControl, fieldNumber: 4)
+      }
+      if _storage._replacesData != false {
+        try visitor.visitSingularBoolField(value: _storage._replacesData, fieldNumber: 5)
+      }
+      try { if let v = _storage._use {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+      } }()
     }
-    if !self.accessControl.isEmpty {
-      try visitor.visitSingularBytesField(value: self.accessControl, fieldNumber: 3)
-    }
-    if !self.shownAccessControl.isEmpty {
-      try visitor.visitSingularBytesField(value: self.shownAccessControl, fieldNumber: 4)
-    }
-    if self.replacesData != false {
-      try visitor.visitSingularBoolField(value: self.replacesData, fieldNumber: 5)
-    }
-    try { if let v = self._use {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
-    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: WireUpdateItemsRequest, rhs: WireUpdateItemsRequest) -> Bool {
-    if lhs._query != rhs._query {return false}
-    if lhs.attributes != rhs.attributes {return false}
-    if lhs.accessControl != rhs.accessControl {return false}
-    if lhs.shownAccessControl != rhs.shownAccessControl {return false}
-    if lhs.replacesData != rhs.replacesData {return false}
-    if lhs._use != rhs._use {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._query != rhs_storage._query {return false}
+        if _storage._attributes != rhs_storage._attributes {return false}
+        if _storage._accessControl != rhs_storage._accessControl {return false}
+        if _storage._shownAccessControl != rhs_storage._shownAccessControl {return false}
+        if _storage._replacesData != rhs_storage._replacesData {return false}
+        if _storage._use != rhs_storage._use {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -25,6 +25,17 @@ final class IncomingRequest: @unchecked Sendable {
 }
 
 extension IncomingRequest {
+    /// Whether the program sends question and terminal only when they are asked for: most items need neither, and opening,
+    /// passing and closing a terminal costs as much as finding one.
+    var withholdsQuestion: Bool {
+        switch body {
+        case .addItem(let body): body.use.withholdsQuestion
+        case .findItems(let body): body.use.withholdsQuestion
+        case .updateItems(let body): body.use.withholdsQuestion
+        default: false
+        }
+    }
+
     /// What the audit log calls the request, granted or refused.
     var eventName: String {
         switch body {

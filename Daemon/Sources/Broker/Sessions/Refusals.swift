@@ -21,6 +21,9 @@ enum Refusals {
         .notInteractive, "A question to the person is needed, and there is no terminal or dialog to ask on, or asking "
             + "was not allowed. Run it in a terminal or name a pinentry in ostiaryd.conf.", cause: "prompt.not-interactive")
 
+    static let questionNeeded = Refusal(
+        .questionNeeded, "Somebody has to be asked; send the request again with the question.", cause: "question.needed")
+
     static let locked = Refusal(.locked, "The store is locked; enter the passcode once.", cause: "store.locked")
 
     static let keysChanged = Refusal(

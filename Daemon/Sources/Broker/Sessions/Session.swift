@@ -129,7 +129,10 @@ final class Session: Sendable {
             case .connection: try answer(request)
             case .own: try startSlow(request)
             case .connectionUnlessAsking:
-                do { try answer(request) } catch is PersonNeeded { try startSlow(request) }
+                do { try answer(request) } catch is PersonNeeded {
+                    guard !request.withholdsQuestion else { throw Refusals.questionNeeded }
+                    try startSlow(request)
+                }
             }
         } catch let refusal as Refusal {
             try send(refusal, to: request.id)

@@ -24,6 +24,8 @@ final class ItemCatalogue {
     private(set) var sum: UInt64 = 0
     private(set) var count = 0
     private var journal = Journal()
+    /// Rows of listed items. A changed item is dropped with the change.
+    var recent = RecentItems()
 
     init() {
         buckets = Array(repeating: [], count: ItemLeaf.bucketCount)
@@ -103,6 +105,7 @@ final class ItemCatalogue {
 
     private func set(_ slot: Int, to entry: Entry?) {
         let former = entries[slot]
+        if let former { recent.forget(VaultID(former.id)) }
         journal.changes.append((slot, former))
         if let changed = entry ?? former { journal.changedBuckets.insert(ItemLeaf.bucket(of: changed.id)) }
         exchange(slot, former, entry)
@@ -150,6 +153,7 @@ final class ItemCatalogue {
 
     /// The transaction was rolled back: everything as it was.
     func rollBack() {
+        recent.forgetAll()  // What was read in the transaction may never have been stored.
         for (slot, former) in journal.changes.reversed() { exchange(slot, entries[slot], former) }
         entries.removeLast(journal.appendedCount)
         for bucket in journal.counted {

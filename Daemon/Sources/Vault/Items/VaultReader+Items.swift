@@ -9,9 +9,21 @@ extension VaultReader {
     }
 
     /// The item with this id; nil if there is none. Throws ``VaultError/corrupt(_:_:)`` when its row is not the listed one.
+    ///
+    /// An item that was read lately is given from memory, as it was verified then: what somebody else makes of its row
+    /// meanwhile is noticed by ``itemFaults(owner:)`` and after the next start.
     public func item(_ id: VaultID, owner: VaultID) throws -> ItemRecord? {
+        let catalogue = try catalogue(of: owner)
+        let entry = catalogue.entry(id)
+        if let entry, let known = catalogue.recent.record(id, generation: entry.generation) { return known }
+        let record = try storedItem(id, entry, owner: owner)
+        if let record { catalogue.recent.keep(record) }
+        return record
+    }
+
+    /// The item as it lies in the database.
+    private func storedItem(_ id: VaultID, _ entry: ItemCatalogue.Entry?, owner: VaultID) throws -> ItemRecord? {
         let reference = RowReference(table: .items, key: id.bytes)
-        let entry = try catalogue(of: owner).entry(id)
         let row = try listed.rows.fetch(.items, owner: owner, key: id.bytes)
         guard let entry else {
             guard row == nil else { throw VaultError.corrupt(reference, .planted) }
@@ -44,7 +56,7 @@ extension VaultReader {
         return try ids.sorted { $0.lexicographicallyPrecedes($1) }.compactMap { key in
             guard let id = VaultID(bytes: key) else { return (RowReference(table: .items, key: key), .planted) }
             do {
-                _ = try item(id, owner: owner)
+                _ = try storedItem(id, catalogue(of: owner).entry(id), owner: owner)
                 return nil
             } catch VaultError.corrupt(let reference, let fault) { return (reference, fault) }
         }

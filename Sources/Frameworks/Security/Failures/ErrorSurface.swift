@@ -49,6 +49,7 @@ package enum ErrorSurface: Equatable, Sendable {
         case .callerChanged: (.authentication(.authenticationFailed), "caller.changed")
         case .cooldown: (.authentication(.systemCancel), "prompt.cooldown")
         case .timedOut: (.authentication(.systemCancel), "prompt.timed-out")
+        case .questionNeeded: (.status(errSecInternalComponent), "question.needed")
 
         case .passcodeNotSet: (.authentication(.passcodeNotSet), "passcode.not-set")
         case .passcodeAlreadySet: (.status(errSecDuplicateItem), "passcode.already-set")

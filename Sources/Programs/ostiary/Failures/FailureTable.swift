@@ -55,6 +55,7 @@ extension WireFailureCode {
         case .callerChanged: FailureClass("callerChanged", .refused)
         case .cooldown: FailureClass("cooldown", .refused)
         case .timedOut: FailureClass("timedOut", .refused)
+        case .questionNeeded: FailureClass("questionNeeded", .failed)
 
         case .passcodeNotSet: FailureClass("passcodeNotSet", .failed)
         case .passcodeAlreadySet: FailureClass("passcodeAlreadySet", .failed)

@@ -1,0 +1,78 @@
+import Foundation
+import GRDB
+import Testing
+import Vault
+
+@Suite("Keychain items that were read lately")
+struct RecentItemTests {
+    let fixture: ItemFixture
+    let items: [ItemRecord]
+    var owner: VaultID { fixture.owner }
+
+    init() throws {
+        fixture = try ItemFixture()
+        items = try fixture.add(1...3)
+    }
+
+    private func update(_ item: ItemRecord, payload: Data) throws -> ItemRecord {
+        var changed = item
+        changed.generation += 1
+        changed.payload = payload
+        try fixture.vault.write("update") { try $0.updateItem(changed) }
+        return changed
+    }
+
+    @Test func `they are given as they were verified, and what became of the row is found by looking for faults`() throws {
+        #expect(try fixture.item(items[0].id) == items[0])
+        try fixture.tamper("UPDATE items SET payload = x'00' WHERE row_key = ?", [items[0].id.bytes])
+        #expect(try fixture.item(items[0].id) == items[0])
+        let faults = try fixture.vault.readItems { try $0.itemFaults(owner: owner) }
+        #expect(faults.map(\.1) == [.altered])
+        let reopened = try fixture.reopened()
+        #expect(throws: VaultError.corrupt(RowReference(table: .items, key: items[0].id.bytes), .altered)) {
+            try fixture.item(items[0].id, in: reopened)
+        }
+    }
+
+    @Test func `a changed item is given as changed, a removed one not at all`() throws {
+        for item in items { _ = try fixture.item(item.id) }
+        let changed = try update(items[0], payload: Data([42]))
+        try fixture.vault.write("remove") { try $0.removeItem(items[1].id, owner: owner) }
+        #expect(try fixture.item(items[0].id) == changed)
+        #expect(try fixture.item(items[1].id) == nil)
+        #expect(try fixture.item(items[2].id) == items[2])
+    }
+
+    @Test func `what an abandoned transaction read is not taken for the next change of the same generation`() throws {
+        struct Abandoned: Error {}
+        var abandoned = items[0]
+        abandoned.generation += 1
+        abandoned.payload = Data([13])
+        #expect(throws: Abandoned.self) {
+            try fixture.vault.write("abandoned") { writer in
+                try writer.updateItem(abandoned)
+                #expect(try writer.item(abandoned.id, owner: owner) == abandoned)
+                throw Abandoned()
+            }
+        }
+        #expect(try fixture.item(items[0].id) == items[0])
+        let changed = try update(items[0], payload: Data([42]))
+        #expect(try fixture.item(items[0].id) == changed)
+    }
+
+    @Test func `of another generation none is given`() throws {
+        // An old row that is put back under a running daemon is not what the catalogue lists.
+        let changed = try update(items[0], payload: Data([42]))
+        #expect(try fixture.item(items[0].id) == changed)
+        let again = try update(changed, payload: Data([43]))
+        #expect(try fixture.item(items[0].id) == again)
+    }
+
+    @Test func `as many as one likes come back right`() throws {
+        let many = try fixture.add(100..<1000)
+        for _ in 0..<2 { for item in many { #expect(try fixture.item(item.id) == item) } }
+        let large = ItemFixture.item(5000, owner: owner, payload: Data(repeating: 1, count: 100_000))
+        try fixture.vault.write("add") { try $0.insertItem(large) }
+        for _ in 0..<2 { #expect(try fixture.item(large.id) == large) }
+    }
+}
