@@ -157,11 +157,14 @@ let package = Package(
         .executableTarget(
             name: "right-scenarios", dependencies: ["LocalAuthentication", "Security"],
             path: "Tests/Programs/right-scenarios", swiftSettings: adapter),
+        .executableTarget(
+            name: "keychain-calls", dependencies: ["Security"], path: "Tests/Programs/keychain-calls",
+            swiftSettings: adapter),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
                 "CryptoKit", "DaemonTestSupport", "LocalAuthentication", "OstiaryClient", "OstiaryTesting", "Security",
-                "ostiary", "right-scenarios",
+                "keychain-calls", "ostiary", "right-scenarios",
             ],
             swiftSettings: adapter),
     ]

@@ -33,7 +33,8 @@ struct ArgumentTests {
         ["key", "create", "k", "--require", "passcode", "--tag", "t", "--group", "g"], ["key", "list", "--json"],
         ["key", "sign", "k", "-", "--algorithm", "ecdsa-sha384"], ["key", "public-key", "k", "--format", "x963"],
         ["key", "remove", "k"], ["app", "register", "p", "--id", "i", "--group", "a", "--group", "b", "--json"],
-        ["app", "adopt", "p"], ["app", "list", "--json"], ["app", "remove", "i"],
+        ["app", "adopt", "p"], ["app", "adopt", "p", "--id", "com.example.mail", "--json"], ["app", "list", "--json"],
+        ["app", "remove", "i"],
     ])
     func `a documented command line is understood`(arguments: [String]) {
         #expect(exitCode(arguments) == nil)
@@ -57,8 +58,11 @@ struct ArgumentTests {
         ["item", "update", "--account", "a", "--secret", "-", "--new-secret"],
         ["item", "update", "--account", "a", "--set", "label=x", "--set", "labl=y"], ["item", "list", "--output", "f"],
         ["key", "create"], ["key", "create", "k", "--require", "passkode"], ["key", "sign", "k"],
-        ["key", "sign", "k", "f", "--algorithm", "ecies-sha256"], ["app", "register", "p"], ["app", "register", "p", "--id", ""],
-        ["app", "register", "p", "--id", "a b"], ["app", "register", "--id", "i"], ["app", "remove"],
+        ["key", "sign", "k", "f", "--algorithm", "ecies-sha256"], ["app", "register", "p"],
+        ["app", "register", "p", "--id", ""], ["app", "register", "p", "--id", ".a"],
+        ["app", "register", "p", "--id", "a", "--group", "ä"], ["app", "adopt", "p", "--id", ""],
+        ["app", "register", "p", "--id", String(repeating: "i", count: 129)], ["app", "register", "p", "--id", "a b"],
+        ["app", "register", "--id", "i"], ["app", "remove"],
     ])
     func `a command line that makes no sense is wrong usage`(arguments: [String]) {
         #expect(exitCode(arguments) == .validationFailure)

@@ -7,6 +7,12 @@ public struct PlayedTerminal {
     /// Everything that appeared.
     public let screen: String
 
+    /// Whether `text` appeared, on however many lines: where a line of a prompt ends depends on the length of what it
+    /// names.
+    public func shows(_ text: String) -> Bool {
+        screen.filter { !$0.isWhitespace }.contains(text.filter { !$0.isWhitespace })
+    }
+
     /// - Parameters:
     ///   - answers: what is typed at each prompt in turn, without the line end; more prompts than answers are left alone.
     ///   - timeout: seconds after which the program is killed.

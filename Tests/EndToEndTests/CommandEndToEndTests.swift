@@ -18,7 +18,7 @@ struct CommandEndToEndTests {
 
     /// Without a terminal anywhere.
     private func ostiaryAlone(_ arguments: String...) throws -> Int32 {
-        try exitStatus("/usr/bin/setsid", ["--wait", BuiltProgram.ofThisPackage("ostiary").path] + arguments)
+        try UnattendedRun(BuiltProgram.ofThisPackage("ostiary"), arguments, in: daemon).status
     }
 
     private func exitStatus(_ program: String, _ arguments: [String]) throws -> Int32 {

@@ -39,10 +39,14 @@ extension OstiaryClient {
         }
     }
 
-    /// Says that the registered program at `path`, which was rebuilt or upgraded, is still the same one. The owner is asked.
-    public func adoptApplication(path: String, interaction: Interaction) throws -> RegisteredApplication {
+    /// Says that the registered program at `path`, which was rebuilt or upgraded, is still the same one; or with
+    /// `applicationID`, that the program of this application lies at `path` now. The owner is asked.
+    public func adoptApplication(
+        path: String, applicationID: String? = nil, interaction: Interaction
+    ) throws -> RegisteredApplication {
         try change(interaction) {
             $0.path = path
+            $0.applicationID = applicationID ?? ""
             $0.adopts = true
         }
     }

@@ -6,8 +6,8 @@ struct ApplicationRegister: ParsableCommand {
         commandName: "register",
         abstract: "Give a program an application id and access groups.",
         discussion: """
-            New items go to the first group, or without any group to one of the application's own. Registering a program \
-            again replaces what was said of it.
+            New items go to the first group, or without any group to one of the application's own. To say something \
+            else of a program, remove its registration first.
 
             Example:
               ostiary app register ~/bin/mail --id com.example.mail --group com.example.shared
@@ -32,9 +32,11 @@ struct ApplicationRegister: ParsableCommand {
         try ApplicationListDocument([registered]).announce("Registered", asJSON: json.isGiven)
     }
 
+    /// What cannot be a name is wrong usage; whether it may be taken is the daemon's to say.
     static func checked(_ text: String) throws -> String {
-        guard !text.isEmpty, text.utf8.count <= 255, !text.contains(where: \.isWhitespace) else {
-            throw ValidationError("An id or group is a name of 1 to 255 bytes without blanks.")
+        guard text.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{0,127}/) != nil else {
+            throw ValidationError(
+                "An id or group has 1 to 128 letters, digits, '.', '-' and '_', and begins with a letter or digit.")
         }
         return text
     }

@@ -1,0 +1,189 @@
+import DaemonTestSupport
+import Foundation
+import Testing
+
+/// `ostiary app` on a terminal against the real daemon.
+@Suite("ostiary app, end to end", .serialized)
+struct ApplicationCommandEndToEndTests {
+    private static let passcode = CommandEndToEndTests.passcode
+    private let daemon: PrivateDaemon
+    private let tool: ProgramCopy
+    private var path: String { tool.url.path }
+
+    init() throws {
+        daemon = try PrivateDaemon()
+        tool = try ProgramCopy(of: "keychain-calls", as: "tool", in: daemon)
+    }
+
+    private func app(_ arguments: String..., answers: [String] = []) throws -> PlayedTerminal {
+        try PlayedTerminal(BuiltProgram.ofThisPackage("ostiary"), ["app"] + arguments, answers: answers, in: daemon)
+    }
+
+    private func unattended(_ arguments: String...) throws -> UnattendedRun {
+        try UnattendedRun(BuiltProgram.ofThisPackage("ostiary"), ["app"] + arguments, in: daemon)
+    }
+
+    private func setPasscode() throws {
+        let set = try PlayedTerminal(
+            BuiltProgram.ofThisPackage("ostiary"), ["passcode", "set"], answers: [Self.passcode, Self.passcode],
+            in: daemon)
+        try #require(set.status == 0, "\(set.screen)")
+    }
+
+    /// What `app list --json` says of each registration.
+    private func list() throws -> [[String: Any]] {
+        let listed = try unattended("list", "--json")
+        let object = try JSONSerialization.jsonObject(with: Data(listed.output.utf8)) as? [String: Any]
+        return try #require(object?["applications"] as? [[String: Any]], "\(listed.output)")
+    }
+
+    private func ids() throws -> [String] { try list().compactMap { $0["id"] as? String } }
+
+    /// A run that ends with `status` and with this message, whatever was asked before.
+    private func expect(
+        _ run: PlayedTerminal, _ status: Int32, _ message: String, _ location: SourceLocation = #_sourceLocation
+    ) {
+        #expect(run.status == status, "\(run.screen)", sourceLocation: location)
+        #expect(run.screen.hasSuffix("ostiary: \(message)\r\n"), "\(run.screen)", sourceLocation: location)
+    }
+
+    private func write(_ name: String, _ text: String, mode: Int = 0o755) throws -> String {
+        try Data(text.utf8).write(to: daemon.folder.appendingPathComponent(name))
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: daemon.path(name))
+        return daemon.path(name)
+    }
+
+    // MARK: what is done
+
+    @Test func `a program is registered, listed, adopted and removed by the owner`() throws {
+        try setPasscode()
+        #expect(try unattended("list").output == "No program is registered.\n")
+        let registered = try app(
+            "register", path, "--id", "com.example.tool", "--group", "com.example.b", "--group", "com.example.a",
+            answers: [Self.passcode])
+        #expect(registered.status == 0)
+        let notice = "\(path) as com.example.tool (advisory).\r\n"
+        #expect(registered.screen.hasSuffix("Registered " + notice), "\(registered.screen)")
+        for text in ["com.example.tool", "com.example.b, com.example.a", "tool"] {
+            #expect(registered.shows(text), "the prompt shows what is decided")
+        }
+        let listed = try #require(try list().first)
+        #expect(listed["path"] as? String == path && listed["id"] as? String == "com.example.tool")
+        #expect(listed["accessGroups"] as? [String] == ["com.example.b", "com.example.a"])
+        #expect(listed["label"] as? String == "advisory")
+        #expect(listed["changed"] as? Bool == false && listed["ofSystem"] as? Bool == false)
+
+        try tool.rebuild()
+        #expect(try list().first?["changed"] as? Bool == true)
+        #expect(try unattended("list").output.contains("changed: ostiary app adopt"))
+        let adopted = try app("adopt", path, answers: [Self.passcode])
+        #expect(adopted.status == 0 && adopted.screen.hasSuffix("Adopted " + notice))
+        #expect(try list().first?["changed"] as? Bool == false)
+
+        daemon.kill()
+        try daemon.start()
+        #expect(try ids() == ["com.example.tool"])
+        let removed = try app("remove", "com.example.tool", answers: [Self.passcode])
+        #expect(removed.status == 0 && removed.screen.hasSuffix("Removed the registration of com.example.tool.\r\n"))
+        #expect(try ids().isEmpty)
+    }
+
+    @Test func `what is registered and adopted is JSON where that is asked for`() throws {
+        let registered = try app("register", path, "--id", "com.example.tool", "--json", answers: ["yes"])
+        #expect(registered.status == 0)
+        #expect(registered.screen.contains(#""id" : "com.example.tool""#), "\(registered.screen)")
+        try tool.rebuild()
+        let adopted = try app("adopt", path, "--json", answers: ["yes"])
+        #expect(adopted.status == 0 && adopted.screen.contains(#""changed" : false"#), "\(adopted.screen)")
+    }
+
+    @Test func `a program that has moved is adopted by its id`() throws {
+        try #require(try app("register", path, "--id", "com.example.tool", answers: ["yes"]).status == 0)
+        let moved = daemon.path("moved")
+        try FileManager.default.moveItem(atPath: path, toPath: moved)
+        #expect(try list().first?["changed"] as? Bool == true)
+        expect(try app("adopt", moved), 1, "There is no such registration.")
+        expect(try app("adopt", moved, "--id", "com.example.other"), 1, "There is no such registration.")
+        #expect(try app("adopt", moved, "--id", "com.example.tool", answers: ["yes"]).status == 0)
+        #expect(try list().first?["path"] as? String == moved)
+    }
+
+    @Test func `a link and a path from here lead to the program itself`() throws {
+        try FileManager.default.createSymbolicLink(atPath: daemon.path("link"), withDestinationPath: path)
+        #expect(try app("register", "./link", "--id", "com.example.tool", answers: ["yes"]).status == 0)
+        #expect(try list().first?["path"] as? String == path)
+    }
+
+    // MARK: what is refused
+
+    @Test func `with a wrong passcode or none nothing is registered, adopted or removed`() throws {
+        try setPasscode()
+        let wrong = ["wrong one 1", "wrong one 2", "wrong one 3"]
+        expect(
+            try app("register", path, "--id", "com.example.tool", answers: wrong), 3, "What was entered is wrong.")
+        #expect(try ids().isEmpty)
+        #expect(try app("register", path, "--id", "com.example.tool", answers: [Self.passcode]).status == 0)
+        try tool.rebuild()
+        let cancelled = try app("adopt", path, answers: ["\u{3}"])
+        #expect(cancelled.status == 3)
+        #expect(try list().first?["changed"] as? Bool == true)
+    }
+
+    @Test func `without a passcode the owner has to say yes`() throws {
+        for answer in ["no", "y", "YES"] {
+            #expect(try app("register", path, "--id", "com.example.tool", answers: [answer]).status == 3, "\(answer)")
+            daemon.kill()  // Who declined is not asked again for a moment; a new daemon knows nothing of that.
+            try daemon.start()
+        }
+        #expect(try ids().isEmpty)
+        #expect(try app("register", path, "--id", "com.example.tool", answers: ["yes"]).status == 0)
+        #expect(try app("remove", "com.example.tool", answers: ["no"]).status == 3)
+        #expect(try ids() == ["com.example.tool"])
+    }
+
+    @Test func `where nobody can be asked nothing changes`() throws {
+        let message =
+            "ostiary: A question to the person is needed, and there is no terminal or dialog to ask on, or asking was "
+            + "not allowed. Run it in a terminal or name a pinentry in ostiaryd.conf.\n"
+        func expectRefusal(_ run: UnattendedRun) { #expect(run.status == 3 && run.output == message, "\(run.output)") }
+        expectRefusal(try unattended("register", path, "--id", "com.example.tool"))
+        #expect(try ids().isEmpty)
+        try #require(try app("register", path, "--id", "com.example.tool", answers: ["yes"]).status == 0)
+        try tool.rebuild()
+        expectRefusal(try unattended("adopt", path))
+        expectRefusal(try unattended("remove", "com.example.tool"))
+        #expect(try list().first?["changed"] as? Bool == true)
+    }
+
+    @Test func `what is no program of its own is refused before anybody is asked`() throws {
+        expect(
+            try app("register", "none", "--id", "a"), 1,
+            "The input cannot be read (realpath none: No such file or directory); nothing was done.")
+        let interpreters = "Interpreters and scripts cannot be told apart, so they cannot be registered."
+        let script = try write("script", "#!/bin/sh\nexit 0\n")
+        let renamed = try write("python3.11", "\u{7F}ELF")
+        let shell = "/bin/bash"
+        for program in [script, renamed, shell] {
+            expect(try app("register", program, "--id", "com.example.tool"), 1, interpreters)
+        }
+        expect(
+            try app("register", daemon.folder.path, "--id", "com.example.tool"), 1,
+            "The path is no program that can be executed.")
+        #expect(try ids().isEmpty)
+    }
+
+    @Test func `a registration takes nothing that another one has`() throws {
+        let other = try ProgramCopy(of: "keychain-calls", as: "other", in: daemon).url.path
+        let groups = ["--group", "com.example.shared"]
+        let registered = try app("register", path, "--id", "com.example.tool", groups[0], groups[1], answers: ["yes"])
+        try #require(registered.status == 0)
+        let message = "The program, the application id or one of the groups belongs to another registration."
+        expect(try app("register", path, "--id", "com.example.new"), 1, message)
+        expect(try app("register", other, "--id", "com.example.tool"), 1, message)
+        expect(try app("register", other, "--id", "com.example.shared"), 1, message)
+        expect(try app("register", other, "--id", "com.example.new", "--group", "com.example.tool"), 1, message)
+        expect(try app("remove", "com.example.new"), 1, "There is no such registration.")
+        expect(try app("adopt", other), 1, "There is no such registration.")
+        #expect(try ids() == ["com.example.tool"])
+    }
+}
