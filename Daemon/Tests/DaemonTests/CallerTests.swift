@@ -79,7 +79,7 @@ import UnixSocket
         let right = try #require(made.right).rightID
         let context = try caller.client.openContext()
         #expect(try caller.client.ask(.authorize(right, in: context)).factors == [])
-        daemon.signal(SIGSTOP)
+        try daemon.pause()
         defer { daemon.signal(SIGCONT) }
         if operation == "sign" {
             try caller.client.send(.sign(right, in: context), tail: WireRequest.OneOf_Body.digest)
@@ -175,7 +175,7 @@ import UnixSocket
         try FileManager.default.copyItem(atPath: Caller.program, toPath: path)
         let before = try Caller(at: daemon.folders, program: path).greeted()
         #expect(try before.client.ask(.createRight("mine", .unrestricted)).right != nil)
-        daemon.signal(SIGSTOP)
+        try daemon.pause()
         defer { daemon.signal(SIGCONT) }
         let deleted = try Caller(at: daemon.folders, program: path)
         #expect(unlink(path) == 0)

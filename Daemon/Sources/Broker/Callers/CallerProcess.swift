@@ -56,6 +56,11 @@ final class CallerProcess: Sendable {
         let generation = applications.generation
         if let known = known.withLock({ $0 }), known.generation == generation { return known.identity }
         let identity = applications.identity(of: program, process: directory)
+        // The content that was looked at is that of whatever the process executed just then. Were that not the program
+        // that connected, another one's content would vouch for this one's path.
+        guard identity.content == nil || (try? ExecutableIdentity(of: directory)) == executable else {
+            return CallerIdentity(program, isChanged: true)
+        }
         known.withLock { $0 = (identity, generation) }
         return identity
     }

@@ -32,6 +32,7 @@ extension Broker {
         let draft = ItemDraft(
             itemClass: itemClass, attributes: attributes, accessControl: accessControl, keyID: key,
             data: body.hasData_p ? SecretBytes(copying: request.tail) : nil, applicationPassword: password)
+        try session.verifyCaller()
         let event = event(request.eventName, session, object: itemClass.name)
         let record = try changingItems(event) { try items.add(draft) }
         trail.note(self.event(request.eventName, session, object: record.logName))

@@ -34,7 +34,9 @@ extension Broker {
     }
 
     func findKey(_ body: WireFindKeyRequest, _ session: Session) throws -> Reply {
-        Reply(.key(try WireKey(key(body.keyID, session), enclave: enclave.kind)))
+        let key = try key(body.keyID, session)
+        try session.verifyCaller()
+        return Reply(.key(try WireKey(key, enclave: enclave.kind)))
     }
 
     func removeKey(_ body: WireRemoveKeyRequest, _ session: Session) throws -> Reply {

@@ -124,6 +124,7 @@ extension Broker {
 
     func findRight(_ body: WireFindRightRequest, _ session: Session) throws -> Reply {
         let object = try rights.find(body.identifier, application: session.caller.application)
+        try session.verifyCaller()
         return Reply(.right(WireRight(object, enclave: enclave.kind)))
     }
 
@@ -133,6 +134,7 @@ extension Broker {
     func listRights(_ body: WireListRightsRequest, _ session: Session) throws -> Reply {
         let application = body.ofAllApplications ? nil : session.caller.application
         let listed = try rights.list(application: application)
+        try session.verifyCaller()
         let page = listed.dropFirst(Int(body.offset)).prefix(Self.pageCount).map { stored in
             switch stored {
             case .readable(let record): WireRight(record, enclave: enclave.kind)

@@ -32,12 +32,13 @@ final class Caller {
         try self.init { channel in try CallerProcess(on: terminal, script: script, descriptors: [channel]) }
     }
 
-    /// Starts a caller without a terminal. `wrapper` is a program with arguments that executes what follows them; `next` is
-    /// what the caller executes when ``executeNext(_:)`` is called.
+    /// Starts a caller without a terminal. `wrapper` is a program with arguments that executes what follows them;
+    /// `arguments` come before the socket; `next` is what the caller executes when ``executeNext(_:)`` is called.
     convenience init(
-        at folders: DaemonFolders, program: String = Caller.program, under wrapper: [String] = [], next: [String] = []
+        at folders: DaemonFolders, program: String = Caller.program, under wrapper: [String] = [],
+        arguments: [String] = [], next: [String] = []
     ) throws {
-        let command = wrapper + [program, folders.socket] + next
+        let command = wrapper + [program] + arguments + [folders.socket] + next
         try self.init { channel in
             try SpawnedProcess(command[0], Array(command.dropFirst()), descriptors: [-1, -1, -1, channel])
         }

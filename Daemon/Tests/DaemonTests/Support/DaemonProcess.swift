@@ -31,6 +31,15 @@ final class DaemonProcess: Sendable {
 
     func signal(_ number: CInt) { process.signal(number) }
 
+    /// Stops it, and waits until all its threads stand still: the signal's sender is told nothing of that. SIGCONT ends it.
+    func pause() throws {
+        signal(SIGSTOP)
+        var stopped = siginfo_t()
+        while waitid(P_PID, id_t(processID), &stopped, WSTOPPED | WNOWAIT) != 0 {
+            guard errno == EINTR else { throw SystemCallError("waitid") }
+        }
+    }
+
     func wait() -> ProcessEnding { process.wait() }
 
     /// Ends it as a service manager would.
