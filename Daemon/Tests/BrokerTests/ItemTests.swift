@@ -340,7 +340,8 @@ struct ItemTests {
         #expect(
             try refusal { try client.addItem(["pdmn": .text("ak")], accessControl: free) } == .invalidParameter)
         #expect(try client.addItem(["acct": .text("1")], accessControl: free).values["pdmn"] == .text("ck"))
-        let unreadable = try AccessControl(availability: .whenUnlocked, requirements: [.sign: .unrestricted])
+        let unreadable = try AccessControl(
+            availability: .whenUnlocked, requirements: [.create: .unrestricted, .sign: .unrestricted])
         #expect(try refusal { try client.addItem(["acct": .text("2")], accessControl: unreadable) } == .invalidRule)
         let ruled = try AccessControl.item(Requirement(anyOf: [.passcode]))
         #expect(try refusal { try client.addItem(["acct": .text("3")], accessControl: ruled) } == .passcodeNotSet)
@@ -354,11 +355,24 @@ struct ItemTests {
     }
 
     @Test func `an access control without change or delete keeps the item as it is`() throws {
-        let fixed = try AccessControl(availability: .whenUnlocked, requirements: [.read: .unrestricted])
+        let fixed = try AccessControl(
+            availability: .whenUnlocked, requirements: [.create: .unrestricted, .read: .unrestricted])
         try client.addItem(Self.login, accessControl: fixed)
         #expect(
             try refusal { try client.updateItems(TestClient.query(), ["labl": .text("x")]) } == .operationNotPermitted)
         #expect(try refusal { try client.deleteItems(TestClient.query()) } == .operationNotPermitted)
+        #expect(try client.itemData(TestClient.query()) == "data")
+    }
+
+    @Test func `an access control without creation has nothing put under it, neither new nor old`() throws {
+        let closed = try AccessControl(
+            availability: .whenUnlocked,
+            requirements: [.read: .unrestricted, .delete: .unrestricted, .change: .unrestricted])
+        #expect(try refusal { try client.addItem(Self.login, accessControl: closed) } == .operationNotPermitted)
+        #expect(try refusal { _ = try client.findItems(TestClient.query()) } == .notFound)
+        try client.addItem(Self.login)
+        let refused = try refusal { try client.updateItems(TestClient.query(), accessControl: closed) }
+        #expect(refused == .operationNotPermitted)
         #expect(try client.itemData(TestClient.query()) == "data")
     }
 

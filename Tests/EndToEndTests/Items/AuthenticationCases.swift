@@ -26,6 +26,54 @@ extension ItemEndToEndTests {
             return context
         }
 
+        /// An item under an access control that no flags make, as a program may have serialised it elsewhere.
+        private func protected(_ entries: [String: PropertyList]) throws -> [CFString: Any] {
+            let given = SecAccessControl(protection: "ak", operations: AccessControlOperations(entries))
+            let read = try SecAccessControl(derRepresentation: given.derRepresentation)
+            return password.holdingSecret.with([kSecAttrAccessControl: read])
+        }
+
+        @Test(arguments: [
+            ["cpo": .string("DeviceOwnerAuthenticationWithNothing")], ["cpo": .boolean(true)], ["cup": .boolean(false)],
+            ["cup": .boolean(true), "pkofn": .integer(2)], ["cup": .boolean(true), "new": .boolean(true)], [:],
+        ] as [[String: PropertyList]])
+        func `case 74: an access control with a policy that is none is refused, and nothing is stored`(
+            constraint: [String: PropertyList]
+        ) throws {
+            try keychain.setPasscode()
+            let entries: [String: PropertyList] = [
+                "od": .dictionary(constraint), "oe": .boolean(true), "odel": .boolean(true),
+            ]
+            #expect(keychain.add(try protected(entries)) == errSecParam)
+            #expect(keychain.find(password) == errSecItemNotFound)
+            let changes = [kSecAttrAccessControl: try #require(protected(entries)[kSecAttrAccessControl])]
+            #expect(keychain.add(password.holdingSecret) == errSecSuccess)
+            #expect(keychain.update(password, changes) == errSecParam)
+            #expect(keychain.finding(password.returningData).result as? Data == Query.data)
+        }
+
+        @Test func `case 75: nothing is stored under an access control that forbids encrypting`() throws {
+            let entries: [String: PropertyList] = ["od": .boolean(true), "oe": .boolean(false), "odel": .boolean(true)]
+            let closed = try protected(entries)
+            #expect(keychain.add(closed) == errSecAuthFailed)
+            #expect(keychain.find(password) == errSecItemNotFound)
+            #expect(keychain.add(password.holdingSecret) == errSecSuccess)
+            let changes = [kSecAttrAccessControl: try #require(closed[kSecAttrAccessControl])]
+            #expect(keychain.update(password, changes) == errSecAuthFailed)
+            #expect(keychain.finding(password.returningData).result as? Data == Query.data)
+        }
+
+        @Test func `case 76: an item whose access control forbids deleting is added and stays`() throws {
+            let entries: [String: PropertyList] = ["od": .boolean(true), "oe": .boolean(true), "odel": .boolean(false)]
+            #expect(keychain.add(try protected(entries)) == errSecSuccess)
+            #expect(keychain.delete(password) == errSecAuthFailed)
+            #expect(keychain.delete([kSecClass: kSecClassGenericPassword]) == errSecAuthFailed)
+            #expect(keychain.finding(password.returningData).result as? Data == Query.data)
+            let attributes = keychain.finding(password.returningAttributes).result as? [String: Any]
+            #expect(attributes?[kSecAttrAccessControl as String] as? SecAccessControl == SecAccessControl(
+                protection: "ak", operations: AccessControlOperations(entries)))
+        }
+
         @Test func `cases 77 and 79: what needs a passcode goes with it, for good`() throws {
             try keychain.setPasscode()
             let fragile = password.with([kSecAttrAccessible: kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly])

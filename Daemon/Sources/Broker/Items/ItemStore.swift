@@ -266,6 +266,15 @@ struct ItemStore: Sendable {
         { return nil }
     }
 
+    /// An access control without an entry for creating permits nobody to put anything under it.
+    static func requireStorable(_ accessControl: AccessControl) throws(Refusal) {
+        guard accessControl[.create] != nil else {
+            throw Refusal(
+                .operationNotPermitted, "The access control does not permit storing an item under it.",
+                cause: "item.operation-not-permitted")
+        }
+    }
+
     private static func requireDeletable(_ record: ItemRecord) throws {
         guard try StoredAccessControl.decode(record.accessControl)[.delete] != nil else {
             throw Refusal(

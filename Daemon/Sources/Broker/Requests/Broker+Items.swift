@@ -24,7 +24,10 @@ extension Broker {
         let key = try items.key(body.keyID, groups: groups)
         let accessControl = try attributes.prepareForAdding(
             as: itemClass, given: body.accessControl, isForKey: key != nil, groups: groups, now: Self.now())
-        if key == nil { try requireUsable(accessControl) }
+        if key == nil {
+            try requireUsable(accessControl)
+            try ItemStore.requireStorable(accessControl)
+        }
         guard key == nil || !body.hasData_p else { throw ItemStore.withoutData }
         let proofs = ItemProofs(
             of: self, for: body.use, operation: "add a keychain item", request, session, cancellation)
@@ -146,7 +149,10 @@ extension Broker {
         attributes.shownAccessControl = try Self.shown(body.shownAccessControl)
         let accessControl =
             body.accessControl.isEmpty ? nil : try AccessControl(canonicalBytes: Array(body.accessControl))
-        if let accessControl { try requireUsable(accessControl) }
+        if let accessControl {
+            try requireUsable(accessControl)
+            try ItemStore.requireStorable(accessControl)
+        }
         let proofs = ItemProofs(
             of: self, for: body.use, operation: "change a keychain item", request, session, cancellation)
         let proved = try openers.filter(\.isProtected).map { opener in
