@@ -10,12 +10,14 @@ public struct BrokerConfiguration: Sendable {
     public let version: String
     /// Folder of the administrator's registrations of programs.
     public let applicationsDirectory: String
+    /// Where the administrator registers programs for all users.
+    public static let systemApplicationsDirectory = "/etc/ostiary/apps.d"
     /// The name under which the store knows its user from before they were renamed; nil when nothing is to be taken over.
     public let adoptedUserName: String?
 
     public init(
         stateDirectory: String, promptProgram: String, prompts: PromptConfiguration, version: String,
-        applicationsDirectory: String = "/etc/ostiary/apps.d", adoptedUserName: String? = nil
+        applicationsDirectory: String = Self.systemApplicationsDirectory, adoptedUserName: String? = nil
     ) {
         self.applicationsDirectory = applicationsDirectory
         self.stateDirectory = stateDirectory

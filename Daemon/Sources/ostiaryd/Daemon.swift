@@ -41,7 +41,8 @@ struct Daemon {
         do {
             let configuration = BrokerConfiguration(
                 stateDirectory: options.stateDirectory, promptProgram: try Self.promptProgram(),
-                prompts: try prompts(), version: DaemonVersion.text, adoptedUserName: options.adoptUserName)
+                prompts: try prompts(), version: DaemonVersion.text,
+                applicationsDirectory: options.applicationsDirectory, adoptedUserName: options.adoptUserName)
             return try Broker.open(configuration, log: log, beginningLogAnew: options.beginLogAnew)
         } catch let error as BrokerOpeningError { throw StartError(error.description) }
     }

@@ -28,7 +28,7 @@ struct Detachment {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         var arguments = [
             "ostiaryd", "--reports-readiness", "--runtime-directory", options.runtimeDirectory, "--state-directory",
-            options.stateDirectory,
+            options.stateDirectory, "--applications-directory", options.applicationsDirectory,
         ]
         if let configuration = options.configuration { arguments += ["--configuration", configuration] }
         if let name = options.adoptUserName { arguments += ["--adopt-user-name", name] }

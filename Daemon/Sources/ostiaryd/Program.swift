@@ -1,4 +1,5 @@
 import ArgumentParser
+import Broker
 import CLinuxShims
 import Foundation
 import Glibc
@@ -25,6 +26,9 @@ struct Ostiaryd: ParsableCommand {
     @Option(help: "Configuration file; otherwise the first that exists of ~/.config/ostiary/ostiaryd.conf, /etc/ostiary/ostiaryd.conf.")
     var configuration: String?
 
+    @Option(help: "Folder of the administrator's registrations of programs, files *.conf; it belongs to root.")
+    var applicationsDirectory = BrokerConfiguration.systemApplicationsDirectory
+
     @Flag(help: "Go on in the background and return when connections are accepted.")
     var detach = false
 
@@ -40,7 +44,8 @@ struct Ostiaryd: ParsableCommand {
     var reportsReadiness = false
 
     func validate() throws {
-        for path in [runtimeDirectory, stateDirectory, configuration].compactMap(\.self) where !path.hasPrefix("/") {
+        let paths = [runtimeDirectory, stateDirectory, configuration, applicationsDirectory]
+        for path in paths.compactMap(\.self) where !path.hasPrefix("/") {
             throw ValidationError("'\(path)' is not an absolute path.")
         }
     }

@@ -251,7 +251,7 @@ struct ApplicationTests {
         "application-id = a\npath = /x\nunknown = 1", "application-id = a\npath = /x\npath = /y", "nonsense",
         "application-id = a\npath = /x\naccess-groups = b,,c", "application-id = a\npath = /x\naccess-groups = b, b",
         "application-id = a\npath = /x\naccess-groups = a", "application-id = a\npath = /x\naccess-groups = b c",
-        "application-id = a\npath = /x\naccess-groups =",
+        "application-id = a\npath = /x\naccess-groups =", "application-id = a\npath = /usr/bin/python3.11",
     ])
     func `a file that is not understood in full does not count`(text: String) {
         #expect(throws: (any Error).self) { try SystemApplications.parse(text) }

@@ -11,9 +11,10 @@ public final class TestFolder: Sendable {
         isOwned = false
     }
 
-    public init() throws {
+    /// - Parameter parent: where the folder is made.
+    public init(in parent: String = NSTemporaryDirectory()) throws {
         isOwned = true
-        path = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent("ostiary-test-\(UUID().uuidString)").path
+        path = URL(fileURLWithPath: parent).appendingPathComponent("ostiary-test-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }

@@ -19,11 +19,13 @@ struct SystemApplications: Sendable {
 
     /// All that count now, the first by file name where two are for one path or application.
     func registrations() -> [Registration] {
-        guard Self.isTrusted(folder), let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
+        let names: [String]
+        do { names = try Self.fileNames(in: folder) } catch {
+            log(folder, "\(error)")
             return []
         }
         var found: [Registration] = []
-        for name in names.filter({ $0.hasSuffix(".conf") }).sorted().prefix(Self.fileCount) {
+        for name in names.prefix(Self.fileCount) {
             let path = "\(folder)/\(name)"
             do {
                 guard let text = try ConfigurationFile.text(path, userID: 0) else { continue }
@@ -38,10 +40,18 @@ struct SystemApplications: Sendable {
         return found
     }
 
-    private static func isTrusted(_ folder: String) -> Bool {
+    /// The names in order; none when there is no such folder.
+    private static func fileNames(in folder: String) throws(SystemApplicationError) -> [String] {
         var status = stat()
-        return unsafe lstat(folder, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR && status.st_uid == 0
-            && status.st_mode & (S_IWGRP | S_IWOTH) == 0
+        guard unsafe lstat(folder, &status) == 0 else {
+            guard errno == ENOENT else { throw .unreadableFolder }
+            return []
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw .notAFolder }
+        guard status.st_uid == 0 else { throw .folderOfOtherOwner }
+        guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else { throw .folderWritableByOthers }
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else { throw .unreadableFolder }
+        return names.filter { $0.hasSuffix(".conf") }.sorted()
     }
 
     /// Reads a file's text.
@@ -61,6 +71,7 @@ struct SystemApplications: Sendable {
             applicationID: id, groups: values["access-groups"].map(groups) ?? [], path: path, identity: .rootOwned,
             isOfSystem: true)
         guard registration.isWellFormed else { throw SystemApplicationError.contradictory }
+        guard !CallerProgram.isInterpreter(path) else { throw SystemApplicationError.interpreter }
         return registration
     }
 
@@ -69,12 +80,20 @@ struct SystemApplications: Sendable {
     }
 }
 
-/// Why a file whose lines are in order is no registration.
+/// Why the folder does not count, or a file in it whose lines are in order.
 enum SystemApplicationError: Error, Equatable, Sendable {
+    case notAFolder
+    /// The folder belongs to another user than root.
+    case folderOfOtherOwner
+    /// The folder's group or everybody can write to it.
+    case folderWritableByOthers
+    case unreadableFolder
     /// It names no path or no application.
     case incomplete
     /// A group is named twice, or like the application, or there are too many.
     case contradictory
+    /// It names an interpreter, whose scripts are not told apart.
+    case interpreter
 }
 
 extension Registration {

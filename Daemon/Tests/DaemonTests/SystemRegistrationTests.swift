@@ -1,0 +1,191 @@
+import Foundation
+import Glibc
+import OstiaryWire
+import StoreTestSupport
+import SwiftProtobuf
+import TerminalTestSupport
+import Testing
+import UnixSocket
+
+/// Programs that the administrator registered for all users, with the real daemon and real files of root.
+@Suite(.timeLimit(.minutes(5)), .enabled(if: Account.isRoot, "only root can register programs for all users"))
+struct SystemRegistrationTests {
+    private static let text =
+        "application-id = com.example.system\npath = %\naccess-groups = com.example.b, com.example.a\n"
+
+    private let folders: DaemonFolders
+    private let daemon: DaemonProcess
+    /// The folder of the registrations.
+    private let registrations: String
+    /// A folder that only root can write to, as all above it: a temporary folder is not.
+    private let programs: TestFolder
+    private let program: String
+
+    init() throws {
+        folders = try DaemonFolders()
+        registrations = folders.root.path("apps.d")
+        try FileManager.default.createDirectory(atPath: registrations, withIntermediateDirectories: false)
+        try #require(chmod(registrations, 0o755) == 0)
+        programs = try TestFolder(in: String(cString: try #require(getpwuid(0)).pointee.pw_dir))
+        program = programs.path("tool")
+        try FileManager.default.copyItem(atPath: Caller.program, toPath: program)
+        try #require(chmod(program, 0o755) == 0)
+        let start = try DaemonStart(in: folders, options: folders.options + ["--applications-directory", registrations])
+        daemon = try DaemonProcess(start, in: folders)
+    }
+
+    /// Writes a registration; `%` in the text is the program.
+    private func register(_ text: String = text, as name: String = "tool.conf", mode: mode_t = 0o644) throws {
+        try folders.write(text.replacing("%", with: program), to: "\(registrations)/\(name)", mode: mode)
+    }
+
+    private func tool() throws -> RawClient { try Caller(at: folders, program: program).greeted().client }
+
+    /// The program has no id, and the daemon's log says why.
+    private func expectWithoutEffect(_ cause: String, of file: String) throws {
+        #expect(try tool().status().caller.applicationID.isEmpty)
+        try eventually("the log tells of \(cause): \(daemon.standardError)") {
+            daemon.standardError.split(separator: "\n").contains { line in
+                ["a registration does not count", "cause=\(cause)", "file=\(file)"].allSatisfy { line.contains($0) }
+            }
+        }
+    }
+
+    @Test func `a program of the administrator's has its id and groups from the next connection on`() throws {
+        let before = try tool()
+        #expect(try before.status().caller.applicationID.isEmpty)
+        try register()
+        let after = try tool()
+        let status = try after.status().caller
+        #expect(status.applicationID == "com.example.system" && status.label == "advisory")
+        #expect(status.accessGroups == ["com.example.b", "com.example.a", "com.example.system"])
+        #expect(try after.ask(.addItem("mine", in: "com.example.a"), tail: [1]).items?.count == 1)
+        #expect(try before.ask(.findItems(in: "com.example.a")).refusal == .missingEntitlement)
+        #expect(try daemon.client().ask(.findItems(in: "com.example.a")).refusal == .missingEntitlement)
+        // Root upgrades the program: that needs nobody's adoption.
+        let new = try Data(contentsOf: URL(fileURLWithPath: program)) + Data("new".utf8)
+        try folders.write(new, to: program + ".new", mode: 0o755)
+        try #require(rename(program + ".new", program) == 0)
+        #expect(try tool().ask(.findItems(in: "com.example.a")).items?.count == 1)
+        try #require(unlink("\(registrations)/tool.conf") == 0)
+        #expect(try tool().ask(.findItems(in: "com.example.a")).refusal == .missingEntitlement)
+    }
+
+    @Test func `nobody but the administrator changes it`() throws {
+        try register()
+        let client = try daemon.client()
+        guard case .applications(let list)? = try client.ask(.listApplications(.init())).body else {
+            throw RawClient.UnexpectedAnswer()
+        }
+        #expect(list.applications.map(\.applicationID) == ["com.example.system"])
+        #expect(list.applications.allSatisfy { $0.ofSystem && !$0.changed && $0.path == program })
+        let adoption = WireRegisterApplicationRequest.with {
+            ($0.path, $0.adopts, $0.question) = (program, true, .reason("to test"))
+        }
+        let removal = WireRemoveApplicationRequest.with {
+            ($0.applicationID, $0.question) = ("com.example.system", .reason("to test"))
+        }
+        for body in [WireRequest.OneOf_Body.registerApplication(adoption), .removeApplication(removal)] {
+            let answer = try client.ask(body)
+            #expect(answer.refusal == .operationNotPermitted && answer.cause == "application.of-system")
+        }
+        let own = WireRegisterApplicationRequest.with {
+            ($0.path, $0.applicationID, $0.question) = (program, "com.example.mine", .reason("to test"))
+        }
+        let answer = try client.ask(.registerApplication(own))
+        #expect(answer.refusal == .duplicate && answer.cause == "application.duplicate")
+    }
+
+    @Test(arguments: [
+        ("writableByOthers", 0o666 as mode_t, text), ("writableByOthers", 0o664, text),
+        ("incomplete", 0o644, "path = %\n"), ("incomplete", 0o644, ""),
+        ("contradictory", 0o644, "application-id = a\npath = %\naccess-groups = a\n"),
+        ("interpreter", 0o644, "application-id = a\npath = /usr/bin/python3.11\n"),
+        ("line(1,", 0o644, "application-id = a b\npath = %\n"), ("line(2,", 0o644, "application-id = a\npath = tool\n"),
+        ("line(3,", 0o644, "application-id = a\npath = %\naccess-groups = b;c\n"),
+        ("line(4,", 0o644, text + "label = hardware\n"),
+        ("notUTF8", 0o644, text + "# \u{1}"),
+    ])
+    func `a file that others can write or that is not understood does not count`(
+        cause: String, mode: mode_t, text: String
+    ) throws {
+        try register(text, mode: mode)
+        let file = "\(registrations)/tool.conf"
+        if cause == "notUTF8" {
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: file)).dropLast() + [0xFF]
+            try folders.write(bytes, to: file, mode: mode)
+        }
+        try expectWithoutEffect(cause, of: file)
+    }
+
+    @Test(arguments: ["of another user", "a folder", "a pipe"])
+    func `what is no file of root's does not count`(_ kind: String) throws {
+        let file = "\(registrations)/tool.conf"
+        switch kind {
+        case "of another user":
+            try register()
+            try #require(chown(file, Account.nobody, 0) == 0)
+            try expectWithoutEffect("otherOwner", of: file)
+        case "a folder":
+            try #require(mkdir(file, 0o755) == 0)
+            try expectWithoutEffect("notAFile", of: file)
+        default:
+            try #require(mkfifo(file, 0o644) == 0)
+            try expectWithoutEffect("notAFile", of: file)
+        }
+    }
+
+    @Test func `of two files for one program or application the first counts`() throws {
+        try register("application-id = com.example.first\npath = %\n", as: "a.conf")
+        try register("application-id = com.example.second\npath = %\n", as: "b.conf")
+        try register("application-id = com.example.first\npath = /usr/bin/openssl\n", as: "c.conf")
+        try register("application-id = com.example.zero\npath = %\n", as: "0.conf.disabled")
+        #expect(try tool().status().caller.applicationID == "com.example.first")
+        guard case .applications(let list)? = try daemon.client().ask(.listApplications(.init())).body else {
+            throw RawClient.UnexpectedAnswer()
+        }
+        #expect(list.applications.map(\.applicationID) == ["com.example.first"])
+    }
+
+    @Test(arguments: ["folderWritableByOthers", "folderOfOtherOwner", "notAFolder"])
+    func `a folder that others than root can write to does not count`(_ cause: String) throws {
+        try register()
+        #expect(try tool().status().caller.applicationID == "com.example.system")
+        switch cause {
+        case "folderWritableByOthers": try #require(chmod(registrations, 0o777) == 0)
+        case "folderOfOtherOwner": try #require(chown(registrations, Account.nobody, 0) == 0)
+        default:
+            let moved = folders.root.path("moved")
+            try #require(rename(registrations, moved) == 0 && symlink(moved, registrations) == 0)
+        }
+        try expectWithoutEffect(cause, of: registrations)
+    }
+
+    @Test func `a folder that is not there is no folder without effect`() throws {
+        try #require(rmdir(registrations) == 0)
+        #expect(try tool().status().caller.applicationID.isEmpty)
+        #expect(!daemon.standardError.contains("does not count"))
+    }
+
+    /// What the administrator said of the path must not be said of what somebody else put there.
+    @Test(arguments: ["its file", "its folder", "its owner"])
+    func `a program that others than root can replace is not the registered one`(_ what: String) throws {
+        try register()
+        switch what {
+        case "its file": try #require(chmod(program, 0o775) == 0)
+        case "its folder": try #require(chmod(programs.path, 0o777) == 0)
+        default: try #require(chown(program, Account.nobody, 0) == 0)
+        }
+        let client = try tool()
+        #expect(try client.status().caller.applicationID.isEmpty)
+        let refused = try client.ask(.findItems(in: "com.example.a"))
+        #expect(refused.refusal == .programChanged && refused.cause == "program.changed")
+    }
+
+    @Test func `the folder is named by an absolute path`() throws {
+        let other = try DaemonFolders()
+        let start = try DaemonStart(in: other, options: other.options + ["--applications-directory", "apps.d"])
+        #expect(start.ending == .exited(2))
+        #expect(other.standardError.contains("'apps.d' is not an absolute path."))
+    }
+}
