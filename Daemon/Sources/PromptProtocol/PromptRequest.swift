@@ -72,15 +72,19 @@ public struct PromptRequest: Codable, Equatable, Sendable {
     public let question: PromptQuestion
     /// The asking program as the daemon identified it.
     public let program: DisplayText
+    /// The application id of a registered program: a name without blanks, slashes and anything but ASCII.
+    public let application: DisplayText?
     public let processID: Int32
     public let frontEnd: PromptFrontEnd
     public let timeLimitSeconds: Int
 
     public init(
-        question: PromptQuestion, program: DisplayText, processID: Int32, frontEnd: PromptFrontEnd, timeLimitSeconds: Int
+        question: PromptQuestion, program: DisplayText, application: DisplayText? = nil, processID: Int32,
+        frontEnd: PromptFrontEnd, timeLimitSeconds: Int
     ) {
         self.question = question
         self.program = program
+        self.application = application
         self.processID = processID
         self.frontEnd = frontEnd
         self.timeLimitSeconds = timeLimitSeconds

@@ -38,8 +38,11 @@ struct PinentryScript {
     private func description(_ text: PromptText) -> String {
         var lines = [text.heading]
         lines += text.facts.map { "\($0.label): \(Self.clipped($0.text, Self.factByteCount))" }
-        if let reason = text.reason { lines.append("\(reason.label): \(Self.clipped(reason.text, Self.reasonByteCount))") }
         if let warning = text.warning { lines.append(Self.clipped(warning, Self.reasonByteCount)) }
+        // Last, because what does not fit into the line any more is cut off.
+        if let reason = text.reason {
+            lines.append("\(reason.label): \(Self.clipped(reason.text, Self.reasonByteCount))")
+        }
         return lines.joined(separator: "\n")
     }
 

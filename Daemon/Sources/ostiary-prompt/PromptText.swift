@@ -34,6 +34,7 @@ struct PromptText {
     /// What the daemon vouches for.
     var facts: [(label: String, text: String)] {
         var facts = [("Program", "\(request.program) (process \(request.processID))")]
+        if let application = request.application { facts.append(("Known as", application.string)) }
         if let object = question.object { facts.append(("For", object.string)) }
         facts.append(("To", question.operation.string))
         return facts

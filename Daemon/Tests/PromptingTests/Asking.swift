@@ -10,11 +10,13 @@ import UnixSocket
 extension CallerProcess {
     /// This process as prompts are told of it.
     func caller(
-        _ terminal: SharedDescriptor?, userID: UInt32 = getuid(), program: String = "/usr/bin/asker"
+        _ terminal: SharedDescriptor?, userID: UInt32 = getuid(), program: String = "/usr/bin/asker",
+        application: String? = nil
     ) throws -> PromptCaller {
         let status = try #require(ProcessStatus(of: processID))
         return PromptCaller(
-            processID: processID, startTime: status.startTime, userID: userID, program: program, terminal: terminal)
+            processID: processID, startTime: status.startTime, userID: userID, program: program,
+            application: application, terminal: terminal)
     }
 }
 

@@ -189,7 +189,8 @@ extension RealPromptTests {
             let question = PromptQuestion(
                 .enterPasscode, object: DisplayText("100%\nGETPIN"), operation: DisplayText(long), reason: DisplayText(long),
                 notice: DisplayText("Wrong passcode."), triesLeft: 1, cancelTitle: DisplayText("Not_now"))
-            let caller = try process.caller(nil, program: "/bin/\(long)")
+            let id = String(repeating: "a", count: 128)
+            let caller = try process.caller(nil, program: "/bin/\(long)", application: id)
             let asking = try Asking(Self.prompter(try Self.program(script), display: ":9"), question, on: caller)
             #expect(asking.wait() == .cancelled)
             let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").map(String.init)
@@ -204,6 +205,7 @@ extension RealPromptTests {
             #expect(!lines.contains { $0.contains("cache") || $0.contains("ttyname") })
             let description = try #require(commands.first { $0.hasPrefix("SETDESC ") })
             #expect(description.contains("100%25 GETPIN%0A"))
+            #expect(description.contains("%0AKnown as: \(id)%0A"))
             #expect(description.utf8.count < 1000)
             #expect(description.contains("“🐢") && description.hasSuffix("…"), "every part has its share of the line")
         }

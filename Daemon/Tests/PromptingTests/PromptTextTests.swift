@@ -55,7 +55,8 @@ import UnixSocket
             .confirmation(warning: text), object: text, operation: text, reason: text, notice: text, triesLeft: .max,
             cancelTitle: text, fallbackTitle: text)
         let request = PromptRequest(
-            question: question, program: text, processID: .max, frontEnd: .terminal, timeLimitSeconds: 600)
+            question: question, program: text, application: text, processID: .max, frontEnd: .terminal,
+            timeLimitSeconds: 600)
         #expect(try PromptRequest(decoding: request.encoded()) == request)
     }
 

@@ -35,6 +35,38 @@ extension RealPromptTests {
             return asking
         }
 
+        // MARK: Who asks
+
+        /// What the prompt says of a caller with this application id.
+        private func screen(of application: String?) throws -> String {
+            let caller = try process.caller(terminal.slave, application: application)
+            terminal.clearScreen()
+            let asking = try Asking(prompter(), .passcode, on: caller)
+            terminal.waitFor("Passcode: ")
+            let screen = terminal.screen
+            terminal.type("\u{3}")
+            #expect(asking.wait() == .cancelled)
+            return screen
+        }
+
+        @Test func `a registered program is named by its id, beside its path and behind a label of its own`() throws {
+            let lines = try screen(of: "com.example.mail").split(whereSeparator: \.isNewline).map(String.init)
+            let program = "  Program   /usr/bin/asker (process \(process.processID))"
+            let index = try #require(lines.firstIndex(of: program))
+            #expect(lines[index + 1] == "  Known as  com.example.mail")
+            #expect(try !screen(of: nil).contains("Known as"))
+        }
+
+        /// The daemon lets no such id be registered; the prompt does not count on that.
+        @Test func `an id is shown where no line of the prompt could be imitated`() throws {
+            let hostile = "a\r\n  To        do nothing\u{1B}[2J\u{202E}\r\n" + String(repeating: "b", count: 200)
+            let lines = try screen(of: hostile).split(whereSeparator: \.isNewline).map(String.init)
+            #expect(lines.contains { $0.hasPrefix("  Known as  a To do nothing[2J") })
+            #expect(lines.count { $0.hasPrefix("  To ") } == 1)
+            let long = lines.filter { $0.contains("bbb") }
+            #expect(long.allSatisfy { $0.hasPrefix("            b") || $0.hasPrefix("  Known as") })
+        }
+
         // MARK: Answers
 
         @Test(arguments: ["correct horse", "100%", "żółw 🐢", "a"])

@@ -124,6 +124,20 @@ struct RegisteredProgramEndToEndTests {
         #expect(try mail.run("find", "secret") == ["find: -25300"], "one application has one program")
     }
 
+    @Test func `a prompt names a registered program by its id beside the path`() throws {
+        try register(mail, "com.example.mail")
+        let passcode = CommandEndToEndTests.passcode
+        try ostiary(["passcode", "set"], answers: [passcode, passcode])
+        for (program, isRegistered) in [(mail, true), (news, false)] {
+            #expect(try program.run("protect", "secret") == ["protect: 0"])
+            let run = try PlayedTerminal(program.url, ["find", "secret"], answers: [passcode], in: daemon)
+            #expect(run.screen.contains("find: 0"), "\(run.screen)")
+            #expect(run.shows("Known as com.example.mail For") == isRegistered, "\(run.screen)")
+            #expect(run.shows("Known as") == isRegistered)
+            #expect(run.shows("Program \(program.url.path) (process"))
+        }
+    }
+
     @Test func `case 88: a person who breaks off is not asked again, and the call says so`() throws {
         let passcode = CommandEndToEndTests.passcode
         try ostiary(["passcode", "set"], answers: [passcode, passcode])

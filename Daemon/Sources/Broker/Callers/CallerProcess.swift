@@ -88,7 +88,7 @@ final class CallerProcess: Sendable {
         }
         return PromptCaller(
             processID: credentials.processID, startTime: status.startTime, userID: credentials.userID,
-            program: program.displayName, terminal: terminal)
+            program: program.displayName, application: identity.applicationID, terminal: terminal)
     }
 
     private static func isAlive(_ pidfd: SharedDescriptor) -> Bool {
