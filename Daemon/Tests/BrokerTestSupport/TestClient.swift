@@ -277,12 +277,14 @@ public final class TestClient {
     // MARK: enclave keys
 
     public func createKey(
-        _ kind: WireKeyKind, _ accessControl: AccessControl, in context: UInt64 = 0, asking: Bool = true
+        _ kind: WireKeyKind, _ accessControl: AccessControl, in context: UInt64 = 0, group: String = "",
+        asking: Bool = true
     ) throws -> WireKey {
         let request = WireCreateKeyRequest.with {
             $0.kind = kind
             $0.accessControl = Data(accessControl.canonicalBytes)
             $0.shownAccessControl = Data("shown".utf8)
+            $0.accessGroup = group
             $0.use.contextID = context
             if asking { $0.use.question = Self.question }
         }

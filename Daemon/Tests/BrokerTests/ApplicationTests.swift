@@ -244,6 +244,33 @@ struct ApplicationTests {
         #expect(try refusal { _ = try client.findKey(key.keyID) } == .notFound, "it was filed under the first group")
     }
 
+    @Test func `a program chooses which of its groups a key is made in, for good`() throws {
+        let open = AccessControl(availability: .always, using: .unrestricted)
+        try register(Self.ownProgram, "com.example.tests", ["com.example.b", "com.example.a"])
+        let groups = try ["", "com.example.b", "com.example.a", "com.example.tests"].map { group in
+            let key = try client.createKey(.p256, open, group: group)
+            let vault = fixture.broker.vault
+            let id = try #require(VaultID(bytes: key.keyID))
+            return try vault.read { try $0.object(id, owner: fixture.broker.owner) }?.attributes.group
+        }
+        #expect(groups == ["com.example.b", "com.example.b", "com.example.a", "com.example.tests"])
+        let count = try client.log().count { $0.event == "key-create" && $0.result == "done" }
+        for group in ["com.example.c", Self.ownProgram, "unknown program", " ", "com.example.a "] {
+            #expect(try refusal { _ = try client.createKey(.p256, open, group: group) } == .missingEntitlement)
+        }
+        #expect(try client.log().count { $0.event == "key-create" && $0.result == "done" } == count)
+        // Whoever is no longer in the group has lost the key, and gets it back with the group.
+        let key = try client.createKey(.p256, open, group: "com.example.a")
+        try remove("com.example.tests")
+        #expect(try refusal { _ = try client.findKey(key.keyID) } == .notFound)
+        #expect(try refusal { _ = try client.createKey(.p256, open, group: "com.example.a") } == .missingEntitlement)
+        try register(Self.ownProgram, "com.example.other", ["com.example.a"])
+        #expect(try client.findKey(key.keyID) == key)
+        let context = try client.openContext()
+        _ = try client.authorize(rightID: key.keyID, in: context)
+        _ = try client.sign(Data(count: 32), "algid:sign:ECDSA:digest-X962:SHA256", with: key, in: context)
+    }
+
     // MARK: the administrator's
 
     @Test(arguments: [

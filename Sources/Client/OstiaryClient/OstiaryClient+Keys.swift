@@ -42,8 +42,12 @@ public struct EnclaveKey: Sendable, Equatable {
 extension OstiaryClient {
     /// Makes a key that never leaves the enclave. Asks nobody, except for an application password that the rule has and the
     /// context of `use` lacks. A kind that the enclave cannot make is refused with `unsupportedAlgorithm`.
+    ///
+    /// - Parameter accessGroup: whose programs may find and use the key, for good; nil for the first group of this
+    ///   program. One that this program is not in is refused with `missingEntitlement`.
     public func createKey(
-        _ kind: EnclaveKeyKind, accessControl: AccessControl, shownAccessControl: Data = Data(), use: ItemUse = ItemUse()
+        _ kind: EnclaveKeyKind, accessControl: AccessControl, shownAccessControl: Data = Data(),
+        accessGroup: String? = nil, use: ItemUse = ItemUse()
     ) throws -> EnclaveKey {
         try key(
             call(under: use) { use in
@@ -52,6 +56,7 @@ extension OstiaryClient {
                         $0.kind = kind.message
                         $0.accessControl = Data(accessControl.canonicalBytes)
                         $0.shownAccessControl = shownAccessControl
+                        $0.accessGroup = accessGroup ?? ""
                         $0.use = use
                     })
             })

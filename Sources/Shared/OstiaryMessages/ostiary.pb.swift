@@ -2163,6 +2163,9 @@ public nonisolated struct WireCreateKeyRequest: Sendable {
   /// Clears the value of `use`. Subsequent reads from it will return its default value.
   public mutating func clearUse() {self._use = nil}
 
+  /// one of the caller's; empty for the first
+  public var accessGroup: String = String()
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -2270,7 +2273,7 @@ public nonisolated struct WireRegisterApplicationRequest: Sendable {
 
   public var path: String = String()
 
-  /// empty with `adopts`
+  /// with `adopts`: whose program it is, or empty for the one of the path
   public var applicationID: String = String()
 
   public var accessGroups: [String] = []
@@ -5673,7 +5676,7 @@ nonisolated extension WireItemPage: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
 nonisolated extension WireCreateKeyRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".CreateKeyRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{3}access_control\0\u{3}shown_access_control\0\u{1}use\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{3}access_control\0\u{3}shown_access_control\0\u{1}use\0\u{3}access_group\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5685,6 +5688,7 @@ nonisolated extension WireCreateKeyRequest: SwiftProtobuf.Message, SwiftProtobuf
       case 2: try { try decoder.decodeSingularBytesField(value: &self.accessControl) }()
       case 3: try { try decoder.decodeSingularBytesField(value: &self.shownAccessControl) }()
       case 4: try { try decoder.decodeSingularMessageField(value: &self._use) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.accessGroup) }()
       default: break
       }
     }
@@ -5707,6 +5711,9 @@ nonisolated extension WireCreateKeyRequest: SwiftProtobuf.Message, SwiftProtobuf
     try { if let v = self._use {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
     } }()
+    if !self.accessGroup.isEmpty {
+      try visitor.visitSingularStringField(value: self.accessGroup, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -5715,6 +5722,7 @@ nonisolated extension WireCreateKeyRequest: SwiftProtobuf.Message, SwiftProtobuf
     if lhs.accessControl != rhs.accessControl {return false}
     if lhs.shownAccessControl != rhs.shownAccessControl {return false}
     if lhs._use != rhs._use {return false}
+    if lhs.accessGroup != rhs.accessGroup {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -124,6 +124,20 @@ struct RegisteredProgramEndToEndTests {
         #expect(try mail.run("find", "secret") == ["find: -25300"], "one application has one program")
     }
 
+    @Test func `a key of the enclave belongs to the group that its maker names`() throws {
+        try register(mail, "com.example.mail", ["com.example.one", "com.example.two"])
+        try register(news, "com.example.news", ["com.example.two"])
+        #expect(try mail.run("make-key", "shared", "com.example.two") == ["make key: 0"])
+        #expect(try mail.run("make-key", "first") == ["make key: 0"])
+        #expect(try mail.run("sign", "shared") == ["sign: 0"])
+        #expect(try mail.run("sign", "first") == ["sign: 0"])
+        #expect(try news.run("sign", "shared") == ["sign: 0"], "it is in this group alone")
+        #expect(try news.run("sign", "first") == ["sign: -25300"])
+        let foreign = try news.run("make-key", "mine", "com.example.one")
+        #expect(foreign.first == "make key: -34018")
+        #expect(try news.run("sign", "mine") == ["sign: -25300"])
+    }
+
     @Test func `a prompt names a registered program by its id beside the path`() throws {
         try register(mail, "com.example.mail")
         let passcode = CommandEndToEndTests.passcode

@@ -87,6 +87,16 @@ import Testing
         #expect(keychain.store.calls.isEmpty)
     }
 
+    @Test func `a key is made in the access group of its item`() throws {
+        _ = try make(["agrp": "com.example.shared"])
+        _ = try make([:])
+        #expect(keychain.store.keyGroups == ["com.example.shared", nil])
+        #expect(keychain.store.rows.first?.item.attributes["agrp"] == .text("com.example.shared"))
+        keychain.store.refuse(.missingEntitlement, only: .createKey)
+        #expect(status { _ = try make(["agrp": "foreign"]) } == errSecMissingEntitlement)
+        #expect(keychain.store.rows.count == 2)
+    }
+
     @Test func `a key whose item cannot be stored is destroyed`() throws {
         keychain.store.refuse(.missingEntitlement, only: .add)
         #expect(status { _ = try make(["agrp": "foreign"]) } == errSecMissingEntitlement)

@@ -21,6 +21,7 @@ final class ItemStoreDouble: ItemService {
     private struct State {
         var rows: [Row] = []
         var keys: [EnclaveKey] = []
+        var keyGroups: [String?] = []
         var calls: [Call] = []
         var uses: [ItemUse] = []
         var selections: [ItemSelection] = []
@@ -31,6 +32,8 @@ final class ItemStoreDouble: ItemService {
 
     var rows: [Row] { state.withLock { $0.rows } }
     var keys: [EnclaveKey] { state.withLock { $0.keys } }
+    /// The access groups that keys were asked for, in order.
+    var keyGroups: [String?] { state.withLock { $0.keyGroups } }
     var calls: [Call] { state.withLock { $0.calls } }
     var lastUse: ItemUse? { state.withLock { $0.uses.last } }
     var lastSelection: ItemSelection? { state.withLock { $0.selections.last } }
@@ -117,9 +120,11 @@ final class ItemStoreDouble: ItemService {
     }
 
     func createKey(
-        _ kind: EnclaveKeyKind, accessControl: AccessControl, shownAccessControl: Data, use: ItemUse
+        _ kind: EnclaveKeyKind, accessControl: AccessControl, shownAccessControl: Data, accessGroup: String?,
+        use: ItemUse
     ) throws -> EnclaveKey {
         try record(.createKey, use)
+        state.withLock { $0.keyGroups.append(accessGroup) }
         let key = EnclaveKey(
             id: Data((0..<16).map { _ in UInt8.random(in: 0...255) }), kind: kind, publicKey: Self.publicKey,
             accessControl: accessControl, shownAccessControl: shownAccessControl, enclaveKind: "software")

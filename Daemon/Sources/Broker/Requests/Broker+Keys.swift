@@ -13,6 +13,8 @@ extension Broker {
         guard let number = UInt8(exactly: body.kind.rawValue), let type = EnclaveKeyType(rawValue: number) else {
             throw Refusal(.invalidParameter, "The kind of key is unknown.", cause: "key.kind")
         }
+        let group = try AccessGroups(session.caller.accessGroups)
+            .home(body.accessGroup.isEmpty ? nil : body.accessGroup)
         let accessControl = try AccessControl(canonicalBytes: Array(body.accessControl))
         guard body.shownAccessControl.count <= SessionLimits.shownAccessControlByteCount else {
             throw Refusal(.tooLarge, "The access control is too large.", cause: "key.access-control")
@@ -25,7 +27,6 @@ extension Broker {
             guard body.use.hasQuestion else { throw Refusals.notInteractive }
             return try asking(body.use.question, request, session, cancellation)
         }
-        let group = session.caller.accessGroups[0]
         let draft = RightStore.Draft.key(
             type, in: group, accessControl, shown: body.shownAccessControl, applicationPassword: password)
         let created = event("key-create", session, object: "\(draft.id)")

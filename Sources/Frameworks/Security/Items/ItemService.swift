@@ -23,7 +23,8 @@ package protocol ItemService: Sendable {
     func deleteItems(_ selection: ItemSelection) throws -> Int
 
     func createKey(
-        _ kind: EnclaveKeyKind, accessControl: AccessControl, shownAccessControl: Data, use: ItemUse
+        _ kind: EnclaveKeyKind, accessControl: AccessControl, shownAccessControl: Data, accessGroup: String?,
+        use: ItemUse
     ) throws -> EnclaveKey
 
     func key(id: Data) throws -> EnclaveKey

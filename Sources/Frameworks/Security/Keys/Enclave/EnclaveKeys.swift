@@ -38,8 +38,11 @@ package struct EnclaveKeys: TokenKeys {
 
     private func create(_ query: ItemQuery) throws -> EnclaveKey {
         let protection = query.protection ?? ItemProtection.standardOfEnclaveKey
+        var group: String?
+        if case .text(let named) = query.attributes[AttributeName.accessGroup.rawValue] { group = named }
         return try daemon.createKey(
             .p256, accessControl: try protection.canonical(), shownAccessControl: protection.shown,
+            accessGroup: group,
             use: query.authentication.use(reason: "choose the password of a new key"))
     }
 

@@ -38,7 +38,8 @@ struct KeyCreate: ParsableCommand {
         let requirement = try (require ?? RuleArgument(RuleArgument.standard)).requirement
         let use = ItemUse(interaction: Interaction(reason: "choose the application password of the new key"))
         let key = try OstiaryClient.shared.createKey(
-            .p256, accessControl: AccessControl(availability: available, keyUse: requirement), use: use)
+            .p256, accessControl: AccessControl(availability: available, keyUse: requirement), accessGroup: group,
+            use: use)
         do { try addItem(of: key) } catch {
             // A key without an item could never be found again; the first error says what went wrong.
             try? OstiaryClient.shared.removeKey(id: key.id)
