@@ -251,6 +251,12 @@ import Testing
         #expect(daemon.questions == [.setCredential(type: 0, Data([1, 2])), .setCredential(type: 0, nil)])
     }
 
+    @Test func `a credential that no request carries is not set`() {
+        let context = LAContext(service: daemon)
+        #expect(!context.setCredential(Data(count: WireLimits.tailByteCount + 1), type: .applicationPassword))
+        #expect(daemon.questions.isEmpty)
+    }
+
     @Test func `a credential that the daemon refuses is not set`() {
         let context = LAContext(service: daemon)
         #expect(!context.setCredential(Data([1]), type: .smartCardPIN))

@@ -57,6 +57,14 @@ import Testing
         #expect(daemon.calls.isEmpty)
     }
 
+    @Test func `a secret that no request carries is refused without asking the daemon`() async throws {
+        let secret = Data(count: WireLimits.tailByteCount + 1)
+        expectStatus(
+            errSecParam, await thrownError { try await store.saveRight(right(), identifier: "r", secret: secret) })
+        #expect(daemon.calls.isEmpty)
+        try await store.saveRight(right(), identifier: "r", secret: secret.dropLast())
+    }
+
     @Test func `a right without a secret says so and stays authorized`() async throws {
         let saved = try await store.saveRight(right(), identifier: "r")
         try await saved.authorize(localizedReason: "test")

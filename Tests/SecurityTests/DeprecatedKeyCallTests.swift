@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import KeyAlgorithms
 @testable import Security
 import Testing
@@ -68,6 +69,30 @@ import Testing
         #expect(bytes != first)
         #expect(SecRandomCopyBytes(nil, 0, &bytes) == 0)
         #expect(SecRandomCopyBytes(nil, -1, &bytes) == errSecParam)
+    }
+
+    /// The kernel gives less than 32 MiB at a time.
+    @Test func `a large buffer is filled to its end, and no further`() {
+        let (count, margin) = (64 << 20, 4096)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count + margin, alignment: 1)
+        defer { buffer.deallocate() }
+        buffer.initializeMemory(as: UInt8.self, repeating: 0)
+        #expect(SecRandomCopyBytes(nil, count, buffer.baseAddress!) == errSecSuccess)
+        for page in stride(from: 0, to: count, by: 4096) {
+            // All zero in a page of randomness: one in 2^32768.
+            guard buffer[page..<page + 4096].contains(where: { $0 != 0 }) else {
+                Issue.record("nothing was written at \(page)")
+                break
+            }
+        }
+        #expect(buffer[count...].allSatisfy { $0 == 0 })
+    }
+
+    @Test func `memory that cannot be written is an error`() throws {
+        let page = try #require(mmap(nil, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+        try #require(page != MAP_FAILED)
+        defer { munmap(page, 4096) }
+        #expect(SecRandomCopyBytes(nil, 16, page) == -1)
     }
 
     @Test func `only as many bytes are written as were asked for`() {

@@ -161,7 +161,7 @@ public final class AuthorizationContext: Sendable {
         request.rightID = right
         request.algorithm = algorithm
         return try Self.data(
-            id.connection.call(.sign(request), tail: SecretBytes(digest), cancellation: cancellation))
+            id.connection.call(.sign(request), tail: SecretBytes(sending: digest), cancellation: cancellation))
     }
 
     /// Decrypts with the key of a right (ECIES). The plaintext arrives as a secret.
@@ -175,7 +175,7 @@ public final class AuthorizationContext: Sendable {
             $0.algorithm = algorithm
         }
         return try id.connection.call(
-            .decrypt(request), tail: SecretBytes(ciphertext), cancellation: cancellation
+            .decrypt(request), tail: SecretBytes(sending: ciphertext), cancellation: cancellation
         ).takeTail()
     }
 
@@ -216,7 +216,7 @@ public final class AuthorizationContext: Sendable {
             $0.keyID = key
         }
         return try id.connection.call(
-            .decapsulate(request), tail: SecretBytes(encapsulated), cancellation: cancellation
+            .decapsulate(request), tail: SecretBytes(sending: encapsulated), cancellation: cancellation
         ).takeTail()
     }
 

@@ -145,8 +145,7 @@ final class Connection: Sendable {
             defer { sending.unlock() }
             try FrameWriter.send(request, tail: tail, descriptor: descriptor, on: socket)
         } catch FrameWriteError.frame(.tooLarge) {
-            throw OstiaryError(
-                .init(.tooLarge), "The request is larger than \(WireLimits.tailByteCount) bytes; use a smaller input.")
+            throw OstiaryError.tooLargeRequest
         } catch {
             fail(Self.lost)
             throw Self.unsent

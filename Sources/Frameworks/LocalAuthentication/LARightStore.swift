@@ -121,7 +121,7 @@ public final class LARightStore: NSObject, Sendable {
     private func save(_ accessControl: AccessControl, _ identifier: String, _ secret: Data?) throws -> StoredRight {
         let identifier = try checked(identifier)
         guard let secret else { return try service.createRight(identifier, accessControl: accessControl, secret: nil) }
-        return try service.createRight(identifier, accessControl: accessControl, secret: SecretBytes(secret))
+        return try service.createRight(identifier, accessControl: accessControl, secret: SecretBytes(sending: secret))
     }
 
     private func remove(_ id: Data, _ authorization: RightAuthorization) throws {

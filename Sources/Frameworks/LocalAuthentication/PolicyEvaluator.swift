@@ -171,7 +171,7 @@ final class PolicyEvaluator: Sendable {
         guard !isInvalidated else { return false }
         do {
             switch credential {
-            case .some(let bytes): try session.setCredential(SecretBytes(bytes), type: type)
+            case .some(let bytes): try session.setCredential(SecretBytes(sending: bytes), type: type)
             case .none: try session.setCredential(nil, type: type)
             }
             return true

@@ -12,13 +12,11 @@ public typealias SecRandomRef = SecRandom
 /// The generator of every call: nil.
 public let kSecRandomDefault: SecRandomRef? = nil
 
-/// Fills `count` bytes at `bytes` with the kernel's cryptographic randomness; `errSecSuccess`, or `errSecParam` for a
-/// negative count. Another generator than the default one is ignored.
+/// Fills `count` bytes at `bytes` with the kernel's cryptographic randomness; `errSecSuccess`, `errSecParam` for a negative
+/// count, or -1 when the kernel gives none, and then nothing at `bytes` is to be used. Another generator than the default
+/// one is ignored.
 @discardableResult
 public func SecRandomCopyBytes(_ rnd: SecRandomRef?, _ count: Int, _ bytes: UnsafeMutableRawPointer) -> Int32 {
     guard count >= 0 else { return errSecParam }
-    unsafe SecretBytes(random: count).withUnsafeBytes { random in
-        unsafe UnsafeMutableRawBufferPointer(start: bytes, count: count).copyMemory(from: random)
-    }
-    return errSecSuccess
+    return unsafe SystemRandom.fill(UnsafeMutableRawBufferPointer(start: bytes, count: count)) ? errSecSuccess : -1
 }

@@ -25,8 +25,8 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
     /// `count` bytes of the system's cryptographic randomness.
     public init(random count: Int) {
         self.init(zeroed: count)
-        let result = unsafe ostiary_random(cell.address, count)
-        precondition(result == 0, "the kernel gave no randomness")
+        let isFilled = unsafe SystemRandom.fill(UnsafeMutableRawBufferPointer(start: cell.address, count: count))
+        precondition(isFilled, "the kernel gave no randomness")
     }
 
     /// A copy of `bytes`; wiping the source stays with its owner.

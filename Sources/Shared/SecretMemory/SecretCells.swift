@@ -68,7 +68,10 @@ enum SecretCells {
     private static func mapPages(_ size: Int, noting areLocked: inout Bool) -> UnsafeMutableRawPointer {
         var locked: Int32 = 0
         guard let address = ostiary_map_secret_pages(size, &locked) else {
-            fatalError("out of memory for secrets")  // Like any failed allocation: there is nothing to go on with.
+            // Ends the process as every failed allocation of Swift does: what was to be kept has no place, and ordinary
+            // memory would be no better off. Nobody outside chooses the size: what travels was measured against the limits
+            // of a frame before, and a plaintext is no longer than the ciphertext that the program itself holds in memory.
+            fatalError("out of memory for secrets")
         }
         if locked == 0 { areLocked = false }
         return address

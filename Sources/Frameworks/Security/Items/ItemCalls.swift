@@ -1,6 +1,5 @@
 import Foundation
 import OstiaryClient
-import OstiaryWire
 import SecretMemory
 
 /// What the four calls of the keychain do: read the query, ask the daemon, shape the answer. Nothing is decided here.
@@ -34,7 +33,7 @@ package struct ItemCalls {
         }
         return try service.addItem(
             query.itemClass.rawValue, attributes: new.attributes, accessControl: new.accessControl,
-            shownAccessControl: shown, data: try Self.secret(data), keyID: new.keyID,
+            shownAccessControl: shown, data: try SecretBytes(sending: data), keyID: new.keyID,
             returningAttributes: returnsAttributes, use: use)
     }
 
@@ -90,7 +89,7 @@ package struct ItemCalls {
         }
         _ = try service.updateItems(
             query.selection, attributes: changes.attributes, accessControl: accessControl, shownAccessControl: shown,
-            data: try Self.secret(data), use: use)
+            data: try SecretBytes(sending: data), use: use)
     }
 
     // MARK: delete
@@ -111,14 +110,6 @@ package struct ItemCalls {
     }
 
     // MARK: secrets
-
-    /// The bytes that a program hands over, in memory that is wiped.
-    private static func secret(_ data: Data) throws -> SecretBytes {
-        guard data.count <= WireLimits.tailByteCount else {
-            throw StatusError(errSecDataTooLarge, "An item has at most \(WireLimits.tailByteCount) bytes of data.")
-        }
-        return SecretBytes(data)
-    }
 
     /// The bytes of an item for the program that asked for them.
     private static func exposed(_ secret: borrowing SecretBytes?) -> Data? {
