@@ -30,7 +30,7 @@ public final class SecCertificate: NSObject, Sendable {
 /// Reads a certificate in DER; nil for anything else.
 @discardableResult
 public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFData) -> SecCertificate? {
-    do { return try SecCertificate(data as Data) } catch {
+    do { return try SecCertificate(Data(copying: data)) } catch {
         return nil
     }
 }

@@ -30,7 +30,7 @@ public func SecKeyCreateWithData(
         let parameters = try KeyParameters(attributes)
         guard let tokenID = parameters.tokenID else {
             let (type, keyClass) = (try parameters.keyType(), try parameters.keyClass())
-            return SecKey(try SoftwareKeys.read(keyData as Data, type, keyClass))
+            return SecKey(try SoftwareKeys.read(Data(copying: keyData), type, keyClass))
         }
         guard let objectID = parameters.tokenObjectID else {
             throw StatusError(errSecUnimplemented, "Keys are made in the enclave and cannot be brought into it.")
