@@ -163,8 +163,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "CryptoKit", "DaemonTestSupport", "LocalAuthentication", "OstiaryClient", "OstiaryTesting", "Security",
-                "keychain-calls", "ostiary", "right-scenarios",
+                "CryptoKit", "DaemonTestSupport", "IndependentTools", "LocalAuthentication", "OstiaryClient",
+                "OstiaryTesting", "Security", "keychain-calls", "ostiary", "right-scenarios",
             ],
             swiftSettings: adapter),
     ]

@@ -75,6 +75,10 @@ enum Query {
 extension [CFString: Any] {
     /// The query with more in it.
     func with(_ more: [CFString: Any]) -> [CFString: Any] { merging(more) { $1 } }
+    /// The query with more in it, by Apple's names; the constants cannot be arguments of a test.
+    func with(named more: [String: any Sendable]) -> [CFString: Any] {
+        more.reduce(into: self) { $0[$1.key as CFString] = $1.value }
+    }
     /// The query with data.
     var holdingSecret: [CFString: Any] { with([kSecValueData: Query.data]) }
     /// The query that asks for the data.

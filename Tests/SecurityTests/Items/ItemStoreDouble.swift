@@ -140,7 +140,10 @@ final class ItemStoreDouble: ItemService {
 
     func removeKey(id: Data) throws {
         try record(.removeKey)
-        state.withLock { $0.keys.removeAll { $0.id == id } }
+        try state.withLock { state in
+            guard state.keys.contains(where: { $0.id == id }) else { throw OstiaryError(.init(.notFound), "none") }
+            state.keys.removeAll { $0.id == id }
+        }
     }
 
     // MARK: the rules
@@ -154,7 +157,10 @@ final class ItemStoreDouble: ItemService {
     }()
 
     private static func uniqueness(_ item: StoredItem) -> [ItemAttributeValue?] {
-        let keys = ["acct", "svce", "srvr", "port", "ptcl", "path", "atyp", "sdmn", "kcls", "klbl", "atag", "agrp", "sync"]
+        let keys = [
+            "acct", "svce", "srvr", "port", "ptcl", "path", "atyp", "sdmn", "kcls", "klbl", "atag", "ctyp", "issr",
+            "slnr", "agrp", "sync",
+        ]
         return [.text(item.itemClass)] + keys.map { item.attributes[$0] }
     }
 

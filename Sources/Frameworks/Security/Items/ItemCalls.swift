@@ -4,7 +4,7 @@ import SecretMemory
 
 /// What the four calls of the keychain do: read the query, ask the daemon, shape the answer. Nothing is decided here.
 package struct ItemCalls {
-    private let service: any ItemService
+    let service: any ItemService
 
     package init(service: any ItemService) { self.service = service }
 
@@ -12,8 +12,11 @@ package struct ItemCalls {
 
     package func add(_ dictionary: CFDictionary) throws -> CFTypeRef? {
         let query = try ItemQuery(dictionary, for: .add)
+        guard query.itemClass != .identity else { return try IdentityCalls(items: self).add(dictionary, query) }
         let new = try NewItem(query)
-        let stored = try store(new, query)
+        // Attributes are needed to make the object of a stored item, too.
+        let stored = try store(
+            new, query, returningAttributes: !query.returned.isDisjoint(with: [.attributes, .reference]))
         guard !query.returned.isEmpty else { return nil }
         let needsObject = query.returned.contains(.reference)
         let object = try needsObject ? query.object ?? storedObject(stored, query, new.data) : nil
@@ -21,9 +24,7 @@ package struct ItemCalls {
             .value(of: query.returned)
     }
 
-    private func store(_ new: NewItem, _ query: ItemQuery) throws -> StoredItem {
-        // Attributes are needed to make the object of a stored item, too.
-        let returnsAttributes = !query.returned.isDisjoint(with: [.attributes, .reference])
+    func store(_ new: NewItem, _ query: ItemQuery, returningAttributes returnsAttributes: Bool) throws -> StoredItem {
         let use = try query.authentication.use(reason: "add an item to your keychain")
         let shown = new.shownAccessControl
         guard let data = new.data else {
@@ -45,7 +46,7 @@ package struct ItemCalls {
         guard isResultWanted || query.returned.isEmpty else {
             throw StatusError.parameter("There is no place for what the query returns.")
         }
-        let found = try query.itemClass == .identity ? identities(query) : items(query)
+        let found = try query.itemClass == .identity ? IdentityCalls(items: self).find(query) : items(query)
         guard query.limit == .one else { return found.isEmpty ? nil : NSArray(array: found) }
         return found.first
     }
@@ -77,7 +78,10 @@ package struct ItemCalls {
     package func update(_ dictionary: CFDictionary, _ changes: CFDictionary) throws {
         let query = try ItemQuery(dictionary, for: .update)
         let changes = try ItemChanges(changes, of: query.itemClass)
-        guard query.itemClass != .identity else { throw Self.identityNotChanged }
+        guard query.itemClass != .identity else {
+            throw StatusError(
+                errSecUnimplemented, "An identity is changed as what it is made of: a certificate and a key.")
+        }
         let use = try query.authentication.use(reason: "change an item of your keychain")
         let accessControl = try changes.protection?.canonical()
         let shown = changes.protection?.shown ?? Data()
@@ -96,23 +100,14 @@ package struct ItemCalls {
 
     package func delete(_ dictionary: CFDictionary) throws {
         let query = try ItemQuery(dictionary, for: .delete)
-        guard query.itemClass != .identity else { throw Self.identityNotChanged }
+        guard query.itemClass != .identity else { return try IdentityCalls(items: self).delete(query) }
         _ = try service.deleteItems(query.selection)
-    }
-
-    // MARK: identities
-
-    private static let identityNotChanged = StatusError(
-        errSecUnimplemented, "An identity is changed as what it is made of: a certificate and a key.")
-
-    private func identities(_ query: ItemQuery) throws -> [AnyObject] {
-        throw StatusError(errSecUnimplemented, "Identities are not searched here; search certificates and keys.")
     }
 
     // MARK: secrets
 
     /// The bytes of an item for the program that asked for them.
-    private static func exposed(_ secret: borrowing SecretBytes?) -> Data? {
+    static func exposed(_ secret: borrowing SecretBytes?) -> Data? {
         switch secret {
         case .some(let secret): Data(exposing: secret)
         case .none: nil

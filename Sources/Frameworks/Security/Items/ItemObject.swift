@@ -1,6 +1,6 @@
 import Foundation
 
-/// An object that stands for an item in a query (`kSecValueRef`): a key or a certificate.
+/// An object that stands for an item in a query (`kSecValueRef`): a key, a certificate, or an identity of both.
 protocol ItemObject: AnyObject {
     var itemClass: ItemClass { get }
 

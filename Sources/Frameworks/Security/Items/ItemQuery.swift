@@ -123,7 +123,7 @@ extension QueryDictionary {
     fileprivate func object() throws(StatusError) -> (any ItemObject)? {
         guard let value = self[.value(.reference)] else { return nil }
         guard case .object(let object) = value, let object = object as? any ItemObject else {
-            throw .parameter("kSecValueRef is a key or a certificate.")
+            throw .parameter("kSecValueRef is a key, a certificate or an identity.")
         }
         return object
     }

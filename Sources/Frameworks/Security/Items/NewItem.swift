@@ -12,9 +12,6 @@ struct NewItem {
     let keyID: Data?
 
     init(_ query: ItemQuery) throws {
-        guard query.itemClass != .identity else {
-            throw StatusError(errSecUnimplemented, "An identity is added as a certificate and a key.")
-        }
         if let enclaveKey = query.object?.enclaveKey {
             self = try NewItem(query, enclaveKey: enclaveKey.key)
             return

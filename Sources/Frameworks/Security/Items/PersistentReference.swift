@@ -9,8 +9,9 @@ struct PersistentReference: Equatable {
     let itemClass: ItemClass
     let id: Data
 
+    /// The reference of an item; an identity has that of its certificate.
     init(_ item: StoredItem, of itemClass: ItemClass) {
-        self.itemClass = itemClass
+        self.itemClass = itemClass == .identity ? .certificate : itemClass
         id = item.id
     }
 
