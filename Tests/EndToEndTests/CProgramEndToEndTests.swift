@@ -18,7 +18,7 @@ struct CProgramEndToEndTests {
         try #require(set.status == 0, "\(set.screen)")
     }
 
-    private static func compile(to program: URL) throws {
+    static func compile(to program: URL) throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..").standardizedFileURL
         let library = BuiltProgram.ofThisPackage("libostiary-security.so")
         let folder = library.deletingLastPathComponent().path

@@ -1,4 +1,5 @@
 import CryptoKit
+import DaemonTestSupport
 import Foundation
 import LocalAuthentication
 import Security
@@ -147,6 +148,91 @@ extension ItemEndToEndTests {
             let handle = try SecureEnclave.MLDSA87.PrivateKey().dataRepresentation
             let strong = try SecureEnclave.MLDSA87.PrivateKey(dataRepresentation: handle)
             #expect(strong.publicKey.isValidSignature(try strong.signature(for: message), for: message))
+        }
+
+        // MARK: the end of keys that are no items
+
+        /// What Apple's systems call the object of a token.
+        private func named(_ handle: Data) -> [CFString: Any] {
+            [kSecClass: kSecClassKey, kSecAttrTokenID: kSecAttrTokenIDSecureEnclave, "toid" as CFString: handle]
+        }
+
+        @Test func `a key of CryptoKit, of any kind, is deleted by its representation`() throws {
+            let signing = try SecureEnclave.P256.Signing.PrivateKey()
+            let others = [
+                try SecureEnclave.MLKEM768.PrivateKey().dataRepresentation,
+                try SecureEnclave.MLDSA65.PrivateKey().dataRepresentation,
+            ]
+            for handle in [signing.dataRepresentation] + others {
+                #expect(keychain.delete(named(handle)) == errSecSuccess)
+                #expect(keychain.delete(named(handle)) == errSecItemNotFound)
+            }
+            #expect(throws: (any Error).self) { try signing.signature(for: Data("message".utf8)) }
+            #expect(throws: (any Error).self) {
+                try SecureEnclave.P256.Signing.PrivateKey(dataRepresentation: signing.dataRepresentation)
+            }
+            #expect(throws: (any Error).self) { try SecureEnclave.MLKEM768.PrivateKey(dataRepresentation: others[0]) }
+        }
+
+        @Test func `a key that is no item is deleted by itself`() throws {
+            let key = try enclaveKey(isPermanent: false)
+            let other = try enclaveKey(isPermanent: false)
+            #expect(keychain.delete([kSecValueRef: key]) == errSecSuccess)
+            #expect(keychain.delete([kSecValueRef: key]) == errSecItemNotFound)
+            let message = Data("message".utf8) as CFData
+            #expect(SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, message, nil) == nil)
+            #expect(SecKeyCreateSignature(other, .ecdsaSignatureMessageX962SHA256, message, nil) != nil)
+        }
+
+        @Test func `a key that an item stands for goes with the item alone`() throws {
+            let key = try enclaveKey()
+            let handle = try #require((SecKeyCopyAttributes(key) as? [String: Any])?["toid"] as? Data)
+            #expect(keychain.update(byLabel, [kSecAttrSynchronizable: true]) == errSecSuccess)
+            #expect(keychain.delete([kSecValueRef: key]) == errSecItemNotFound)
+            #expect(keychain.delete(named(handle)) == errSecItemNotFound)
+            let message = Data("message".utf8) as CFData
+            #expect(SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, message, nil) != nil)
+            #expect(keychain.delete([kSecValueRef: key, kSecAttrSynchronizable: true]) == errSecSuccess)
+            #expect(SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, message, nil) == nil)
+        }
+
+        @Test(arguments: [
+            ["labl": "a label"], ["atag": "a tag"], ["sync": true],
+            ["kcls": "1"], ["tkid": "com.apple.setoken"],
+        ] as [[String: any Sendable]])
+        func `a deletion that says more than the key is about items`(more: [String: any Sendable]) throws {
+            let key = try enclaveKey(isPermanent: false)
+            let handle = try #require((SecKeyCopyAttributes(key) as? [String: Any])?["toid"] as? Data)
+            #expect(keychain.delete([kSecValueRef: key].with(named: more)) == errSecItemNotFound)
+            if more["tkid"] == nil { #expect(keychain.delete(named(handle).with(named: more)) == errSecItemNotFound) }
+            #expect(keychain.delete([kSecValueRef: key]) == errSecSuccess)
+        }
+
+        @Test func `only a whole handle of the enclave names a key to delete`() throws {
+            let key = try SecureEnclave.P256.Signing.PrivateKey()
+            let handle = key.dataRepresentation
+            let changed = handle.dropLast() + [handle.last! ^ 1]
+            for wrong in [Data(), handle.dropLast(), handle + [0], changed, Data(count: 21)] {
+                #expect(keychain.delete(named(wrong)) == errSecItemNotFound)
+            }
+            let elsewhere = named(handle).with([kSecAttrTokenID: "another token"])
+            #expect(keychain.delete(elsewhere) == errSecItemNotFound)
+            #expect(keychain.delete(named(handle).with([kSecClass: kSecClassGenericPassword])) == errSecNoSuchAttr)
+            #expect(keychain.delete([kSecClass: kSecClassKey, "toid" as CFString: handle]) == errSecItemNotFound)
+            _ = try key.signature(for: Data("message".utf8))
+        }
+
+        /// The program in C is another one, with an access group of its own, and has the handle.
+        @Test func `another program can neither open nor delete a key whose handle it has`() throws {
+            let key = try SecureEnclave.P256.Signing.PrivateKey()
+            let program = keychain.daemon.folder.appendingPathComponent("keychain-in-c")
+            try CProgramEndToEndTests.compile(to: program)
+            let handle = key.dataRepresentation.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            let run = try PlayedTerminal(program, ["foreign key", handle], in: keychain.daemon)
+            #expect(run.status == 0)
+            let outcomes = ["open: NSOSStatusErrorDomain -25300", "delete: -25300"]
+            #expect(outcomes.allSatisfy(run.screen.contains), "\(run.screen)")
+            _ = try key.signature(for: Data("message".utf8))
         }
 
         @Test(arguments: [Data(), Data(count: 21), Data("ostk".utf8) + [1] + Data(count: 16)])

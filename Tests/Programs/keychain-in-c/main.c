@@ -1,4 +1,5 @@
-/* The keychain as a C program uses it: `keychain-in-c SCENARIO` prints what happens as lines of the form `name: outcome`. */
+/* The keychain as a C program uses it: `keychain-in-c SCENARIO` prints what happens as lines of the form
+ * `name: outcome`. One scenario takes an argument more. */
 #include <ostiary-security.h>
 
 #include <stdio.h>
@@ -228,6 +229,31 @@ static void refusals(void)
     CFRelease(wrong);
 }
 
+/* Tries what is the owner's: to open and to delete the enclave key of a handle, given in hexadecimal. */
+static void foreign_key(const char *handle)
+{
+    uint8_t bytes[64];
+    CFIndex length = 0;
+    for (unsigned byte; length < (CFIndex)sizeof bytes && sscanf(handle + 2 * length, "%2x", &byte) == 1; length++)
+        bytes[length] = (uint8_t)byte;
+    CFMutableDictionaryRef query = dictionary();
+    CFDictionarySetValue(query, kSecAttrTokenID, kSecAttrTokenIDSecureEnclave);
+    CFStringRef object_id = string("toid");
+    set(query, object_id, CFDataCreate(kCFAllocatorDefault, bytes, length));
+    CFRelease(object_id);
+    CFDataRef nothing = CFDataCreate(kCFAllocatorDefault, bytes, 0);
+    CFErrorRef error = NULL;
+    SecKeyRef key = SecKeyCreateWithData(nothing, query, &error);
+    if (key)
+        printf("open: ok\n");
+    else
+        failure("open", error);
+    CFDictionarySetValue(query, kSecClass, kSecClassKey);
+    status("delete", SecItemDelete(query));
+    CFRelease(nothing);
+    CFRelease(query);
+}
+
 static void words(void)
 {
     CFStringRef message = SecCopyErrorMessageString(errSecDuplicateItem, NULL);
@@ -247,6 +273,10 @@ int main(int count, char **arguments)
         {"store", store}, {"read", read_back}, {"list", list},   {"change", change_and_delete},
         {"keys", keys},   {"refusals", refusals}, {"words", words},
     };
+    if (count == 3 && strcmp(arguments[1], "foreign key") == 0) {
+        foreign_key(arguments[2]);
+        return 0;
+    }
     for (size_t index = 0; count == 2 && index < sizeof scenarios / sizeof *scenarios; index++)
         if (strcmp(arguments[1], scenarios[index].name) == 0) {
             scenarios[index].run();

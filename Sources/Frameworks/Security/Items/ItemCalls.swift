@@ -101,7 +101,7 @@ package struct ItemCalls {
     package func delete(_ dictionary: CFDictionary) throws {
         let query = try ItemQuery(dictionary, for: .delete)
         guard query.itemClass != .identity else { return try IdentityCalls(items: self).delete(query) }
-        _ = try service.deleteItems(query.selection)
+        try deleteItems(query)
     }
 
     // MARK: secrets

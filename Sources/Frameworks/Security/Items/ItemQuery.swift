@@ -46,6 +46,8 @@ struct ItemQuery {
     /// `kSecValueRef`, already expanded into ``attributes``.
     let object: (any ItemObject)?
     let persistentReference: PersistentReference?
+    /// The enclave key that the query names and says nothing more of: by ``object``, or by its token and its object id.
+    let enclaveKeyID: Data?
     let limit: MatchLimit
     let hostOrSubdomainOf: String?
     let returned: ReturnedParts
@@ -60,6 +62,7 @@ struct ItemQuery {
         data = try dictionary[.value(.data)]?.data(of: "kSecValueData")
         let given = try dictionary.object()
         object = if given == nil, call == .add { try Self.certificate(named, data) } else { given }
+        enclaveKeyID = Self.enclaveKeyID(dictionary.attributes, object)
         if let object { dictionary.complete(with: try object.itemAttributes()) }
         if call == .add, let label = (object as? SecCertificate)?.fields.subjectSummary {
             dictionary.complete(with: [.label: .text(label)])
@@ -83,6 +86,14 @@ struct ItemQuery {
     private static func certificate(_ itemClass: ItemClass?, _ data: Data?) throws(StatusError) -> SecCertificate? {
         guard itemClass == .certificate, let data else { return nil }
         return try SecCertificate(data)
+    }
+
+    private static func enclaveKeyID(_ given: [String: QueryValue], _ object: (any ItemObject)?) -> Data? {
+        if let object { return given.isEmpty ? object.enclaveKey?.key.id : nil }
+        guard given.count == 2, case .text(EnclaveKey.tokenID)? = given[AttributeName.tokenID.rawValue],
+            case .data(let handle)? = given[AttributeName.tokenObjectID.rawValue]
+        else { return nil }
+        return EnclaveKeyHandle(bytes: handle)?.keyID
     }
 
     private static func itemClass(
