@@ -81,6 +81,17 @@ struct CProgramEndToEndTests {
             ])
     }
 
+    @Test func `an item under the passcode is stored and read as in Objective-C`() throws {
+        #expect(
+            try run("objective", answers: [Self.passcode]) == [
+                "add: 0", "find under another account: -25300", "find: 0", "password: test password",
+            ])
+        #expect(
+            try run("objective", answers: ["wrong 1", "wrong 2", "wrong 3"]) == [
+                "add: -25299", "find under another account: -25300", "find: -25293",
+            ])
+    }
+
     @Test func `a status has words, and randomness is random`() throws {
         #expect(try run("words") == ["message: ok", "random: 0", "filled: 1"])
     }

@@ -229,6 +229,38 @@ static void refusals(void)
     CFRelease(wrong);
 }
 
+/* The calls as Objective-C makes them with bridged objects: an item under the person's passcode, and its password. */
+static void objective(void)
+{
+    CFErrorRef error = NULL;
+    SecAccessControlRef control = SecAccessControlCreateWithFlags(
+        kCFAllocatorDefault, kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly, kSecAccessControlUserPresence, &error);
+    CFMutableDictionaryRef item = dictionary();
+    CFDictionarySetValue(item, kSecClass, kSecClassGenericPassword);
+    set(item, kSecAttrLabel, string("org.example.password"));
+    set(item, kSecAttrAccount, string("An account"));
+    set(item, kSecValueData, data("test password"));
+    set(item, kSecAttrAccessControl, control);
+    status("add", SecItemAdd(item, NULL));
+    CFRelease(item);
+
+    CFMutableDictionaryRef query = dictionary();
+    CFDictionarySetValue(query, kSecClass, kSecClassGenericPassword);
+    CFDictionarySetValue(query, kSecReturnData, kCFBooleanTrue);
+    set(query, kSecAttrAccount, string("Another account"));
+    set(query, kSecAttrLabel, string("org.example.password"));
+    set(query, kSecUseOperationPrompt, string("enter this area"));
+    CFTypeRef result = NULL;
+    status("find under another account", SecItemCopyMatching(query, &result));
+    set(query, kSecAttrAccount, string("An account"));
+    OSStatus found = SecItemCopyMatching(query, &result);
+    status("find", found);
+    if (found == noErr)
+        text("password", result);
+    CFRelease(result);
+    CFRelease(query);
+}
+
 /* Tries what is the owner's: to open and to delete the enclave key of a handle, given in hexadecimal. */
 static void foreign_key(const char *handle)
 {
@@ -271,7 +303,7 @@ int main(int count, char **arguments)
         void (*run)(void);
     } scenarios[] = {
         {"store", store}, {"read", read_back}, {"list", list},   {"change", change_and_delete},
-        {"keys", keys},   {"refusals", refusals}, {"words", words},
+        {"keys", keys},   {"refusals", refusals}, {"words", words}, {"objective", objective},
     };
     if (count == 3 && strcmp(arguments[1], "foreign key") == 0) {
         foreign_key(arguments[2]);

@@ -58,6 +58,7 @@ typedef unsigned long CFTypeID;
 typedef unsigned long CFOptionFlags;
 typedef int32_t OSStatus;
 typedef CFStringRef SecKeyAlgorithm;
+typedef CFOptionFlags SecAccessControlCreateFlags;
 
 /* There is one allocator and one generator of random numbers, and parameters of these types are ignored. */
 #define kCFAllocatorDefault ((CFAllocatorRef)NULL)
@@ -191,7 +192,7 @@ OSTIARY_KEY_ALGORITHMS(OSTIARY_DECLARE)
 
 /* The conditions on an item or key: `protection` is one of kSecAttrAccessible…, `flags` what a person is asked for. */
 SecAccessControlRef SecAccessControlCreateWithFlags(
-    CFAllocatorRef allocator, CFTypeRef protection, CFOptionFlags flags, CFErrorRef *error);
+    CFAllocatorRef allocator, CFTypeRef protection, SecAccessControlCreateFlags flags, CFErrorRef *error);
 
 /* ---- Items ---- */
 
