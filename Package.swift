@@ -6,6 +6,9 @@ import PackageDescription
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),
+    // C modules are imported for the implementation only. Packages that find Security in their build without depending on it
+    // are not shown our C modules, and could not load a module that needs them.
+    .treatWarning("ImplementationOnlyDeprecated", as: .warning),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
@@ -16,6 +19,7 @@ let strict: [SwiftSetting] = [
 let adapter: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),
+    .treatWarning("ImplementationOnlyDeprecated", as: .warning),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
@@ -60,8 +64,7 @@ let package = Package(
         .target(
             name: "Security",
             dependencies: [
-                "AccessControl", "CLocalAuthentication", "KeyAlgorithms", "OstiaryClient", "OstiaryWire", "RSAKeys",
-                "SecretMemory", asn1, crypto,
+                "AccessControl", "KeyAlgorithms", "OstiaryClient", "OstiaryWire", "RSAKeys", "SecretMemory", asn1, crypto,
             ],
             path: "Sources/Frameworks/Security", swiftSettings: strict),
         .target(

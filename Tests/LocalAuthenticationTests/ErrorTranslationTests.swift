@@ -84,7 +84,7 @@ import Testing
         #expect(error._nsError.domain == LAErrorDomain)
         #expect(error.cause == "c")
         switch ErrorSurface.entry(for: .init(failure)).surface {
-        case .authentication(let code): #expect(error.code == code)
+        case .authentication(let code): #expect(error.code.rawValue == code.rawValue)
         case .status(let status):
             #expect(error.code == .systemCancel)
             expectStatus(status, error.userInfo[NSUnderlyingErrorKey] as? any Error)

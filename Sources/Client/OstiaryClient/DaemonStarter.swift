@@ -1,4 +1,4 @@
-import CLinuxShims
+@_implementationOnly import CLinuxShims
 import Foundation
 import Glibc
 import UnixSocket

@@ -1,4 +1,4 @@
-import CCryptoBoringSSL
+@_implementationOnly import CCryptoBoringSSL
 package import Foundation
 package import KeyAlgorithms
 

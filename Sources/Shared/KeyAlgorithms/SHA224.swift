@@ -1,6 +1,6 @@
 // swift-crypto has no public SHA-224, and Apple's algorithm names include it. BoringSSL, which swift-crypto carries and
 // links into every program that uses it, has one. Only this file and the module RSAKeys reach past swift-crypto's own API.
-import CCryptoBoringSSL
+@_implementationOnly import CCryptoBoringSSL
 import Crypto
 import Foundation
 

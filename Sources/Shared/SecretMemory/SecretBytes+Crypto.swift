@@ -1,5 +1,5 @@
 public import Crypto
-import CLinuxShims
+@_implementationOnly import CLinuxShims
 public import Foundation
 
 extension SymmetricKey {

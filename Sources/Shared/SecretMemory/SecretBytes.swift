@@ -1,4 +1,4 @@
-import CLinuxShims
+@_implementationOnly import CLinuxShims
 
 /// Bytes that must not outlive their use: one owner, kept out of core dumps and forked children, locked in memory as far
 /// as the system's limits allow, and wiped over their whole capacity when the owner goes away.

@@ -1,4 +1,4 @@
-import CLinuxShims
+@_implementationOnly import CLinuxShims
 import Synchronization
 
 /// Memory for one secret. Small ones are cells of a shared slab, because a plain user may lock only 8 MiB and a mapping of

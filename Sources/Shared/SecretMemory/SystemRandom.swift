@@ -1,4 +1,4 @@
-import CLinuxShims
+@_implementationOnly import CLinuxShims
 
 /// The kernel's cryptographic randomness.
 public enum SystemRandom {

@@ -1,4 +1,4 @@
-import CLinuxShims
+@_implementationOnly import CLinuxShims
 import Glibc
 
 /// Who the kernel says wrote what was received.

@@ -1,4 +1,3 @@
-package import CLocalAuthentication
 package import Foundation
 package import OstiaryClient
 import OstiaryWire
@@ -8,8 +7,25 @@ import OstiaryWire
 /// What concerns the person is an error of LocalAuthentication. What concerns the object, the algorithm or the machine is a
 /// status of the Security framework.
 package enum ErrorSurface: Equatable, Sendable {
-    case authentication(LAErrorCode)
+    case authentication(AuthenticationCode)
     case status(OSStatus)
+
+    /// Apple's codes of `LAErrorDomain`, those that occur here. LocalAuthentication has them all, from a C header, which Security
+    /// must not need: a package that finds this module without depending on it is not shown the C modules behind it.
+    package enum AuthenticationCode: Int, Sendable {
+        case authenticationFailed = -1
+        case userCancel = -2
+        case userFallback = -3
+        case systemCancel = -4
+        case passcodeNotSet = -5
+        case biometryNotAvailable = -6
+        case biometryNotEnrolled = -7
+        case biometryLockout = -8
+        case appCancel = -9
+        case invalidContext = -10
+        case companionNotAvailable = -11
+        case notInteractive = -1004
+    }
 
     /// The surface of a code and the cause that is named where the daemon names none. An unknown code is a refusal.
     package static func entry(for code: OstiaryError.Code) -> (surface: ErrorSurface, cause: String) {

@@ -1,4 +1,3 @@
-import CLocalAuthentication
 import Foundation
 import OstiaryClient
 import OstiaryWire
