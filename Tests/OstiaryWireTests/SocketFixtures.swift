@@ -8,6 +8,7 @@ final class TemporaryFolder {
     let path: String
 
     init() throws {
+        // Template of mkdtemp(3), which puts letters of its own in the place of the X.
         var template = Array("/tmp/ostiary-sockets-XXXXXX".utf8CString)
         guard let made = mkdtemp(&template) else { throw SystemCallError("mkdtemp") }
         path = String(cString: made)

@@ -6,6 +6,7 @@ import Foundation
 import KeySlots
 import OstiaryWire
 import Prompting
+import StoreTestSupport
 import SwiftProtobuf
 import Testing
 import Vault
@@ -19,7 +20,9 @@ struct EnclaveKeyTests {
     private static let ecdsa = "algid:sign:ECDSA:digest-X962:SHA256"
     private static let kinds: [WireKeyKind] = [.p256, .mlKem768, .mlKem1024, .mlDsa65, .mlDsa87]
     private static let open = AccessControl(availability: .whenUnlocked, using: .unrestricted)
-    private static let bound = AccessControl(availability: .whenUnlocked, using: .passcode)
+    private static var bound: AccessControl {
+        get throws { try AccessControl(availability: .whenUnlocked, using: .passcode) }
+    }
 
     private let fixture: BrokerFixture
     private let client: TestClient

@@ -5,6 +5,7 @@ import KeySlots
 import OstiaryWire
 import Prompting
 import SecretMemory
+import StoreTestSupport
 import SwiftProtobuf
 import Testing
 
@@ -229,7 +230,9 @@ struct KeepingContextTests {
 
     // MARK: ahead of time
 
-    private static let protected = AccessControl(availability: .whenUnlocked, using: .passcode)
+    private static var protected: AccessControl {
+        get throws { try AccessControl(availability: .whenUnlocked, using: .passcode) }
+    }
 
     @Test func `an access control is proved ahead of its object`() throws {
         let context = try client.openContext(keepingFactors: true)

@@ -4,6 +4,7 @@ import Foundation
 import OstiaryWire
 import Prompting
 import SecretMemory
+import StoreTestSupport
 import Testing
 
 @testable import Broker

@@ -290,7 +290,9 @@ struct PasscodeLifeTests {
         return nil
     }
 
-    private static let bound = AccessControl(availability: .whenUnlocked, using: .passcode)
+    private static var bound: AccessControl {
+        get throws { try AccessControl(availability: .whenUnlocked, using: .passcode) }
+    }
 
     @Test(arguments: [false, true])
     func `what was made after the warning is not destroyed, and nothing else is`(replacing: Bool) throws {

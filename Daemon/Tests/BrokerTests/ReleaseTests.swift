@@ -3,6 +3,7 @@ import BrokerTestSupport
 import Crypto
 import Foundation
 import OstiaryWire
+import StoreTestSupport
 import Synchronization
 import Testing
 import Vault

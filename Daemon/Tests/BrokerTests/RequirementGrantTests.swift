@@ -2,6 +2,7 @@ import AccessControl
 import BrokerTestSupport
 import Foundation
 import OstiaryWire
+import StoreTestSupport
 import Testing
 
 @testable import Broker
@@ -24,8 +25,8 @@ struct RequirementGrantTests {
         fixture.prompter.prepare([])
     }
 
-    private func refusedQuietly(_ requirement: Requirement = .passcode, in context: UInt64) throws -> WireFailureCode? {
-        try refusal { try client.authorize(requirement, in: context, interactive: false) }
+    private func refusedQuietly(_ requirement: Requirement? = nil, in context: UInt64) throws -> WireFailureCode? {
+        try refusal { try client.authorize(requirement ?? .passcode, in: context, interactive: false) }
     }
 
     @Test func `stands without a question when a prompt is forbidden`() throws {

@@ -23,12 +23,6 @@ enum SmallRules {
     }
 }
 
-extension Requirement {
-    static let passcode: Requirement = {
-        do { return try Requirement(anyOf: [.passcode]) } catch { fatalError("a single factor is a rule") }
-    }()
-}
-
 extension BrokerFixture {
     static let applicationPassword = "application word 7"
 

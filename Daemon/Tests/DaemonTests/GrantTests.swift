@@ -2,6 +2,7 @@ import AccessControl
 import Foundation
 import Glibc
 import OstiaryWire
+import StoreTestSupport
 import SwiftProtobuf
 import TerminalTestSupport
 import Testing

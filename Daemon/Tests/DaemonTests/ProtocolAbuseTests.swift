@@ -2,6 +2,7 @@ import AccessControl
 import Foundation
 import Glibc
 import OstiaryWire
+import StoreTestSupport
 import SwiftProtobuf
 import Testing
 import UnixSocket
@@ -199,12 +200,13 @@ import UnixSocket
     }
 
     static let incomplete: [(WireRequest.OneOf_Body, WireFailureCode)] = [
-        (.authorize(WireAuthorizeRequest()), .malformed), (.removeRight(WireRemoveRightRequest()), .malformed), (.findRight("nothing"), .notFound),
-        (.removeRight("nothing"), .notFound), (.createRight(WireCreateRightRequest()), .invalidParameter),
+        (.authorize(WireAuthorizeRequest()), .malformed), (.removeRight(WireRemoveRightRequest()), .malformed),
+        (.findRight("nothing"), .notFound), (.removeRight("nothing"), .notFound),
+        (.createRight(WireCreateRightRequest()), .invalidParameter),
         (.createRight(.with { $0.identifier = "x" }), .invalidRule),
         (.createRight(.with { $0.identifier = "x"; $0.accessControl = Data([1, 3, 0]) }), .invalidRule),
         (.createRight(String(repeating: "x", count: 513), .unrestricted), .invalidParameter),
-        (.createRight("line\nbreak", .unrestricted), .invalidParameter), (.createRight("2fa", .passcode), .passcodeNotSet),
+        (.createRight("line\nbreak", .unrestricted), .invalidParameter),
         (.passcode(WirePasscodeRequest()), .emptyReason), (.passcode(.unspecified), .malformed),
         (.passcode(.UNRECOGNIZED(9)), .malformed), (.passcode(.change), .passcodeNotSet), (.passcode(.remove), .passcodeNotSet),
         (.evaluatePolicy(.with { $0.policy = 99; $0.preflight = true }), .invalidParameter),
@@ -214,6 +216,12 @@ import UnixSocket
     func `a request that lacks what it is about is refused`(_ body: WireRequest.OneOf_Body, _ code: WireFailureCode) throws {
         let client = try daemon.client()
         #expect(try client.ask(body).refusal == code)
+        try expectUnharmed(by: client)
+    }
+
+    @Test func `a rule of a passcode is refused while there is none`() throws {
+        let client = try daemon.client()
+        #expect(try client.ask(.createRight("2fa", .passcode)).refusal == .passcodeNotSet)
         try expectUnharmed(by: client)
     }
 

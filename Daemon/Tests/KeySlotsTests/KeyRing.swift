@@ -2,6 +2,7 @@ import AccessControl
 import Foundation
 import KeySlots
 import SecretMemory
+import Testing
 
 /// The key pairs of one owner, all of them, and the values that tests seal with.
 struct KeyRing: Sendable {
@@ -15,11 +16,13 @@ struct KeyRing: Sendable {
 
     let halves: [KeyRole: PrivateHalf]
 
+    /// A pair that cannot be made is an issue, and missing.
     init(epoch: UInt32 = 1) {
-        halves = Dictionary(
-            uniqueKeysWithValues: Self.roles.map { role in
-                do { return (role, try PrivateHalf(generating: role, epoch: epoch)) } catch { fatalError("\(error)") }
-            })
+        var halves: [KeyRole: PrivateHalf] = [:]
+        for role in Self.roles {
+            do { halves[role] = try PrivateHalf(generating: role, epoch: epoch) } catch { Issue.record(error, "\(role)") }
+        }
+        self.halves = halves
     }
 
     var all: [PrivateHalf] { Self.roles.compactMap { halves[$0] } }

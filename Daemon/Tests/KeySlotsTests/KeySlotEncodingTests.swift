@@ -9,62 +9,68 @@ import Testing
     private static let alternatives: [FactorSet] = [
         [], [.passcode, .biometryCurrentSet, .securityKey, .applicationPassword],
     ]
-    private static let slots: [KeySlot] = {
-        do { return try Sample.slots(alternatives) } catch { fatalError("\(error)") }
-    }()
-    private static let bytes = KeySlot.encode(slots)
+    private static let sealed = Result { try Sample.slots(alternatives) }
+
+    private let slots: [KeySlot]
+    private let bytes: Data
+
+    init() throws {
+        slots = try Self.sealed.get()
+        bytes = KeySlot.encode(slots)
+    }
 
     @Test func `a list comes back as it was, and opens`() throws {
-        let decoded = try KeySlot.decode(Self.bytes)
-        #expect(decoded == Self.slots)
+        let decoded = try KeySlot.decode(bytes)
+        #expect(decoded == slots)
         #expect(try Sample.open(decoded[1]) == Sample.accessSecretBytes)
     }
 
     @Test func `a slice of a larger buffer decodes`() throws {
-        #expect(try KeySlot.decode((Data([0, 0]) + Self.bytes).dropFirst(2)) == Self.slots)
+        #expect(try KeySlot.decode((Data([0, 0]) + bytes).dropFirst(2)) == slots)
     }
 
     @Test func `the layout is the documented one`() throws {
         // List header, then the slot without factors: number, factors, no parameters, no enrolment, one class layer.
-        #expect(Self.bytes.prefix(14) == Data([1, 1, 2, 0, 0, 0, 0, 0, 1, 0x13, 0, 0, 0, 1]))
+        #expect(bytes.prefix(14) == Data([1, 1, 2, 0, 0, 0, 0, 0, 1, 0x13, 0, 0, 0, 1]))
         let first = 6 + 1125 + 48
         let second = 6 + Sample.passwordParameters.count + Sample.enrolmentID.count + 4 * 1125 + 32 + 28 + 4 * 16
-        #expect(Self.bytes.count == 3 + first + second)
+        #expect(bytes.count == 3 + first + second)
     }
 
     @Test func `every truncation is malformed`() {
-        for count in 0..<Self.bytes.count {
-            #expect(throws: SlotError.malformed, "\(count) bytes") { _ = try KeySlot.decode(Self.bytes.prefix(count)) }
+        for count in 0..<bytes.count {
+            #expect(throws: SlotError.malformed, "\(count) bytes") { _ = try KeySlot.decode(bytes.prefix(count)) }
         }
     }
 
     @Test func `trailing bytes are malformed`() {
-        #expect(throws: SlotError.malformed) { _ = try KeySlot.decode(Self.bytes + [0]) }
-        #expect(throws: SlotError.malformed) { _ = try KeySlot.decode(Self.bytes + Self.bytes) }
+        #expect(throws: SlotError.malformed) { _ = try KeySlot.decode(bytes + [0]) }
+        #expect(throws: SlotError.malformed) { _ = try KeySlot.decode(bytes + bytes) }
     }
 
     /// A flipped bit either makes the bytes malformed or gives other slots, of which the changed one opens for nobody.
     @Test func `no flipped bit goes unnoticed`() throws {
         var malformed = 0
+        let opaque = opaque
         // Every bit of the structure; of keys and ciphertexts, which have no structure, one bit in each 40th byte.
-        for index in Self.bytes.indices {
-            let isStructure = !Self.opaque.contains { $0.contains(index) }
+        for index in bytes.indices {
+            let isStructure = !opaque.contains { $0.contains(index) }
             guard isStructure || index % 40 == 0 else { continue }
             for bit in isStructure ? UInt8(0)..<8 : 3..<4 {
-                var bytes = Self.bytes
-                bytes[index] ^= 1 << bit
-                guard let decoded = try Self.decodedUnlessMalformed(bytes) else {
+                var changed = bytes
+                changed[index] ^= 1 << bit
+                guard let decoded = try decodedUnlessMalformed(changed) else {
                     malformed += 1
                     continue
                 }
-                let changed = zip(decoded, Self.slots).first { $0 != $1 }?.0
-                expectClosed(try #require(changed, "byte \(index) bit \(bit) changes nothing"), "byte \(index) bit \(bit)")
+                let slot = zip(decoded, slots).first { $0 != $1 }?.0
+                expectClosed(try #require(slot, "byte \(index) bit \(bit) changes nothing"), "byte \(index) bit \(bit)")
             }
         }
         #expect(malformed > 100)
     }
 
-    private static func decodedUnlessMalformed(_ bytes: Data) throws -> [KeySlot]? {
+    private func decodedUnlessMalformed(_ bytes: Data) throws -> [KeySlot]? {
         do { return try KeySlot.decode(bytes) } catch .malformed { return nil }
     }
 
@@ -80,7 +86,7 @@ import Testing
     }
 
     /// Where encapsulated keys and ciphertexts lie in the sample.
-    private static let opaque: [Range<Int>] = {
+    private var opaque: [Range<Int>] {
         var ranges = [14..<14 + 1120, 14 + 1120..<14 + 1120 + 48]
         var offset = 3 + 6 + 1125 + 48 + 6 + 13 + 24
         for _ in 0..<4 {
@@ -88,10 +94,10 @@ import Testing
             offset += 1125
         }
         return ranges + [offset..<bytes.count]
-    }()
+    }
 
     @Test func `lists that the encoder never writes are malformed`() throws {
-        let both = Self.slots
+        let both = slots
         let header = Data([1, 1])
         let bodies = both.map { KeySlot.encode([$0]).dropFirst(3) }
         let lists: [(String, Data)] = [
@@ -111,11 +117,11 @@ import Testing
 
     @Test func `slots of two classes are no list`() throws {
         let second = try Sample.slots([[], .passcode], header: Sample.header(availability: .always))[1]
-        #expect(throws: SlotError.malformed) { _ = try KeySlot.decode(KeySlot.encode([Self.slots[0], second])) }
+        #expect(throws: SlotError.malformed) { _ = try KeySlot.decode(KeySlot.encode([slots[0], second])) }
     }
 
     @Test func `the same factors twice are no list`() throws {
-        var body = Data(KeySlot.encode([Self.slots[0]]).dropFirst(3))
+        var body = Data(KeySlot.encode([slots[0]]).dropFirst(3))
         let first = body
         body[1] = 1
         #expect(throws: SlotError.malformed) { _ = try KeySlot.decode(Data([1, 1, 2]) + first + body) }

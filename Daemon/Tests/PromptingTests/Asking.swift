@@ -27,13 +27,17 @@ enum Ending: Equatable {
     case interrupted(PromptInterruption)
     case unavailable(PromptUnavailability)
     case stillAsking
+    /// A secret was entered and not handed over for the factor that it says it is of.
+    case withheld(PromptFactor)
 
     init(_ outcome: consuming PromptOutcome) {
         switch consume outcome {
         case .entered(let secret):
             let factor = secret.factor
-            guard let bytes = secret.take(for: factor) else { fatalError("a secret is handed over for its own factor") }
-            self = .entered(bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }, factor)
+            switch secret.take(for: factor) {
+            case .some(let bytes): self = .entered(bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }, factor)
+            case .none: self = .withheld(factor)
+            }
         case .confirmed: self = .confirmed
         case .cancelled: self = .cancelled
         case .fallback: self = .fallback

@@ -66,9 +66,3 @@ extension WireRequest.OneOf_Body {
 extension WireQuestion {
     static func reason(_ reason: String) -> WireQuestion { .with { $0.reason = reason } }
 }
-
-extension Requirement {
-    static let passcode: Requirement = {
-        do { return try Requirement(anyOf: [.passcode]) } catch { fatalError("a single factor is a rule") }
-    }()
-}
