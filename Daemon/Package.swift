@@ -44,6 +44,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "Enclave", dependencies: [shared, crypto], swiftSettings: strict),
         .target(name: "KeySlots", dependencies: [shared, crypto, "CanonicalEncoding"], swiftSettings: strict),
         .target(name: "CanonicalEncoding", swiftSettings: strict),
@@ -52,11 +53,12 @@ let package = Package(
         .target(name: "Authenticators", dependencies: [shared, crypto, "CArgon2"], swiftSettings: strict),
         .target(name: "PromptProtocol", dependencies: [shared], swiftSettings: strict),
         .target(name: "Prompting", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
+        .target(name: "SessionLocks", dependencies: [shared, "CSystemd"], swiftSettings: adapter),
         .target(
             name: "Broker",
             dependencies: [
-                shared, crypto, protobuf, logging, "CanonicalEncoding", "Enclave", "KeySlots", "Vault", "AuditLog", "Authenticators",
-                "Prompting",
+                shared, crypto, protobuf, logging, "CanonicalEncoding", "Enclave", "KeySlots", "Vault", "AuditLog",
+                "Authenticators", "Prompting", "SessionLocks",
             ],
             swiftSettings: strict),
         .executableTarget(name: "ostiaryd", dependencies: ["Broker", logging, arguments], swiftSettings: strict),
@@ -86,6 +88,7 @@ let package = Package(
         .executableTarget(
             name: "log-writer", dependencies: ["AuditLog", "StoreTestSupport"], path: "Tests/Programs/log-writer",
             swiftSettings: adapter),
+        .testTarget(name: "SessionLocksTests", dependencies: ["SessionLocks"], swiftSettings: strict),
         .testTarget(name: "AuthenticatorsTests", dependencies: ["Authenticators", shared], swiftSettings: adapter),
         .testTarget(
             name: "PromptingTests",

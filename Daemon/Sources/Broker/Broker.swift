@@ -7,7 +7,9 @@ import Logging
 import OstiaryWire
 import Prompting
 import SecretMemory
+import SessionLocks
 import SwiftProtobuf
+import Synchronization
 import Vault
 
 /// The trusted side: owns the keys, decides, and answers requests. Which request goes where is ``answer(_:in:cancellation:)``;
@@ -36,6 +38,7 @@ public final class Broker: Sendable {
     /// Held while objects or keys change: an object that is made while everything is wrapped to new keys would be wrapped
     /// to the old ones. Never held while a person is asked.
     let changing = NSLock()
+    let sessionLocks = Mutex<SessionLockWatcher?>(nil)
 
     init(
         configuration: BrokerConfiguration, log: Logger, enclave: any Enclave, vault: Vault, owner: VaultID,
@@ -82,6 +85,7 @@ public final class Broker: Sendable {
 
     /// Ends all grants, wipes every key and anchors the log. Nothing is answered afterwards.
     public func close() {
+        sessionLocks.withLock { $0 }?.stop()
         sessions.endAllGrants()
         ring.wipe()
         trail.close()

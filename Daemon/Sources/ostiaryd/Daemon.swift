@@ -28,6 +28,7 @@ struct Daemon {
         accepting.start()
         log.notice("serving", metadata: ["socket": "\(runtime.socketPath)", "version": "\(DaemonVersion.text)"])
         if options.reportsReadiness { ReadinessReport.ready() }
+        broker.followSessionLocks(on: options.systemBus)
         signals.wait()
         server.stop()
         runtime.removeSocket()

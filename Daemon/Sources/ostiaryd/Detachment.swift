@@ -28,7 +28,8 @@ struct Detachment {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         var arguments = [
             "ostiaryd", "--reports-readiness", "--runtime-directory", options.runtimeDirectory, "--state-directory",
-            options.stateDirectory, "--applications-directory", options.applicationsDirectory,
+            options.stateDirectory, "--applications-directory", options.applicationsDirectory, "--system-bus",
+            options.systemBus,
         ]
         if let configuration = options.configuration { arguments += ["--configuration", configuration] }
         if let name = options.adoptUserName { arguments += ["--adopt-user-name", name] }

@@ -43,8 +43,12 @@ struct Ostiaryd: ParsableCommand {
     @Flag(help: .hidden)
     var reportsReadiness = false
 
+    /// For tests. Never from the environment: whoever starts the daemon must not be able to hide locks from it.
+    @Option(help: .hidden)
+    var systemBus = "/run/dbus/system_bus_socket"
+
     func validate() throws {
-        let paths = [runtimeDirectory, stateDirectory, configuration, applicationsDirectory]
+        let paths = [runtimeDirectory, stateDirectory, configuration, applicationsDirectory, systemBus]
         for path in paths.compactMap(\.self) where !path.hasPrefix("/") {
             throw ValidationError("'\(path)' is not an absolute path.")
         }

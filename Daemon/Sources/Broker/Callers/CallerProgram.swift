@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import UnixSocket
 
 /// The program that a caller runs, as prompts, the log and the store name it.
@@ -16,6 +17,16 @@ struct CallerProgram: Equatable, Sendable {
     /// What a person reads, for example `/usr/bin/ostiary` or `unknown program (/usr/bin/python3.11)`.
     let displayName: String
     let processID: Int32
+
+    /// What the log names when a lock came with the user's session, and not from a program.
+    static let sessionLock = CallerProgram(
+        application: unknown, displayName: "session lock (systemd-logind)", processID: getpid())
+
+    private init(application: String, displayName: String, processID: Int32) {
+        self.application = application
+        self.displayName = displayName
+        self.processID = processID
+    }
 
     init(processID: Int32, executable: ExecutableIdentity) {
         self.processID = processID

@@ -147,16 +147,20 @@ extension Broker {
 
     // MARK: lock
 
-    /// Ends all grants and all questions, and wipes what needs an unlocked store. Works even when the log cannot be written.
     func lock(_ session: Session) -> Reply {
+        lock(event("lock", session))
+        return .done
+    }
+
+    /// Ends all grants and all questions, and wipes what needs an unlocked store. Works even when the log cannot be written.
+    func lock(_ event: AuditTrail.Event) {
         let close = { [ring, sessions] in
             ring.lock()
             sessions.endAllGrants()
         }
         close()
         // A change of the passcode that was past its questions opens the new keys: it is waited for, and they are wiped too.
-        changing.withLock { trail.end(event("lock", session), close) }
-        return .done
+        changing.withLock { trail.end(event, close) }
     }
 }
 

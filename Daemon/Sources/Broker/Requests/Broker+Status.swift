@@ -55,7 +55,7 @@ extension Broker {
     func diagnosis() throws -> WireDiagnosis {
         let findings = try [
             storeFinding(), itemFinding(), logFinding(), passcodeFinding(), promptFinding(), pinentryFinding(), memoryFinding(),
-            dumpFinding(), folderFinding(),
+            dumpFinding(), folderFinding(), sessionLockFinding(),
         ]
         return .with { $0.findings = findings }
     }

@@ -1,0 +1,37 @@
+import Glibc
+import OstiaryWire
+import SessionLocks
+import Synchronization
+
+extension Broker {
+    /// Locks from now on, as `ostiary lock` does, whenever systemd-logind says that a session of this user is locked.
+    /// Returns at once; a bus that is not there yet is waited for.
+    ///
+    /// - Parameter systemBus: path of the system bus's socket.
+    public func followSessionLocks(on systemBus: String) {
+        let watcher = SessionLockWatcher(socketPath: systemBus, userID: geteuid()) { [weak self] in
+            self?.lock(AuditTrail.Event(name: "lock", program: .sessionLock))
+        }
+        sessionLocks.withLock { $0 = watcher }
+        watcher.start()
+    }
+
+    func sessionLockFinding() -> WireFinding {
+        let advice = "Run `ostiary lock` when you leave the machine."
+        return switch sessionLocks.withLock({ $0 })?.state ?? .unknown {
+        case .followed: .ok(Self.check, "A lock of your session (systemd-logind) locks Ostiary too.")
+        case .withoutBus:
+            .notice(Self.check, "There is no system bus, so no lock of a session is noticed.", advice: advice)
+        case .withoutLogind:
+            .notice(Self.check, "systemd-logind does not run, so no lock of a session is noticed.", advice: advice)
+        case .failing(let cause):
+            .notice(
+                Self.check,
+                "The system bus cannot be used (\(cause)), so no lock of a session is noticed; it is tried again.",
+                advice: advice)
+        case .unknown: .notice(Self.check, "Whether locks of a session are noticed is not known yet.", advice: advice)
+        }
+    }
+
+    private static let check = "session lock"
+}
