@@ -15,14 +15,18 @@ public enum CrashOperation: String, CaseIterable, Sendable {
     case addItem
     case updateItem
     case deleteItem
+    case removeGuarded
 
     /// The right that `create` makes.
     public static let createdName = "created"
     /// The rights that the store begins with: one that asks for nothing, and with a passcode one that asks for it.
     public static let openName = "open"
     public static let boundName = "bound"
+    /// For ``removeGuarded``: a right at whose application password somebody has guessed once.
+    public static let guardedName = "guarded"
 
-    /// The accounts of the items: one that is always open, one that only an unlocked store opens, and the one that is added.
+    /// The accounts of the items: one that is always open, one that only an unlocked store opens, and the one that is
+    /// added.
     public static let openAccount = "always open"
     public static let closedAccount = "when unlocked"
     public static let addedAccount = "added"
@@ -37,7 +41,7 @@ public enum CrashOperation: String, CaseIterable, Sendable {
     /// What the person answers.
     public var answers: [ScriptedPrompter.Answer] {
         switch self {
-        case .create, .replace, .remove, .addItem, .updateItem, .deleteItem: []
+        case .create, .replace, .remove, .addItem, .updateItem, .deleteItem, .removeGuarded: []
         case .authorize: [.text(Self.passcode)]
         case .wrongPasscode: [.text("wrong"), .cancel]
         case .setPasscode: [.text(Self.newPasscode), .text(Self.newPasscode)]
@@ -63,6 +67,7 @@ public enum CrashOperation: String, CaseIterable, Sendable {
         case .addItem: try client.addOpenItem(Self.addedAccount)
         case .updateItem: try client.updateItems(Self.item(Self.openAccount), data: Data("updated".utf8))
         case .deleteItem: try client.deleteItems(Self.item(Self.openAccount))
+        case .removeGuarded: try client.remove(Self.guardedName)
         }
     }
 }

@@ -70,7 +70,8 @@ struct AttemptTests {
     @Test func `from the fifth on each brings a delay, and nobody is asked while it runs`() throws {
         try fail(times: 4)
         #expect(try waitingTime() == .zero)
-        let refused = try fixture.refusalOfAuthorizing("right", answers: [.text("wrong"), .text(BrokerFixture.passcode)])
+        let refused = try fixture.refusalOfAuthorizing(
+            "right", answers: [.text("wrong"), .text(BrokerFixture.passcode)])
         #expect(refused?.code == .lockedOut && refused?.retryAfter == .seconds(60))
         #expect(fixture.prompter.unusedAnswers.count == 1)
 
@@ -161,6 +162,65 @@ struct AttemptTests {
         #expect(try failedAttempts() == 0)
         fixture.clock.advance(by: .seconds(60))
         #expect(try fixture.opens("one", answers: [right]))
+    }
+
+    /// What ends what an application password protects.
+    enum Ending: CaseIterable { case remove, removeAll, replace, removePasscode, deleteItem }
+
+    @Test(arguments: Ending.allCases)
+    func `a counter goes with what is guessed at`(_ ending: Ending) throws {
+        let rule = try Requirement(anyOf: [[.passcode, .applicationPassword]])
+        let client = try fixture.client()
+        let answers: [ScriptedPrompter.Answer] = [.text(BrokerFixture.passcode), .text("x"), .cancel]
+        if ending == .deleteItem {
+            fixture.prompter.prepare(Array(repeating: .text(BrokerFixture.applicationPassword), count: 2))
+            try client.addItem(["acct": .text("guarded")], accessControl: .item(rule))
+            fixture.prompter.prepare(answers)
+            #expect(try refusal { _ = try client.itemData(TestClient.query()) } == .userCancel)
+        } else {
+            try fixture.create("guarded", rule, .whenPasscodeSet)
+            #expect(try fixture.refusalOfAuthorizing("guarded", answers: answers)?.code == .userCancel)
+        }
+        #expect(try fixture.guessedSubjects().count == 1)
+        switch ending {
+        case .remove: try client.remove("guarded")
+        case .removeAll: try client.removeAll()
+        case .replace:
+            try client.create("guarded", AccessControl(availability: .always, using: .unrestricted), replace: true)
+        case .removePasscode: try fixture.removePasscode()
+        case .deleteItem: try client.deleteItems(TestClient.query())
+        }
+        #expect(try fixture.guessedSubjects().isEmpty)
+    }
+
+    @Test func `what is removed while a guess is checked leaves no counter, and the right password opens nothing`()
+        throws
+    {
+        let meeting = Meeting()
+        let fixture = try BrokerFixture(stretching: meeting.stretching)
+        try fixture.create("guarded", Requirement(anyOf: [.applicationPassword]), .always)
+        let path = fixture.socketPath
+        for entry in ["x", BrokerFixture.applicationPassword] {
+            meeting.duringNextStretch {
+                do { try TestClient(socketPath: path).remove("guarded") } catch { Issue.record(error) }
+            }
+            let refused = try fixture.refusalOfAuthorizing("guarded", answers: [.text(entry), .cancel])
+            #expect(refused?.code == .notFound)
+            #expect(try fixture.guessedSubjects().isEmpty)
+            try fixture.create("guarded", Requirement(anyOf: [.applicationPassword]), .always)
+        }
+    }
+
+    @Test func `what is removed while its password is asked for is not guessed at`() throws {
+        try fixture.create("guarded", Requirement(anyOf: [.applicationPassword]), .always)
+        let path = fixture.socketPath
+        fixture.prompter.duringNextQuestion {
+            do { try TestClient(socketPath: path).remove("guarded") } catch { Issue.record(error) }
+        }
+        let refused = try fixture.refusalOfAuthorizing(
+            "guarded", answers: [.text(BrokerFixture.applicationPassword)])
+        #expect(refused?.code == .notFound)
+        #expect(try fixture.guessedSubjects().isEmpty)
     }
 
     @Test func `an application password from the program counts as one try, and is not tried twice`() throws {

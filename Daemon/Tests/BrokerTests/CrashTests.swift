@@ -22,6 +22,10 @@ struct CrashTests {
             try fixture.create(Names.boundName, Requirement(anyOf: [.passcode]), .whenUnlocked)
         }
         try fixture.create(Names.openName, .unrestricted, .afterFirstUnlock)
+        if operation == .removeGuarded {
+            try fixture.create(Names.guardedName, Requirement(anyOf: [.applicationPassword]), .always)
+            #expect(try fixture.refusalOfAuthorizing(Names.guardedName, answers: [.text("x"), .cancel]) != nil)
+        }
         try fixture.client().addOpenItem(Names.openAccount)
         try fixture.client().addItem(["acct": .text(Names.closedAccount)], data: Data(Names.closedAccount.utf8))
         fixture.close()
@@ -129,7 +133,8 @@ private struct Aftermath {
     let isAcknowledged: Bool
     let triesNewPasscodeFirst: Bool
 
-    init(of operation: CrashOperation, in folder: TestFolder, isAcknowledged: Bool, triesNewPasscodeFirst: Bool) throws {
+    init(of operation: CrashOperation, in folder: TestFolder, isAcknowledged: Bool, triesNewPasscodeFirst: Bool) throws
+    {
         self.operation = operation
         self.isAcknowledged = isAcknowledged
         self.triesNewPasscodeFirst = triesNewPasscodeFirst
@@ -144,6 +149,7 @@ private struct Aftermath {
         let passcode = try survivingPasscode(comment)
         try checkRights(passcode, comment)
         try checkItems(comment)
+        try checkCounters(comment)
         try checkRecords(passcode, comment)
         fixture.prompter.prepare(passcode.map { [.text($0)] } ?? [])
         let verdict = try client.verifyLog(interactive: true)
@@ -164,7 +170,8 @@ private struct Aftermath {
             return nil
         }
         #expect(operation != .removePasscode || !isAcknowledged, comment)
-        let candidates = triesNewPasscodeFirst ? [Names.newPasscode, Names.passcode] : [Names.passcode, Names.newPasscode]
+        let candidates =
+            triesNewPasscodeFirst ? [Names.newPasscode, Names.passcode] : [Names.passcode, Names.newPasscode]
         let working = try candidates.filter(opens)
         #expect(working.count == 1, "\(comment): \(working)")
         switch operation {
@@ -217,6 +224,13 @@ private struct Aftermath {
         }
         let finding = try #require(try fixture.client().diagnosis().findings.first { $0.check == "items" })
         #expect(finding.verdict == .ok, comment)
+    }
+
+    /// A right and the counter of guesses at it are there together, or neither is.
+    private func checkCounters(_ comment: Comment) throws {
+        let isThere = try fixture.client().list().contains { $0.identifier == Names.guardedName }
+        #expect(try fixture.guessedSubjects().count == (isThere ? 1 : 0), comment)
+        #expect(isThere ? operation == .removeGuarded && !isAcknowledged : true, comment)
     }
 
     private func data(_ account: String) throws -> String? {

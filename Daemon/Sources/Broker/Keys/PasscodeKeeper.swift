@@ -108,12 +108,22 @@ final class PasscodeKeeper: Sendable {
     }
 
     private func save(_ state: AttemptState, of subject: Data) throws {
-        try vault.write("attempt") {
-            try $0.setAttempts(
+        try vault.write("attempt") { writer in
+            // What was removed while it was asked for took its counter along; another one would stay for ever.
+            guard try isThere(subject, in: writer) else { throw Refusals.removedMeanwhile }
+            try writer.setAttempts(
                 AttemptRecord(
                     owner: storage.owner, subject: subject, failedCount: state.failedCount,
                     delayState: Data(state.canonicalBytes)))
         }
+    }
+
+    /// Whether what is guessed at is stored: the passcode, or the right, key or item that has the application password.
+    private func isThere(_ subject: Data, in reader: VaultReader) throws -> Bool {
+        guard subject != Self.subject else { return true }
+        guard let id = VaultID(bytes: subject) else { return false }
+        if try reader.object(id, owner: storage.owner) != nil { return true }
+        return try reader.item(id, owner: storage.owner) != nil
     }
 
     // MARK: the passcode

@@ -24,6 +24,9 @@ enum Refusals {
     static let questionNeeded = Refusal(
         .questionNeeded, "Somebody has to be asked; send the request again with the question.", cause: "question.needed")
 
+    static let removedMeanwhile = Refusal(
+        .notFound, "It was removed while its password was asked for.", cause: "object.removed")
+
     static let locked = Refusal(.locked, "The store is locked; enter the passcode once.", cause: "store.locked")
 
     static let keysChanged = Refusal(

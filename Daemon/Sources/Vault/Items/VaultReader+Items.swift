@@ -104,12 +104,14 @@ extension VaultWriter {
         catalogue.replace(entry)
     }
 
-    /// Removes an item, readable or not. Call ``Vault/compactAfterSecretsChanged()`` after the transaction.
+    /// Removes an item, readable or not, with the counter of wrong guesses at it, whose subject is the item's id. Call
+    /// ``Vault/compactAfterSecretsChanged()`` after the transaction.
     public func removeItem(_ id: VaultID, owner: VaultID) throws {
         let catalogue = try catalogue(of: owner)
         guard catalogue.entry(id) != nil else { throw VaultError.notFound }
         _ = try listed.rows.delete(.items, owner: owner, key: id.bytes)
         catalogue.remove(id)
+        try forgetGuesses(at: id, owner: owner)
     }
 
     func writeLeaves() throws { try catalogues.writeChanges(to: listed.rows) }

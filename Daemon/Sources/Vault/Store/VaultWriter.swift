@@ -83,9 +83,17 @@ public final class VaultWriter: VaultReader {
         try listed.put(row, owner: record.owner, generation: record.generation, tag: row.nameDigest)
     }
 
-    /// Removes an object, readable or not. Call ``Vault/compactAfterSecretsChanged()`` after the transaction.
+    /// Removes an object, readable or not, with the counter of wrong guesses at it, whose subject is the object's id. Call
+    /// ``Vault/compactAfterSecretsChanged()`` after the transaction.
     public func removeObject(_ id: VaultID, owner: VaultID) throws {
         try listed.delete(.objects, owner: owner, key: id.bytes)
+        try forgetGuesses(at: id, owner: owner)
+    }
+
+    /// A counter that is not there, or whose list does not verify, keeps nothing from being removed.
+    func forgetGuesses(at id: VaultID, owner: VaultID) throws {
+        do { try listed.delete(.attemptCounters, owner: owner, key: id.bytes) } catch VaultError.notFound {
+        } catch VaultError.corrupt {}
     }
 
     // MARK: Audit log
