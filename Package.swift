@@ -126,7 +126,9 @@ let package = Package(
             path: "Sources/Programs/ostiary", swiftSettings: strict),
 
         // MARK: tests
-        .testTarget(name: "AccessControlTests", dependencies: ["AccessControl"], swiftSettings: strict),
+        .target(name: "SeededRandomness", path: "Tests/SeededRandomness", swiftSettings: strict),
+        .testTarget(
+            name: "AccessControlTests", dependencies: ["AccessControl", "SeededRandomness"], swiftSettings: strict),
         .testTarget(
             name: "KeyAlgorithmsTests", dependencies: ["IndependentTools", "KeyAlgorithms", "SecretMemory", crypto],
             swiftSettings: adapter),
@@ -136,8 +138,8 @@ let package = Package(
         .testTarget(
             name: "SecurityTests",
             dependencies: [
-                "AccessControl", "IndependentTools", "KeyAlgorithms", "OstiaryClient", "OstiaryWire", "SecretMemory", "Security",
-                crypto,
+                "AccessControl", "IndependentTools", "KeyAlgorithms", "OstiaryClient", "OstiaryWire", "SecretMemory",
+                "Security", "SeededRandomness", crypto,
             ],
             swiftSettings: adapter),
         .testTarget(
@@ -167,7 +169,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "CryptoKit", "DaemonTestSupport", "IndependentTools", "LocalAuthentication", "OstiaryClient",
-                "OstiaryTesting", "Security", "keychain-calls", "ostiary", "right-scenarios",
+                "OstiaryTesting", "Security", "SeededRandomness", "keychain-calls", "ostiary", "right-scenarios",
             ],
             swiftSettings: adapter),
     ]

@@ -2,7 +2,8 @@
 // The trusted side. Of the app side's package it uses only what both sides speak (OstiaryShared).
 import PackageDescription
 
-/// One strict list for every Swift target that holds rules, messages or secrets.
+/// One strict list for every Swift target that holds rules, messages or secrets. It stands in the other manifests too: a
+/// manifest cannot import another.
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),

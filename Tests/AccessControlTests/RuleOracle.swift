@@ -1,4 +1,5 @@
 import AccessControl
+import SeededRandomness
 
 /// Evaluates rules by brute force, sharing nothing with the module but its enums: a set is a bit mask over
 /// `Factor.allCases`, and a rule is the table of its truth for all 32 sets of proved factors.
@@ -63,7 +64,8 @@ enum SmallRules {
     private static let triples = leaves.flatMap { a in
         leaves.flatMap { b in
             leaves.flatMap { c in
-                joined([a, b, c]) + joined([a, b]).flatMap { joined([$0, c]) } + joined([b, c]).flatMap { joined([a, $0]) }
+                joined([a, b, c]) + joined([a, b]).flatMap { joined([$0, c]) }
+                    + joined([b, c]).flatMap { joined([a, $0]) }
             }
         }
     }
@@ -94,19 +96,7 @@ enum EveryRequirement {
     }
 }
 
-/// Reproducible randomness (SplitMix64): a failing test fails again.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+extension SeededGenerator {
     /// A valid rule of at most `depth` levels and `parts` parts per connective.
     mutating func rule(depth: Int, parts: Int = 3) -> Rule {
         guard depth > 1, Int.random(in: 0..<4, using: &self) > 0 else {

@@ -1,4 +1,5 @@
 import AccessControl
+import SeededRandomness
 import Testing
 
 @Suite("Reading and printing rules")

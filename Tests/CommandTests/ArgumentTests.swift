@@ -16,7 +16,8 @@ struct ArgumentTests {
     @Test(arguments: [
         ["status"], ["status", "--json"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"], ["lock"],
         ["right", "create", "a"], ["right", "create", "a", "--require", "2 of (passcode, biometry, security-key)"],
-        ["right", "create", "a", "--available", "always", "--secret", "-", "--replace"], ["right", "list", "--all", "--json"],
+        ["right", "create", "a", "--available", "always", "--secret", "-", "--replace"],
+        ["right", "list", "--all", "--json"],
         ["right", "show", "a", "--json"], ["right", "authorize", "a", "--reason", "why"], ["right", "remove", "a"],
         ["right", "remove", "--id", "000102030405060708090A0b0c0d0e0f"], ["right", "create", "a", "--json"],
         ["right", "authorize", "a", "--json"], ["right", "verify", "a", "f", "--signature", "s", "--json"],
@@ -25,9 +26,11 @@ struct ArgumentTests {
         ["right", "verify", "a", "-", "--signature", "s"], ["right", "encrypt", "a", "-", "--output", "-"],
         ["right", "decrypt", "a", "f", "--algorithm", "ecies-fixed-iv-sha1"], ["right", "secret", "a", "--output", "f"],
         ["log"], ["log", "--json", "--last", "3"], ["log", "--verify", "--json"], ["doctor", "--json"],
-        ["item", "add", "--service", "s", "--account", "a"], ["item", "add", "--service", "s", "--secret", "-", "--available", "always"],
+        ["item", "add", "--service", "s", "--account", "a"],
+        ["item", "add", "--service", "s", "--secret", "-", "--available", "always"],
         ["item", "add", "--class", "internet", "--server", "h", "--attribute", "port=443", "--require", "passcode"],
-        ["item", "find", "--service", "s", "--output", "f", "--reason", "why"], ["item", "list", "--class", "key", "--json"],
+        ["item", "find", "--service", "s", "--output", "f", "--reason", "why"],
+        ["item", "list", "--class", "key", "--json"],
         ["item", "list", "--protected"], ["item", "update", "--account", "a", "--set", "label=x=y", "--new-secret"],
         ["item", "delete", "--label", "l", "--group", "g", "--attribute", "svce=s"],
         ["key", "create", "k", "--require", "passcode", "--tag", "t", "--group", "g"], ["key", "list", "--json"],
@@ -44,15 +47,18 @@ struct ArgumentTests {
         ["nonsense"], ["status", "extra"], ["status", "--yaml"], ["passcode", "reset"], ["right", "create"],
         ["right", "remove"], ["right", "remove", "a", "--id", "000102030405060708090a0b0c0d0e0f"],
         ["right", "remove", "--id", ""], ["right", "remove", "--id", "000102030405060708090a0b0c0d0e"],
-        ["right", "remove", "--id", "000102030405060708090a0b0c0d0e0g"], ["right", "create", ""], ["right", "create", String(repeating: "n", count: 513)], ["right", "create", "a", "--secret"],
+        ["right", "remove", "--id", "000102030405060708090a0b0c0d0e0g"], ["right", "create", ""],
+        ["right", "create", String(repeating: "n", count: 513)], ["right", "create", "a", "--secret"],
         ["right", "create", "a", "--secret", ""], ["right", "create", "a", "--available", "sometimes"],
         ["right", "create", "a", "--require", ""], ["right", "authorize", "a", "--reason", " \n"],
         ["right", "authorize", "a", "--reason", String(repeating: "r", count: 2049)],
         ["right", "public-key", "a", "--format", "der"], ["right", "sign", "a"], ["right", "sign", "a", ""],
         ["right", "sign", "a", "f", "--algorithm", "ecies-sha256"], ["right", "verify", "a", "f"],
         ["right", "verify", "a", "-", "--signature", "-"], ["right", "encrypt", "a", "f", "--reason", "why"],
-        ["right", "secret", "a", "--output", ""], ["log", "--last", "0"], ["log", "--last", "-1"], ["log", "--last", "many"], ["log", "--verify", "--last", "3"],
-        ["item", "add", "--service", "s", "secret"], ["item", "add", "--class", "genp"], ["item", "add", "--attribute", "colour=red"],
+        ["right", "secret", "a", "--output", ""], ["log", "--last", "0"], ["log", "--last", "-1"],
+        ["log", "--last", "many"], ["log", "--verify", "--last", "3"],
+        ["item", "add", "--service", "s", "secret"], ["item", "add", "--class", "genp"],
+        ["item", "add", "--attribute", "colour=red"],
         ["item", "add", "--attribute", "label"], ["item", "add", "--label", "a", "--attribute", "labl=b"],
         ["item", "find", "--account"], ["item", "update", "--account", "a"],
         ["item", "update", "--account", "a", "--secret", "-", "--new-secret"],
@@ -75,8 +81,8 @@ struct ArgumentTests {
 
     @Test func `a right requires biometry or passcode while unlocked unless told otherwise`() throws {
         let create = try #require(try Ostiary.parseAsRoot(["right", "create", "a"]) as? RightCreate)
-        #expect(create.require == nil)
-        #expect(create.available == .whenUnlocked)
+        #expect(create.protection.require == nil)
+        #expect(create.protection.available == .whenUnlocked)
         #expect(!create.replace)
         #expect(try RuleArgument(RuleArgument.standard).requirement == Requirement(anyOf: [.biometry, .passcode]))
     }

@@ -34,10 +34,7 @@ struct CommandEndToEndTests {
         return process.terminationStatus
     }
 
-    private func setPasscode() throws {
-        let set = try ostiary("passcode", "set", answers: [Self.passcode, Self.passcode])
-        try #require(set.status == 0, "\(set.screen)")
-    }
+    private func setPasscode() throws { try daemon.setPasscode(Self.passcode) }
 
     private func write(_ name: String, _ text: String) throws {
         try Data(text.utf8).write(to: daemon.folder.appendingPathComponent(name))
@@ -59,7 +56,8 @@ struct CommandEndToEndTests {
         #expect(try exitStatus("/usr/bin/openssl", check) != 0)
 
         let wrong = try ostiary(
-            "right", "sign", "2fa", "challenge", "--output", "none", answers: ["wrong one 1", "wrong one 2", "wrong one 3"])
+            "right", "sign", "2fa", "challenge", "--output", "none",
+            answers: ["wrong one 1", "wrong one 2", "wrong one 3"])
         #expect(wrong.status == 3)
         #expect(wrong.screen.contains("Wrong passcode."))
         #expect(!exists("none"))
@@ -97,7 +95,9 @@ struct CommandEndToEndTests {
         #expect(decrypted.status == 0, "\(decrypted.screen)")
         #expect(try exitStatus("/usr/bin/cmp", ["plain", "again"]) == 0)
         try ostiary("right", "create", "other")
-        #expect(try ostiary("right", "decrypt", "other", "cipher", "--output", "none", answers: [Self.passcode]).status == 1)
+        #expect(
+            try ostiary("right", "decrypt", "other", "cipher", "--output", "none", answers: [Self.passcode]).status == 1
+        )
         #expect(!exists("none"))
     }
 
@@ -172,7 +172,8 @@ struct CommandEndToEndTests {
             store.commit()
             """
         try #require(
-            try exitStatus("/usr/bin/env", ["python3", "-c", script, daemon.stateDirectory + "/vault.sqlite", digits]) == 0)
+            try exitStatus("/usr/bin/env", ["python3", "-c", script, daemon.stateDirectory + "/vault.sqlite", digits])
+                == 0)
         try daemon.start()
         let listed = try ostiary("right", "list").screen.split(separator: "\r\n").map(String.init)
         #expect(listed.map { $0.prefix { $0 != " " } } == ["NAME", "kept", "other", "unreadable", "`ostiary"])

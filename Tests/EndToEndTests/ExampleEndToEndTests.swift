@@ -11,9 +11,7 @@ struct ExampleEndToEndTests {
 
     init() throws {
         daemon = try PrivateDaemon()
-        let set = try PlayedTerminal(
-            BuiltProgram.ofThisPackage("ostiary"), ["passcode", "set"], answers: [Self.passcode, Self.passcode], in: daemon)
-        try #require(set.status == 0, "\(set.screen)")
+        try daemon.setPasscode(Self.passcode)
     }
 
     private func run(_ name: String, _ arguments: String..., answers: [String] = []) throws -> PlayedTerminal {

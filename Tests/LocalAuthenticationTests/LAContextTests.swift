@@ -16,6 +16,15 @@ import Testing
         }
     }
 
+    /// Begins an evaluation and returns when its prompt is up.
+    private func beginEvaluation(_ context: LAContext) async -> (prompt: Prompt, replies: Replies) {
+        let (prompt, replies) = (Prompt(), Replies())
+        daemon.answerNext(.ask(prompt))
+        context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test") { replies.add($0, $1) }
+        await prompt.appears()
+        return (prompt, replies)
+    }
+
     // MARK: settings
 
     @Test func `a new context has the factory settings`() {
@@ -89,7 +98,8 @@ import Testing
 
     @Test(arguments: [
         (WireFailureCode.userCancel, LAError.Code.userCancel), (.userFallback, .userFallback),
-        (.systemCancel, .systemCancel), (.authenticationFailed, .authenticationFailed), (.lockedOut, .authenticationFailed),
+        (.systemCancel, .systemCancel), (.authenticationFailed, .authenticationFailed),
+        (.lockedOut, .authenticationFailed),
         (.notInteractive, .notInteractive), (.notFound, .systemCancel),
     ])
     func `an evaluation that fails replies false and the error`(failure: WireFailureCode, code: LAError.Code) async {
@@ -101,7 +111,8 @@ import Testing
 
     @Test func `the async form returns true or throws`() async throws {
         daemon.answerNext(.grant)
-        #expect(try await LAContext(service: daemon).evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test"))
+        #expect(
+            try await LAContext(service: daemon).evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test"))
         daemon.answerNext(.refuse(OstiaryError(.init(.userCancel), "no")))
         let error = await thrownError {
             try await LAContext(service: daemon).evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test")
@@ -182,12 +193,8 @@ import Testing
     }
 
     @Test func `invalidating ends a running evaluation`() async {
-        let prompt = Prompt()
-        daemon.answerNext(.ask(prompt))
         let context = LAContext(service: daemon)
-        let replies = Replies()
-        context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test") { replies.add($0, $1) }
-        await prompt.appears()
+        let replies = await beginEvaluation(context).replies
         context.invalidate()
         let (success, error) = await replies.first()
         #expect(!success)
@@ -195,12 +202,8 @@ import Testing
     }
 
     @Test func `a grant that comes after invalidating does not count`() async {
-        let prompt = Prompt()
-        daemon.answerNext(.ask(prompt))
         let context = LAContext(service: daemon)
-        let replies = Replies()
-        context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test") { replies.add($0, $1) }
-        await prompt.appears()
+        let (prompt, replies) = await beginEvaluation(context)
         prompt.accept()
         context.invalidate()
         let (success, error) = await replies.first()
@@ -335,14 +338,20 @@ final class Replies: Sendable {
         let context = LAContext(service: FakeDaemon(answers: [.refuse(OstiaryError(.init(.userCancel), "no"))]))
         expectAuthenticationError(
             .userCancel,
-            await thrownError { try await context.evaluateAccessControl(accessControl, operation: .useKeySign, localizedReason: "test") })
+            await thrownError {
+                try await context.evaluateAccessControl(accessControl, operation: .useKeySign, localizedReason: "test")
+            })
         expectAuthenticationError(
             .authenticationFailed, cause: "reason.empty",
-            await thrownError { try await context.evaluateAccessControl(accessControl, operation: .useKeySign, localizedReason: "") })
+            await thrownError {
+                try await context.evaluateAccessControl(accessControl, operation: .useKeySign, localizedReason: "")
+            })
         context.invalidate()
         expectAuthenticationError(
             .invalidContext,
-            await thrownError { try await context.evaluateAccessControl(accessControl, operation: .useKeySign, localizedReason: "test") })
+            await thrownError {
+                try await context.evaluateAccessControl(accessControl, operation: .useKeySign, localizedReason: "test")
+            })
     }
 
     @Test func `an unknown operation is no operation`() async throws {
@@ -350,7 +359,9 @@ final class Replies: Sendable {
         let unknown = try #require(LAAccessControlOperation(rawValue: 99))
         expectAuthenticationError(
             .systemCancel,
-            await thrownError { try await context.evaluateAccessControl(accessControl, operation: unknown, localizedReason: "test") })
+            await thrownError {
+                try await context.evaluateAccessControl(accessControl, operation: unknown, localizedReason: "test")
+            })
         #expect(daemon.questions.isEmpty)
     }
 

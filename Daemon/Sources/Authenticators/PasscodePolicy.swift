@@ -1,6 +1,9 @@
 public import SecretMemory
 
 /// Who limits the number of guesses at a passcode, once somebody holds the files.
+///
+/// The module Enclave says the same of an enclave with a type of its own: the two modules do not know each other, and the
+/// broker tells one what the other says.
 public enum GuessingExposure: Equatable, Sendable, CaseIterable {
     /// Nobody: whoever copies the files guesses offline, as with the software enclave.
     case offline

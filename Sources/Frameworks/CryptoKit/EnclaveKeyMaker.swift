@@ -6,6 +6,9 @@ import SecretMemory
 import Security
 
 /// A key of the enclave as all its CryptoKit types hold it.
+///
+/// Those types are much alike and stay written out: their names, initialisers and defaults are Apple's, one set for each, and
+/// behind these they hold nothing but this.
 struct EnclaveKeyHolder: Sendable {
     let key: EnclaveKey
     private let use: EnclaveKeyUse

@@ -65,6 +65,8 @@ public protocol CurveAgreementPublicKey: Sendable {
     var x963Representation: Data { get }
 }
 
+// The same for each curve, since every conformance has to be declared for itself.
+
 extension P256: EllipticCurve {
     public typealias VerificationKey = Signing.PublicKey
     public typealias SigningKey = Signing.PrivateKey

@@ -1,14 +1,16 @@
 import Foundation
 import Security
+import SeededRandomness
 
-/// Dictionaries that no careful program writes: right and wrong keys with right and wrong values. One seed gives one sequence.
+/// Dictionaries that no careful program writes: right and wrong keys with right and wrong values. One seed gives one
+/// sequence.
 struct RandomQueries {
-    private var generator: SplitMix
+    private var generator: SeededGenerator
     private let key = SecKeyCreateRandomKey(
         [kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256] as CFDictionary, nil)
     private static let large = Data(count: 10 << 20)
 
-    init(seed: UInt64) { generator = SplitMix(state: seed) }
+    init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
     mutating func next() -> CFDictionary {
         let query = NSMutableDictionary()
@@ -26,7 +28,9 @@ struct RandomQueries {
             return
         }
         if chance(of: 12) {
-            query[pick([number as NSNumber, NSNull(), Data([1]) as NSData, NSArray(), Date() as NSDate] as [NSObject])] = value()
+            query[
+                pick([number as NSNumber, NSNull(), Data([1]) as NSData, NSArray(), Date() as NSDate] as [NSObject])] =
+                value()
         } else {
             query[chance(of: 5) ? randomText() : pick(Self.keys)] = value()
         }
@@ -42,9 +46,11 @@ struct RandomQueries {
         guard chance(of: 2) else { return pick(fitting) }
         let number = Int64.random(in: .min ... .max, using: &generator)
         let unfitting: [Any] = [
-            NSNull(), number, UInt64.max, Int64.min, -1, Double.nan, Double.infinity, 1e300, 0.5, randomText(), "", Data(),
+            NSNull(), number, UInt64.max, Int64.min, -1, Double.nan, Double.infinity, 1e300, 0.5, randomText(), "",
+            Data(),
             Data([0xff, 0xfe]), Date(timeIntervalSinceReferenceDate: .nan), Date.distantPast, UUID(), NSObject(),
-            URL(fileURLWithPath: "/"), Set([1]), key as Any, "m_LimitAll", "m_LimitOne", "syna", "u_AuthUIF", "u_AuthUIS", "dk",
+            URL(fileURLWithPath: "/"), Set([1]), key as Any, "m_LimitAll", "m_LimitOne", "syna", "u_AuthUIF",
+            "u_AuthUIS", "dk",
             SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleAlways, [], nil) as Any,
         ]
         return pick(unfitting)
@@ -63,24 +69,15 @@ struct RandomQueries {
 
     /// Keys of every kind, and some that are close to one.
     private static let keys = [
-        "class", "acct", "svce", "gena", "srvr", "ptcl", "atyp", "port", "path", "sdmn", "labl", "desc", "icmt", "crtr", "type",
-        "invi", "nega", "cdat", "mdat", "agrp", "pdmn", "accc", "sync", "tkid", "toid", "kcls", "klbl", "atag", "bsiz", "esiz",
-        "perm", "encr", "sign", "ctyp", "cenc", "subj", "issr", "slnr", "skid", "pkhh", "clip", "tomb", "musr", "UUID", "nleg",
+        "class", "acct", "svce", "gena", "srvr", "ptcl", "atyp", "port", "path", "sdmn", "labl", "desc", "icmt", "crtr",
+        "type",
+        "invi", "nega", "cdat", "mdat", "agrp", "pdmn", "accc", "sync", "tkid", "toid", "kcls", "klbl", "atag", "bsiz",
+        "esiz",
+        "perm", "encr", "sign", "ctyp", "cenc", "subj", "issr", "slnr", "skid", "pkhh", "clip", "tomb", "musr", "UUID",
+        "nleg",
         "m_Limit", "m_Policy", "m_Issuers", "m_TrustedOnly", "m_ValidOnDate", "m_HostOrSubdomainOfHost", "m_ItemList",
         "r_Data", "r_Attributes", "r_Ref", "r_PersistentRef", "v_Data", "v_Ref", "v_PersistentRef", "u_OpPrompt",
-        "u_NoAuthUI", "u_AuthUI", "u_AuthCtx", "u_CredRef", "u_ItemList", "u_Keychain", "persistref", "m_", "r_", "Acct", "acct ",
+        "u_NoAuthUI", "u_AuthUI", "u_AuthCtx", "u_CredRef", "u_ItemList", "u_Keychain", "persistref", "m_", "r_",
+        "Acct", "acct ",
     ]
-}
-
-/// SplitMix64 (Steele, Lea and Flood, 2014): the same numbers for the same seed, which the system's generator does not give.
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
 }

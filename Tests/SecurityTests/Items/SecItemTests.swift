@@ -3,6 +3,7 @@ import Foundation
 import OstiaryClient
 import OstiaryWire
 import Security
+import SeededRandomness
 import Testing
 
 /// The grammar of the four calls, status by status, on a keychain of the test's own.
@@ -25,7 +26,8 @@ import Testing
         (["class": "genp", "colour": "red"], errSecParam), (["class": "genp", "kcls": 1], errSecNoSuchAttr),
         (["class": "inet", "svce": "x"], errSecNoSuchAttr), (["class": "cert", "atag": "x"], errSecNoSuchAttr),
         (["class": "genp", "zzzz": 1], errSecNoSuchAttr), (["class": "nope"], errSecNoSuchClass),
-        (["class": 5], errSecParam), (["acct": "me"], errSecParam), ([:], errSecParam), (["class": "genp", "clip": true], errSecParam),
+            (["class": 5], errSecParam), (["acct": "me"], errSecParam), ([:], errSecParam),
+            (["class": "genp", "clip": true], errSecParam),
         (["class": "genp", "m_Nonsense": 1], errSecParam), (["class": "genp", "r_Nonsense": true], errSecParam),
         (["class": "genp", "u_Nonsense": 1], errSecParam), (["class": "genp", "v_Nonsense": 1], errSecParam),
         (["class": "genp", "r_Data": 1], errSecParam), (["class": "genp", "r_Data": "true"], errSecParam),
@@ -84,7 +86,8 @@ import Testing
 
     @Test func `values keep their type, and match by their bytes`() throws {
         let query: [String: Any] = [
-            "class": "keys", "atag": Data("tag".utf8), "labl": "label" as NSString, "kcls": "1", "type": kSecAttrKeyTypeEC,
+            "class": "keys", "atag": Data("tag".utf8), "labl": "label" as NSString, "kcls": "1",
+            "type": kSecAttrKeyTypeEC,
             "bsiz": "256" as NSString, "perm": true, "klbl": "text", "v_Data": NSData(data: Data([1])),
         ]
         #expect(keychain.add(query).0 == 0)
@@ -104,7 +107,8 @@ import Testing
         ("", ItemAttributeValue.text("")), ("007", .text("007")), ("+7", .text("+7")), ("7", .number(7)),
         ("htps", .text("htps")), ("99999999999999999999", .text("99999999999999999999")),
     ])
-    func `a number that is given as text is a number if it reads back the same`(text: String, value: ItemAttributeValue) {
+    func `a number that is given as text is a number if it reads back the same`(text: String, value: ItemAttributeValue)
+    {
         #expect(keychain.add(["class": "inet", "port": text]).0 == 0)
         #expect(keychain.store.rows.first?.item.attributes["port"] == value)
     }
@@ -180,7 +184,8 @@ import Testing
         added()
         #expect(keychain.find(["class": "genp", "r_Data": true]).1 as? Data == Data("secret".utf8))
         #expect((keychain.find(["class": "genp", "r_PersistentRef": true]).1 as? Data)?.count == 20)
-        let attributes = try #require(keychain.find(["class": "genp", "r_Attributes": kCFBooleanTrue!]).1 as? [String: Any])
+        let attributes = try #require(
+            keychain.find(["class": "genp", "r_Attributes": kCFBooleanTrue!]).1 as? [String: Any])
         #expect(attributes["acct"] as? String == "me")
         #expect(attributes["sync"] as? Int == 0)
         #expect(attributes["musr"] as? Data == Data())
@@ -215,7 +220,8 @@ import Testing
     @Test func `an item without data has empty data, and no entry for it`() throws {
         #expect(keychain.add(["class": "genp", "acct": "me"]).0 == 0)
         #expect(keychain.find(["class": "genp", "r_Data": true]).1 as? Data == Data())
-        let both = try #require(keychain.find(["class": "genp", "r_Data": true, "r_Attributes": true]).1 as? [String: Any])
+        let both = try #require(
+            keychain.find(["class": "genp", "r_Data": true, "r_Attributes": true]).1 as? [String: Any])
         #expect(both["v_Data"] == nil)
     }
 
@@ -228,7 +234,9 @@ import Testing
         added(["acct": "you"])
         let found = keychain.find(["class": "genp", "r_Attributes": true, "m_Limit": kSecMatchLimitAll]).1
         #expect((found as? [[String: Any]])?.compactMap { $0["acct"] as? String } == ["me", "you"])
-        #expect((keychain.find(["class": "genp", "r_Attributes": true, "m_Limit": 1]).1 as? NSDictionary)?["acct"] as? String == "me")
+        #expect(
+            (keychain.find(["class": "genp", "r_Attributes": true, "m_Limit": 1]).1 as? NSDictionary)?["acct"]
+                as? String == "me")
         #expect(keychain.find(["class": "genp", "svce": "none", "m_Limit": "m_LimitAll", "r_Data": true]).1 == nil)
     }
 
@@ -269,7 +277,9 @@ import Testing
             keychain.find(["class": "genp", "sync": "syna", "r_PersistentRef": true]).1 as? Data)
         #expect(reference.prefix(4) == Data("genp".utf8))
         #expect(keychain.update(["v_PersistentRef": reference], ["acct": "you"]) == 0)
-        #expect(keychain.find(["v_PersistentRef": reference, "class": "genp", "m_Limit": "m_LimitOne", "r_Data": true]).0 == 0)
+        #expect(
+            keychain.find(["v_PersistentRef": reference, "class": "genp", "m_Limit": "m_LimitOne", "r_Data": true]).0
+                == 0)
         #expect(keychain.find(["v_PersistentRef": reference, "acct": "you"]).0 == errSecParam)
         #expect(keychain.find(["v_PersistentRef": reference, "class": "inet"]).0 == errSecParam)
         #expect(keychain.delete(["v_PersistentRef": reference]) == 0)
@@ -278,7 +288,8 @@ import Testing
 
     @Test(arguments: [
         Data(), Data("genp".utf8), Data("genp".utf8) + Data(count: 8), Data("genp".utf8) + Data(count: 15),
-        Data("genp".utf8) + Data(count: 17), Data("tkpr".utf8) + Data(count: 16), Data([0xff, 0xff, 0xff, 0xff]) + Data(count: 16),
+        Data("genp".utf8) + Data(count: 17), Data("tkpr".utf8) + Data(count: 16),
+        Data([0xff, 0xff, 0xff, 0xff]) + Data(count: 16),
     ])
     func `what is no persistent reference is refused`(bytes: Data) {
         #expect(keychain.find(["v_PersistentRef": bytes]).0 == errSecParam)
@@ -290,7 +301,8 @@ import Testing
     @Test(arguments: [
         ("m_Policy", 1, errSecUnimplemented), ("m_Issuers", [Data()], errSecUnimplemented),
         ("m_HostOrSubdomainOfHost", "h", errSecUnimplemented), ("m_ItemList", [1], errSecUnimplemented),
-        ("m_SubjectContains", 1, errSecParam), ("m_EmailAddressIfPresent", 1, errSecParam), ("m_TrustedOnly", 1, errSecParam),
+            ("m_SubjectContains", 1, errSecParam), ("m_EmailAddressIfPresent", 1, errSecParam),
+            ("m_TrustedOnly", 1, errSecParam),
         ("m_ValidOnDate", "now", errSecParam), ("m_CaseInsensitive", "yes", errSecParam),
         ("m_SubjectContains", "x", errSecItemNotFound), ("m_ValidOnDate", NSNull(), errSecItemNotFound),
         ("m_TrustedOnly", true, errSecItemNotFound), ("m_CaseInsensitive", true, errSecItemNotFound),
@@ -329,10 +341,13 @@ import Testing
 
     @Test(arguments: [
         (["v_Data": NSNull()], errSecParam), (["v_Data": "text"], errSecParam), (["class": "genp"], errSecNoSuchAttr),
-        (["r_Data": true], errSecNoSuchAttr), (["m_Limit": 1], errSecNoSuchAttr), (["u_CredRef": Data()], errSecNoSuchAttr),
-        (["v_Ref": 1], errSecNoSuchAttr), (["v_PersistentRef": Data()], errSecNoSuchAttr), (["clip": true], errSecParam),
+            (["r_Data": true], errSecNoSuchAttr), (["m_Limit": 1], errSecNoSuchAttr),
+            (["u_CredRef": Data()], errSecNoSuchAttr),
+            (["v_Ref": 1], errSecNoSuchAttr), (["v_PersistentRef": Data()], errSecNoSuchAttr),
+            (["clip": true], errSecParam),
         (["zzzz": 1], errSecNoSuchAttr), (["srvr": "x"], errSecNoSuchAttr), (["accc": "text"], errSecParam),
-        (["pdmn": "x"], errSecParam), (["ggrp": "g"], errSecParam), (["sync": "syna"], errSecParam), (["colour": 1], errSecParam),
+            (["pdmn": "x"], errSecParam), (["ggrp": "g"], errSecParam), (["sync": "syna"], errSecParam),
+            (["colour": 1], errSecParam),
     ] as [([String: any Sendable], OSStatus)])
     func `an update that breaks the grammar changes nothing`(changes: [String: any Sendable], status: OSStatus) {
         added()
@@ -350,7 +365,9 @@ import Testing
 
     @Test func `a deletion may say that it is about all, and not about fewer`() {
         added()
-        for extra in [["m_Limit": "m_LimitOne"], ["m_Limit": 1], ["m_Limit": "m_LimitAll", "m_CaseInsensitive": true]] as [[String: Any]] {
+        for extra in [["m_Limit": "m_LimitOne"], ["m_Limit": 1], ["m_Limit": "m_LimitAll", "m_CaseInsensitive": true]]
+            as [[String: Any]]
+        {
             #expect(keychain.delete(["class": "genp"].merging(extra) { $1 }) == errSecParam)
         }
         #expect(keychain.update(["class": "genp", "m_Limit": "m_LimitAll"], ["icmt": "x"]) == errSecParam)
@@ -361,7 +378,8 @@ import Testing
 
     @Test func `an update sets what it names and leaves the rest`() {
         added(["accc": accessControl(), "labl": "label"])
-        #expect(keychain.update(["class": "genp"], ["musr": Data([1]), "icmt": "comment", "v_Data": Data("new".utf8)]) == 0)
+        #expect(
+            keychain.update(["class": "genp"], ["musr": Data([1]), "icmt": "comment", "v_Data": Data("new".utf8)]) == 0)
         let row = keychain.store.rows.first
         #expect(row?.data == Data("new".utf8))
         #expect(row?.item.attributes["labl"] == .text("label"))
@@ -378,13 +396,15 @@ import Testing
 
     @Test(arguments: [
         (WireFailureCode.userCancel, errSecUserCanceled), (.notInteractive, errSecInteractionNotAllowed),
-        (.locked, errSecInteractionNotAllowed), (.authenticationFailed, errSecAuthFailed), (.userFallback, errSecAuthFailed),
+        (.locked, errSecInteractionNotAllowed), (.authenticationFailed, errSecAuthFailed),
+        (.userFallback, errSecAuthFailed),
         (.lockedOut, errSecAuthFailed), (.systemCancel, errSecAuthFailed), (.biometryNotEnrolled, errSecAuthFailed),
         (.passcodeNotSet, errSecAuthFailed), (.unknownContext, errSecAuthFailed), (.duplicate, errSecDuplicateItem),
         (.notFound, errSecItemNotFound), (.missingEntitlement, errSecMissingEntitlement),
         (.noSuchAttribute, errSecNoSuchAttr), (.noSuchClass, errSecNoSuchClass), (.itemUnreadable, errSecDecode),
         (.storeUnreadable, errSecNotAvailable), (.diskFull, errSecDiskFull), (.tooLarge, errSecDataTooLarge),
-        (.invalidParameter, errSecParam), (.programChanged, errSecMissingEntitlement), (.internal, errSecInternalComponent),
+        (.invalidParameter, errSecParam), (.programChanged, errSecMissingEntitlement),
+        (.internal, errSecInternalComponent),
     ])
     func `a refusal of the daemon has its status in all four calls`(failure: WireFailureCode, status: OSStatus) {
         keychain.store.refuse(failure)
@@ -397,9 +417,12 @@ import Testing
     // MARK: nonsense
 
     @Test func `random dictionaries neither trap nor reach further than they should`() {
-        var random = SplitMix(state: 20260131)
-        let keys = ["class", "acct", "svce", "pdmn", "accc", "sync", "m_Limit", "r_Data", "v_Data", "v_Ref", "v_PersistentRef",
-            "u_AuthCtx", "u_AuthUI", "agrp", "cdat", "port", "clip", "", "é", "fspi", "zzzz", "m_", "nleg", "persistref"]
+        var random = SeededGenerator(seed: 20260131)
+        let keys = [
+            "class", "acct", "svce", "pdmn", "accc", "sync", "m_Limit", "r_Data", "v_Data", "v_Ref", "v_PersistentRef",
+            "u_AuthCtx", "u_AuthUI", "agrp", "cdat", "port", "clip", "", "é", "fspi", "zzzz", "m_", "nleg",
+            "persistref",
+        ]
         for _ in 0..<3000 {
             var query: [String: Any] = [:]
             for _ in 0..<Int.random(in: 0...8, using: &random) {
@@ -413,7 +436,7 @@ import Testing
         }
     }
 
-    private static func value(_ random: inout SplitMix) -> Any {
+    private static func value(_ random: inout SeededGenerator) -> Any {
         switch Int.random(in: 0...13, using: &random) {
         case 0: "genp"
         case 1: Int.max
@@ -430,18 +453,5 @@ import Testing
         case 12: Optional<Data>.none as Any
         default: NSObject()
         }
-    }
-}
-
-/// Random numbers that are the same in every run.
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-        return value ^ (value >> 31)
     }
 }

@@ -1,6 +1,9 @@
 import Vault
 
 /// What kind of value an attribute takes (Apple's column kinds).
+///
+/// The app side's `Security` module has a table of its own that is much like this one. It helps programs; this one decides,
+/// and nothing that the app side says about an attribute is relied on.
 enum AttributeKind: Sendable {
     /// Data, text or a number, kept as given; compared by bytes.
     case blob

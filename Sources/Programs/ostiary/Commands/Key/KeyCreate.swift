@@ -16,17 +16,7 @@ struct KeyCreate: ParsableCommand {
 
     @Argument(help: "The label of the key.", transform: RightArgument.checkedName) var label: String
 
-    @Option(
-        help: ArgumentHelp("What has to be proved (default: \(RuleArgument.standard)).", valueName: "rule"),
-        transform: RuleArgument.init)
-    var require: RuleArgument?
-
-    @Option(
-        help: ArgumentHelp(
-            "When the key can be used at all: \(AvailabilityArgument.names.joined(separator: ", ")) (default: "
-                + "\(AvailabilityClass.whenUnlocked)).", valueName: "class"),
-        completion: .list(AvailabilityArgument.names), transform: AvailabilityArgument.availability)
-    var available = AvailabilityClass.whenUnlocked
+    @OptionGroup var protection: ProtectionOptions
 
     @Option(help: ArgumentHelp("The tag under which programs look for the key.", valueName: "text")) var tag: String?
     @Option(help: ArgumentHelp("The access group.", valueName: "group")) var group: String?
@@ -35,11 +25,11 @@ struct KeyCreate: ParsableCommand {
         guard try KeyItems.matching(["labl": .text(label)]).isEmpty else {
             throw OstiaryError(.init(.duplicate), "There is a key called \(label) already; it is kept.")
         }
-        let requirement = try (require ?? RuleArgument(RuleArgument.standard)).requirement
+        let requirement = try protection.requirement
         let use = ItemUse(interaction: Interaction(reason: "choose the application password of the new key"))
         let key = try OstiaryClient.shared.createKey(
-            .p256, accessControl: AccessControl(availability: available, keyUse: requirement), accessGroup: group,
-            use: use)
+            .p256, accessControl: AccessControl(availability: protection.available, keyUse: requirement),
+            accessGroup: group, use: use)
         do { try addItem(of: key) } catch {
             // A key without an item could never be found again; the first error says what went wrong.
             try? OstiaryClient.shared.removeKey(id: key.id)

@@ -13,11 +13,7 @@ struct KeyPublicKey: ParsableCommand {
             """)
 
     @OptionGroup var key: KeyArgument
-    @Option(help: "How the key is written.") var format: PublicKeyFormat = .pem
-    @OptionGroup var output: OutputOption
+    @OptionGroup var output: PublicKeyOutput
 
-    func run() throws {
-        try output.file.requireUsable(for: format.content)
-        try output.file.write(format.encoded(key.find().verifiedPublicKey()), as: format.content)
-    }
+    func run() throws { try output.write(key.find().verifiedPublicKey()) }
 }

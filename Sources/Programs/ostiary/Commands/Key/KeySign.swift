@@ -17,18 +17,12 @@ struct KeySign: ParsableCommand {
     @Argument(help: "What is signed, - for standard input.") var file: InputFile
     @OptionGroup var output: OutputOption
 
-    @Option(
-        help: ArgumentHelp("The algorithm (default: \(AlgorithmName.signingDefault)).", valueName: "name"),
-        completion: .list(AlgorithmName.shortNames(for: .sign)),
-        transform: { try AlgorithmName.algorithm(named: $0, for: .sign) })
-    var algorithm: KeyAlgorithm?
-
+    @OptionGroup var algorithm: SigningAlgorithmOption
     @OptionGroup var reason: ReasonOption
 
     func run() throws {
         try output.file.requireUsable(for: .binary)
-        let chosen = try algorithm ?? AlgorithmName.algorithm(named: AlgorithmName.signingDefault, for: .sign)
-        let input = try SigningInput(file, for: chosen)
+        let input = try algorithm.input(file)
         let id = try key.find().id
         let context = AuthorizationContext()
         try context.authorize(.right(id: id), interaction: reason.interaction(otherwise: "sign \(file.shortName)"))

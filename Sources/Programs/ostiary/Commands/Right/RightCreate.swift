@@ -26,17 +26,7 @@ struct RightCreate: ParsableCommand {
 
     @OptionGroup var right: RightArgument
 
-    @Option(
-        help: ArgumentHelp("What has to be proved (default: \(RuleArgument.standard)).", valueName: "rule"),
-        transform: RuleArgument.init)
-    var require: RuleArgument?
-
-    @Option(
-        help: ArgumentHelp(
-            "When the right can be used at all: \(AvailabilityArgument.names.joined(separator: ", ")) (default: "
-                + "\(AvailabilityClass.whenUnlocked)).", valueName: "class"),
-        completion: .list(AvailabilityArgument.names), transform: AvailabilityArgument.availability)
-    var available = AvailabilityClass.whenUnlocked
+    @OptionGroup var protection: ProtectionOptions
 
     @Option(help: ArgumentHelp("Keep the content of this file as the secret, - for standard input.", valueName: "file"))
     var secret: InputFile?
@@ -47,10 +37,10 @@ struct RightCreate: ParsableCommand {
     @OptionGroup var json: JSONFlag
 
     func run() throws {
-        let requirement = try require ?? RuleArgument(RuleArgument.standard)
-        let created = try create(AccessControl(availability: available, using: requirement.requirement))
+        let requirement = try protection.requirement
+        let created = try create(AccessControl(availability: protection.available, using: requirement))
         if json.isGiven { return try JSONOutput.print(RightDocument(created)) }
-        StandardError.line("Created \(created.identifier), which requires \(requirement.requirement).".visibleLine)
+        StandardError.line("Created \(created.identifier), which requires \(requirement).".visibleLine)
     }
 
     private func create(_ access: AccessControl) throws -> StoredRight {

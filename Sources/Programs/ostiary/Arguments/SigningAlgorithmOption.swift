@@ -1,0 +1,16 @@
+import ArgumentParser
+import KeyAlgorithms
+
+/// `--algorithm` of the commands that sign.
+struct SigningAlgorithmOption: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("The algorithm (default: \(AlgorithmName.signingDefault)).", valueName: "name"),
+        completion: .list(AlgorithmName.shortNames(for: .sign)),
+        transform: { try AlgorithmName.algorithm(named: $0, for: .sign) })
+    var algorithm: KeyAlgorithm?
+
+    /// What is signed when `file` is, with the algorithm that was chosen.
+    func input(_ file: InputFile) throws -> SigningInput {
+        try SigningInput(file, for: algorithm ?? AlgorithmName.algorithm(named: AlgorithmName.signingDefault, for: .sign))
+    }
+}
