@@ -52,7 +52,9 @@ struct AlgorithmNameTests {
     }
 
     @Test func `every name leads to one algorithm`() {
-        let names = AlgorithmName.all.flatMap { [$0.shortName, $0.memberName, $0.algorithm.rawValue].compactMap(\.self) }
+        let names = AlgorithmName.all.flatMap {
+            [$0.shortName, $0.memberName, $0.algorithm.rawValue].compactMap(\.self)
+        }
         #expect(Set(names).count == names.count)
     }
 
@@ -65,7 +67,8 @@ struct AlgorithmNameTests {
     }
 
     @Test(arguments: [
-        ("", KeyOperation.sign), ("ecdsa", .sign), ("ECDSA-SHA256", .sign), ("ecdsa-sha256 ", .sign), ("ecies-sha256", .sign),
+        ("", KeyOperation.sign), ("ecdsa", .sign), ("ECDSA-SHA256", .sign), ("ecdsa-sha256 ", .sign),
+        ("ecies-sha256", .sign),
         ("ecdsa-sha256", .encrypt), ("ecies-sha1", .encrypt), ("algid:keyexchange:ECDH", .decrypt),
         ("algid:sign:RSA:raw", .sign), ("rsaSignatureRaw", .sign),
     ])
@@ -81,7 +84,8 @@ struct AlgorithmNameTests {
         #expect(
             AlgorithmName.patterns(for: .sign) == [
                 "ecdsa-{sha1,sha224,sha256,sha384,sha512}", "ecdsa-raw-{sha1,sha224,sha256,sha384,sha512}",
-                "ecdsa-digest-{sha1,sha224,sha256,sha384,sha512}", "ecdsa-raw-digest-{sha1,sha224,sha256,sha384,sha512}",
+                "ecdsa-digest-{sha1,sha224,sha256,sha384,sha512}",
+                "ecdsa-raw-digest-{sha1,sha224,sha256,sha384,sha512}",
                 "ecdsa-digest", "ecdsa-raw-digest",
             ])
         #expect(

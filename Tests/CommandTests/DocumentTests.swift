@@ -47,12 +47,13 @@ struct DocumentTests {
     @Test func `status has the documented keys`() throws {
         #expect(
             try JSONOutput.text(StatusDocument(Self.status), on: .oneLine) == """
-                {"daemonVersion":"0.1.0","enclave":"software","factors":[{"available":true,"factor":"passcode","note":"",\
-                "strength":"key-bound"},{"available":false,"factor":"biometry","note":"no sensor","strength":"broker-bound"}],\
-                "logRecordCount":120,"mode":"user","passcode":{"failedAttempts":6,"isSet":true,"lockedOutSeconds":61.5},\
+                {"daemonVersion":"0.1.0","enclave":"software","factors":[{"available":true,"factor":"passcode",\
+                "note":"","strength":"key-bound"},{"available":false,"factor":"biometry","note":"no sensor",\
+                "strength":"broker-bound"}],"logRecordCount":120,"mode":"user",\
+                "passcode":{"failedAttempts":6,"isSet":true,"lockedOutSeconds":61.5},\
                 "processID":41,"program":{"label":"advisory","path":"/usr/bin/ostiary"},\
-                "rights":{"count":3,"unreadableCount":1},"stateDirectory":"/home/me/.local/state/ostiary","unlocked":false,\
-                "unlockedSinceStart":true}
+                "rights":{"count":3,"unreadableCount":1},"stateDirectory":"/home/me/.local/state/ostiary",\
+                "unlocked":false,"unlockedSinceStart":true}
                 """)
     }
 
@@ -108,9 +109,9 @@ struct DocumentTests {
     @Test func `a record has the documented keys`() throws {
         #expect(
             try JSONOutput.text(LogRecordDocument(Self.record), on: .oneLine) == """
-                {"event":"authorize","factors":["passcode"],"index":12,"object":"2fa","operation":"sign","processID":41,\
-                "program":"/usr/bin/app","reason":"wrong passcode","repetitions":3,"result":"refused","strength":"key-bound",\
-                "time":"2026-01-31T12:00:00.250Z"}
+                {"event":"authorize","factors":["passcode"],"index":12,"object":"2fa","operation":"sign",\
+                "processID":41,"program":"/usr/bin/app","reason":"wrong passcode","repetitions":3,"result":"refused",\
+                "strength":"key-bound","time":"2026-01-31T12:00:00.250Z"}
                 """)
     }
 
@@ -141,7 +142,8 @@ struct DocumentTests {
         #expect(broken.text.hasPrefix("The log is NOT intact: record 0 is the first that does not fit (20 records)."))
         #expect(
             try JSONOutput.text(broken, on: .oneLine) == """
-                {"explanation":"its chain value differs","firstMisfit":0,"intact":false,"recordCount":20,"sealsChecked":true}
+                {"explanation":"its chain value differs","firstMisfit":0,"intact":false,"recordCount":20,\
+                "sealsChecked":true}
                 """)
     }
 

@@ -9,7 +9,10 @@ import Testing
 struct FailureReportTests {
     @Test(arguments: [
         (OstiaryError.Code(.lockedOut), "Too many wrong tries. Try again in 59 s."),
-        (OstiaryError.Code(.cooldown), "This program's questions were cancelled several times; it may ask again in 59 s."),
+        (
+            OstiaryError.Code(.cooldown),
+            "This program's questions were cancelled several times; it may ask again in 59 s."
+        ),
     ])
     func `how long to wait is said once, and as a number in JSON`(code: OstiaryError.Code, explanation: String) throws {
         let report = FailureReport(OstiaryError(code, explanation, retryAfter: .seconds(59)))
@@ -22,7 +25,8 @@ struct FailureReportTests {
     @Test func `without a wait JSON has no number for it`() throws {
         let report = FailureReport(OstiaryError(.init(.notFound), "There is none."))
         #expect(
-            try JSONOutput.text(report.document, on: .oneLine) == #"{"code":60,"message":"There is none.","name":"notFound"}"#)
+            try JSONOutput.text(report.document, on: .oneLine)
+                == #"{"code":60,"message":"There is none.","name":"notFound"}"#)
     }
 
     private static let long = String(repeating: "x", count: 61)
@@ -35,7 +39,9 @@ struct FailureReportTests {
         (String(repeating: "x", count: 60), [String(repeating: "x", count: 60)], String(repeating: "x", count: 60)),
         ("nothing of it", [long, ""], "nothing of it"),
     ])
-    func `a message repeats no more than 60 characters of an argument`(message: String, arguments: [String], shown: String) {
+    func `a message repeats no more than 60 characters of an argument`(
+        message: String, arguments: [String], shown: String
+    ) {
         #expect(EchoedArguments.clipped(in: message, arguments) == shown)
     }
 }

@@ -11,7 +11,8 @@ struct FailureTableTests {
     /// Written out once more, so that a slip in the table does not go unseen.
     static let refusals: Set<WireFailureCode> = [
         .unspecified, .notAuthorized, .authenticationFailed, .userCancel, .userFallback, .systemCancel, .appCancel,
-        .notInteractive, .lockedOut, .operationNotPermitted, .callerChanged, .cooldown, .timedOut, .biometryLockout, .locked,
+        .notInteractive, .lockedOut, .operationNotPermitted, .callerChanged, .cooldown, .timedOut, .biometryLockout,
+        .locked,
         .missingEntitlement, .programChanged,
     ]
 
@@ -47,7 +48,8 @@ struct FailureTableTests {
     }
 
     @Test(arguments: [
-        (CommandError.usage(""), -100, ostiary.ExitStatus.usage), (.unreadableInput(.init("open", subject: "a", code: 2)), -101, .failed),
+        (CommandError.usage(""), -100, ostiary.ExitStatus.usage),
+        (.unreadableInput(.init("open", subject: "a", code: 2)), -101, .failed),
         (.unwritableOutput(.init("open", subject: "a", code: 2)), -102, .failed),
         (.inputTooLarge(name: "a", limit: 1), -103, .failed), (.emptySecret(name: "a"), -104, .failed),
         (.binaryToTerminal, -105, .usage), (.keyAlgorithm(.decryptionFailed), -106, .failed),

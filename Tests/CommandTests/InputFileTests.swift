@@ -61,14 +61,18 @@ struct InputFileTests {
         #expect(signing.algorithm.rawValue == "algid:sign:ECDSA:digest-X962:SHA384")
     }
 
-    @Test(arguments: [("ecdsa-digest-sha256", 32), ("ecdsa-raw-digest-sha1", 20), ("ecdsa-digest", 1), ("ecdsa-digest", 100)])
+    @Test(arguments: [
+        ("ecdsa-digest-sha256", 32), ("ecdsa-raw-digest-sha1", 20), ("ecdsa-digest", 1), ("ecdsa-digest", 100),
+    ])
     func `a digest is taken as it is`(name: String, size: Int) throws {
         let digest = Data(repeating: 9, count: size)
         let signing = try SigningInput(input(digest), for: AlgorithmName.algorithm(named: name, for: .sign))
         #expect(signing.digest == digest)
     }
 
-    @Test(arguments: [("ecdsa-digest-sha256", 31), ("ecdsa-digest-sha256", 33), ("ecdsa-digest-sha512", 32), ("ecdsa-digest", 0)])
+    @Test(arguments: [
+        ("ecdsa-digest-sha256", 31), ("ecdsa-digest-sha256", 33), ("ecdsa-digest-sha512", 32), ("ecdsa-digest", 0),
+    ])
     func `a digest of a wrong length is refused`(name: String, size: Int) throws {
         let file = try input(Data(count: size))
         let algorithm = try AlgorithmName.algorithm(named: name, for: .sign)

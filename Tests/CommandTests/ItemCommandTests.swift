@@ -54,7 +54,9 @@ struct ItemCommandTests {
         let text = try JSONOutput.text(ItemListDocument([stored]), on: .oneLine)
         #expect(
             text == #"{"items":[{"attributes":{"acct":"me","cdat":"2001-01-01T00:00:00.000Z","gena":{"base64":"/w=="},"#
-                + #""type":7},"class":"genp","hasSecret":true,"id":"q6urq6urq6urq6urq6urqw==","requires":"\#(Requirement.unrestricted)"}]}"#)
+                + #""type":7},"class":"genp","hasSecret":true,"id":"q6urq6urq6urq6urq6urqw==","requires":"#
+                + #""\#(Requirement.unrestricted)"}]}"#
+        )
     }
 
     @Test func `a label that steers the terminal is shown harmless`() {
@@ -74,7 +76,8 @@ struct ItemCommandTests {
 
     @Test func `a changed program says what to do`() {
         let changed = RegisteredApplication(
-            path: "/p", applicationID: "i", accessGroups: ["a", "b"], label: "advisory", isChanged: true, isOfSystem: false)
+            path: "/p", applicationID: "i", accessGroups: ["a", "b"], label: "advisory", isChanged: true,
+            isOfSystem: false)
         #expect(ApplicationListDocument([changed]).text().contains("ostiary app adopt"))
     }
 

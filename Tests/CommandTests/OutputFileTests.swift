@@ -10,7 +10,9 @@ import UnixSocket
 struct OutputFileTests {
     private let folder = try! TemporaryFolder()
 
-    private func content(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: folder.path(name))) }
+    private func content(_ name: String) throws -> Data {
+        try Data(contentsOf: URL(fileURLWithPath: folder.path(name)))
+    }
 
     @Test func `a plaintext is for its owner only`() throws {
         try OutputFile(folder.path("out")).write(SecretBytes(Data("plain".utf8)))

@@ -23,7 +23,9 @@ struct ProgramTests {
         #expect(run.errors == "")
         let example = try #require(run.text.components(separatedBy: .newlines).firstIndex { $0.hasPrefix("Example") })
         #expect(
-            run.text.components(separatedBy: .newlines)[example...].contains { $0.contains("ostiary " + command.joined(separator: " ")) })
+            run.text.components(separatedBy: .newlines)[example...].contains {
+                $0.contains("ostiary " + command.joined(separator: " "))
+            })
     }
 
     @Test func `help states the exit statuses`() throws {
@@ -42,7 +44,8 @@ struct ProgramTests {
 
     @Test(arguments: [
         ["status"], ["passcode", "set"], ["right", "create", "a"], ["right", "list"], ["right", "show", "a"],
-        ["right", "authorize", "a"], ["right", "remove", "a"], ["right", "public-key", "a"], ["right", "sign", "a", "-"],
+        ["right", "authorize", "a"], ["right", "remove", "a"], ["right", "public-key", "a"],
+        ["right", "sign", "a", "-"],
         ["right", "secret", "a"], ["right", "encrypt", "a", "-"], ["lock"], ["log"], ["log", "--verify"],
     ])
     func `without a daemon a command fails with advice`(command: [String]) throws {
@@ -97,8 +100,10 @@ struct ProgramTests {
 
     @Test(arguments: [
         ["right", "show", pasted], ["right", "show", "a", pasted], ["--" + pasted], ["item", "add", "--class", pasted],
-        ["item", "add", "--class=" + pasted], ["item", "add", "--attribute=colour=" + pasted], ["right", "remove", "--id", pasted],
-        ["right", "create", "a", "--require", pasted], ["right", "sign", "a", "f", "--algorithm", pasted], ["status", pasted],
+        ["item", "add", "--class=" + pasted], ["item", "add", "--attribute=colour=" + pasted],
+        ["right", "remove", "--id", pasted],
+        ["right", "create", "a", "--require", pasted], ["right", "sign", "a", "f", "--algorithm", pasted],
+        ["status", pasted],
     ])
     func `wrong usage does not repeat a long argument`(arguments: [String]) throws {
         for arguments in [arguments, arguments + ["--json"]] {
@@ -149,7 +154,9 @@ struct ProgramTests {
     @Test func `an unreadable input is told before the daemon is asked`() throws {
         let run = try CommandRun(["right", "sign", "a", "missing", "--output", "out"], in: folder)
         #expect(run.status == 1)
-        #expect(run.errors == "ostiary: The input cannot be read (open missing: No such file or directory); nothing was done.\n")
+        #expect(
+            run.errors
+                == "ostiary: The input cannot be read (open missing: No such file or directory); nothing was done.\n")
     }
 
     @Test func `a dash is standard input`() throws {
@@ -164,7 +171,8 @@ struct ProgramTests {
             ["right", "create", "a", "--secret", "-"], input: Data(count: 64 * 1024 + 1), in: folder)
         #expect(tooMuch.status == 1)
         #expect(tooMuch.errors == "ostiary: standard input has more than 65536 bytes, which is the limit here.\n")
-        let enough = try CommandRun(["right", "create", "a", "--secret", "-"], input: Data(count: 64 * 1024), in: folder)
+        let enough = try CommandRun(
+            ["right", "create", "a", "--secret", "-"], input: Data(count: 64 * 1024), in: folder)
         #expect(enough.errors.hasPrefix("ostiary: No daemon runs"))
     }
 
@@ -173,7 +181,9 @@ struct ProgramTests {
         #expect(try !folder.names.contains { $0 == "out" || $0.hasPrefix(".ostiary-") })
     }
 
-    @Test(arguments: [["right", "sign", "a", "-"], ["right", "encrypt", "a", "-"], ["right", "public-key", "a", "--format", "x963"]])
+    @Test(arguments: [
+        ["right", "sign", "a", "-"], ["right", "encrypt", "a", "-"], ["right", "public-key", "a", "--format", "x963"],
+    ])
     func `binary output is refused on a terminal before anybody is asked`(arguments: [String]) throws {
         let run = try TerminalRun(arguments, in: folder)
         #expect(run.status == 2)

@@ -81,7 +81,8 @@ struct RightDocumentTests {
     @Test func `a list for people shows a hostile name harmless and a refused row`() throws {
         let zone = try #require(TimeZone(secondsFromGMT: 0))
         let list = RightListDocument([
-            .intact(try Self.right(named: "a\u{1b}[2J")), .unreadable(id: Data([0x0a, 0xff]), reason: "its MAC differs"),
+            .intact(try Self.right(named: "a\u{1b}[2J")),
+            .unreadable(id: Data([0x0a, 0xff]), reason: "its MAC differs"),
         ])
         #expect(
             list.text(showsApplications: false, in: zone) == """

@@ -6,8 +6,10 @@ import Testing
 @Suite("Text for people")
 struct TextTests {
     @Test(arguments: [
-        ("2fa", "2fa"), ("Schlüssel ✓", "Schlüssel ✓"), ("a\u{1b}[2Jb", "a\\u{1b}[2Jb"), ("\r", "\\u{d}"), ("\u{7f}", "\\u{7f}"),
-        ("a\u{202e}b", "a\\u{202e}b"), ("\u{200b}", "\\u{200b}"), ("\u{9b}31m", "\\u{9b}31m"), ("\u{2028}", "\\u{2028}"),
+        ("2fa", "2fa"), ("Schlüssel ✓", "Schlüssel ✓"), ("a\u{1b}[2Jb", "a\\u{1b}[2Jb"), ("\r", "\\u{d}"),
+        ("\u{7f}", "\\u{7f}"),
+        ("a\u{202e}b", "a\\u{202e}b"), ("\u{200b}", "\\u{200b}"), ("\u{9b}31m", "\\u{9b}31m"),
+        ("\u{2028}", "\\u{2028}"),
         ("two\nlines", "two\nlines"), ("\u{e000}", "\\u{e000}"),
     ])
     func `what could steer a terminal is escaped`(text: String, visible: String) {

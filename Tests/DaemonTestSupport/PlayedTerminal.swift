@@ -14,7 +14,8 @@ public struct PlayedTerminal {
     }
 
     /// - Parameters:
-    ///   - answers: what is typed at each prompt in turn, without the line end; more prompts than answers are left alone.
+    ///   - answers: what is typed at each prompt in turn, without the line end; more prompts than answers are left
+    ///     alone.
     ///   - timeout: seconds after which the program is killed.
     public init(
         _ program: URL, _ arguments: [String], answers: [String] = [], in daemon: PrivateDaemon, timeout: Double = 60
@@ -37,8 +38,8 @@ public struct PlayedTerminal {
         status = process.terminationStatus
     }
 
-    /// Starts `process` with no signal blocked: a worker thread blocks most of them, what it starts inherits that, and then
-    /// Ctrl-C would be without effect.
+    /// Starts `process` with no signal blocked: a worker thread blocks most of them, what it starts inherits that, and
+    /// then Ctrl-C would be without effect.
     private static func run(_ process: Process) throws {
         var (none, before) = (sigset_t(), sigset_t())
         pthread_sigmask(SIG_SETMASK, &none, &before)
@@ -46,7 +47,8 @@ public struct PlayedTerminal {
         try process.run()
     }
 
-    /// Types an answer whenever the screen has come to rest at a prompt; ends when the last program has left the terminal.
+    /// Types an answer whenever the screen has come to rest at a prompt; ends when the last program has left the
+    /// terminal.
     private static func play(_ terminal: CInt, _ answers: [String], until deadline: Date) -> String {
         var (screen, answered, remaining) = ([UInt8](), 0, answers[...])
         var buffer = [UInt8](repeating: 0, count: 4096)

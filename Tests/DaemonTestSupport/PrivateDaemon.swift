@@ -40,7 +40,8 @@ public final class PrivateDaemon {
 
     /// Starts the daemon on what is in the folder.
     ///
-    /// - Parameter configuration: the lines of its `ostiaryd.conf`; without them it reads the machine's, if there is one.
+    /// - Parameter configuration: the lines of its `ostiaryd.conf`; without them it reads the machine's, if there is
+    ///   one.
     public func start(configuration: String? = nil) throws {
         let process = Process()
         process.executableURL = BuiltProgram.daemon

@@ -14,12 +14,14 @@ struct CProgramEndToEndTests {
         program = daemon.folder.appendingPathComponent("keychain-in-c")
         try Self.compile(to: program)
         let set = try PlayedTerminal(
-            BuiltProgram.ofThisPackage("ostiary"), ["passcode", "set"], answers: [Self.passcode, Self.passcode], in: daemon)
+            BuiltProgram.ofThisPackage("ostiary"), ["passcode", "set"], answers: [Self.passcode, Self.passcode],
+            in: daemon)
         try #require(set.status == 0, "\(set.screen)")
     }
 
     static func compile(to program: URL) throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..").standardizedFileURL
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
+            .standardizedFileURL
         let library = BuiltProgram.ofThisPackage("libostiary-security.so")
         let folder = library.deletingLastPathComponent().path
         let compiler = Process()
@@ -27,7 +29,8 @@ struct CProgramEndToEndTests {
         compiler.arguments = [
             "clang", "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror",
             "-I", root.path + "/Sources/Frameworks/COstiarySecurity/include",
-            root.path + "/Tests/Programs/keychain-in-c/main.c", library.path, "-Wl,-rpath," + folder, "-o", program.path,
+            root.path + "/Tests/Programs/keychain-in-c/main.c", library.path, "-Wl,-rpath," + folder, "-o",
+            program.path,
         ]
         try compiler.run()
         compiler.waitUntilExit()
@@ -72,7 +75,8 @@ struct CProgramEndToEndTests {
     @Test func `NULL and handles of a wrong kind are refused and trap nowhere`() throws {
         #expect(
             try run("refusals") == [
-                "add nothing: -50", "result: nothing", "find nothing: -50", "update nothing: -50", "delete nothing: -50",
+                "add nothing: -50", "result: nothing", "find nothing: -50", "update nothing: -50",
+                "delete nothing: -50",
                 "find by text: -50", "delete by text: -50", "find what is not there: -25300",
                 "update without changes: -50", "find a loop: -50", "make a key of nothing: NSOSStatusErrorDomain -50",
                 "sign with text: NSOSStatusErrorDomain -50", "verify with text: 0", "error: NSOSStatusErrorDomain -50",
@@ -98,14 +102,21 @@ struct CProgramEndToEndTests {
 
     /// The header repeats names, texts and numbers of the module, which C cannot read.
     @Test(arguments: [
-        ("Constants", #"public var (kSec\w+): CFString \{ "(.*)" \}"#, "constants", #"X\((kSec(?!KeyAlgorithm)\w+), "(.*)"\)"#),
+        (
+            "Constants", #"public var (kSec\w+): CFString \{ "(.*)" \}"#, "constants",
+            #"X\((kSec(?!KeyAlgorithm)\w+), "(.*)"\)"#
+        ),
         ("SecBase.swift", #"public let (errSec\w+): OSStatus = (-?\d+)"#, "status", #"(errSec\w+) = (-?\d+),"#),
-        ("Keys/SecKeyAlgorithm.swift", #"()SecKeyAlgorithm\("(.*)"\)"#, "constants", #"X\((?:kSecKeyAlgorithm\w+)(), "(.*)"\)"#),
+        (
+            "Keys/SecKeyAlgorithm.swift", #"()SecKeyAlgorithm\("(.*)"\)"#, "constants",
+            #"X\((?:kSecKeyAlgorithm\w+)(), "(.*)"\)"#
+        ),
     ])
     func `the header has every constant of the module`(
         source: String, declaration: String, header: String, entry: String
     ) throws {
-        let frameworks = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Sources/Frameworks").standardizedFileURL
+        let frameworks = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Sources/Frameworks")
+            .standardizedFileURL
         let module = frameworks.appendingPathComponent("Security/" + source)
         var files = [module]
         if module.pathExtension.isEmpty {
@@ -120,7 +131,8 @@ struct CProgramEndToEndTests {
 
     private func pairs(in file: URL, _ pattern: String) throws -> [[String]] {
         let text = try String(contentsOf: file, encoding: .utf8)
-        return try NSRegularExpression(pattern: pattern).matches(in: text, range: NSRange(text.startIndex..., in: text)).map {
+        return try NSRegularExpression(pattern: pattern).matches(in: text, range: NSRange(text.startIndex..., in: text))
+            .map {
             match in (1...2).map { String(text[Range(match.range(at: $0), in: text)!]) }
         }
     }

@@ -13,7 +13,8 @@ public enum IndependentTool {
         public let diagnostics: String
     }
 
-    /// Runs a program of `PATH` with `input` as its standard input, taken from a file so that no pipe can break or fill.
+    /// Runs a program of `PATH` with `input` as its standard input, taken from a file so that no pipe can break or
+    /// fill.
     public static func run(_ program: String, _ arguments: [String], input: Data = Data()) throws -> Outcome {
         try withFolder { folder in
             let inputFile = try folder.file("input", input)

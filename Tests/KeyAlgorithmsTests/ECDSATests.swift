@@ -46,7 +46,8 @@ import Testing
         let digestForm = try #require(KeyAlgorithm(name).digestForm)
         let digest = hash.digest(of: Self.message)
         #expect(
-            try GroupDigest(of: Self.message, algorithm: KeyAlgorithm(name)) == GroupDigest(of: digest, algorithm: digestForm))
+            try GroupDigest(of: Self.message, algorithm: KeyAlgorithm(name))
+                == GroupDigest(of: digest, algorithm: digestForm))
         let signature = try sign(Self.message, KeyAlgorithm(name))
         try ECDSA.verify(signature: signature, of: digest, publicKey: publicKey, algorithm: digestForm)
     }
@@ -104,7 +105,9 @@ import Testing
         let digest = Data((0..<count).map { UInt8(truncatingIfNeeded: 0xF0 + $0) })
         let signature = try sign(digest, KeyAlgorithm("algid:sign:ECDSA:digest-X962"))
         #expect(try opensslVerifies(["pkeyutl", "-verify"], signature: signature, over: digest))
-        #expect(try !opensslVerifies(["pkeyutl", "-verify"], signature: signature, over: digest.flipping(bit: 3, ofByte: 0)))
+        #expect(
+            try !opensslVerifies(
+                ["pkeyutl", "-verify"], signature: signature, over: digest.flipping(bit: 3, ofByte: 0)))
     }
 
     private func opensslVerifies(_ command: [String], signature: Data, over input: Data) throws -> Bool {

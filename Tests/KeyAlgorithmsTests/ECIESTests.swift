@@ -58,7 +58,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ECIESVector.all) func `every truncation and any more bytes are refused`(vector: ECIESVector) throws {
+    @Test(arguments: ECIESVector.all) func `every truncation and any more bytes are refused`(vector: ECIESVector) throws
+    {
         let key = try vector.key
         for count in 0..<vector.bytes.count {
             #expect(throws: KeyAlgorithmError.decryptionFailed, "\(count) bytes") {
@@ -80,7 +81,9 @@ import Testing
         #expect(try decrypt(ciphertext, name) == plaintext)
     }
 
-    @Test(arguments: AlgorithmStrings.encryptions) func `two encryptions share no bytes of key or text`(name: String) throws {
+    @Test(arguments: AlgorithmStrings.encryptions) func `two encryptions share no bytes of key or text`(name: String)
+        throws
+    {
         let (first, second) = try (encrypt(Self.plaintext, name), encrypt(Self.plaintext, name))
         #expect(first.prefix(65) != second.prefix(65))
         #expect(first.dropFirst(65) != second.dropFirst(65))

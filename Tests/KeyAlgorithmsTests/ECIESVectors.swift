@@ -47,8 +47,8 @@ extension ECIESVector {
                 + "RJdWTfFHDeXDAB7Qdf4WdjiWfyPO29kSWAWbJnHaC9JKC4UdTjTPBA=="),
     ]
 
-    /// Our own: Apple publishes none of the variable-IV form. Recipient is the SHA-256 key above, the ephemeral scalar is 2;
-    /// made with an independent implementation (Python `cryptography`).
+    /// Our own: Apple publishes none of the variable-IV form. Recipient is the SHA-256 key above, the ephemeral scalar
+    /// is 2; made with an independent implementation (Python `cryptography`).
     static let variableIV = [
         ECIESVector(
             algorithm: "algid:encrypt:ECIES:ECDH:KDFX963:SHA256:AESGCM-KDFIV",

@@ -55,7 +55,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("algid:sign:ECDSA:message-X962:SHA224", KeyAlgorithm.Kind.signature(encoding: .x962, input: .message(.sha224))),
+        (
+            "algid:sign:ECDSA:message-X962:SHA224",
+            KeyAlgorithm.Kind.signature(encoding: .x962, input: .message(.sha224))
+        ),
         ("algid:sign:ECDSA:digest-X962", .signature(encoding: .x962, input: .digest(nil))),
         ("algid:sign:ECDSA:digest-RFC4754:SHA512", .signature(encoding: .rfc4754, input: .digest(.sha512))),
         ("algid:sign:ECDSA:RFC4754", .signature(encoding: .rfc4754, input: .digest(nil))),
@@ -89,7 +92,8 @@ import Testing
         #expect(KeyAlgorithm(kind: kind) == nil)
     }
 
-    @Test(arguments: AlgorithmStrings.signatures) func `the digest form names the same hash and encoding`(name: String) {
+    @Test(arguments: AlgorithmStrings.signatures) func `the digest form names the same hash and encoding`(name: String)
+    {
         let expected = name.replacing("message-", with: "digest-")
         #expect(KeyAlgorithm(name).digestForm?.rawValue == expected)
     }

@@ -101,7 +101,9 @@ import Testing
     @Test func `every truncation of DER is refused`() throws {
         let der = try P256PublicKey(x963: Self.point).der
         for count in 0..<der.count {
-            #expect(throws: KeyAlgorithmError.invalidParameter(.publicKey)) { try P256PublicKey(der: der.prefix(count)) }
+            #expect(throws: KeyAlgorithmError.invalidParameter(.publicKey)) {
+                try P256PublicKey(der: der.prefix(count))
+            }
         }
     }
 

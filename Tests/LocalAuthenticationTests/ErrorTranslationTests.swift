@@ -75,7 +75,8 @@ import Testing
 
     @Test func `the cause that the daemon names wins`() {
         let error = OstiaryError(.init(.biometryNotAvailable), "", cause: "biometry.no-sensor")
-        expectAuthenticationError(.biometryNotAvailable, cause: "biometry.no-sensor", ErrorTranslation.error(for: error))
+        expectAuthenticationError(
+            .biometryNotAvailable, cause: "biometry.no-sensor", ErrorTranslation.error(for: error))
     }
 
     @Test(arguments: WireFailureCode.allCases)

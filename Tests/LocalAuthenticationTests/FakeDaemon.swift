@@ -16,7 +16,8 @@ final class FakeDaemon: AuthorizationService {
         case deauthorize, invalidate
         case sign(digest: Data, algorithm: String), decrypt(algorithm: String)
         case exchange(algorithm: String, requestedSize: Int?, sharedInfo: Data?), readSecret
-        case create(identifier: String, AccessControl, secret: Data?), find(String), removeID(Data), remove(String), removeAll
+        case create(identifier: String, AccessControl, secret: Data?), find(String), removeID(Data), remove(String),
+            removeAll
         case setCredential(type: Int, Data?)
     }
 
@@ -113,7 +114,8 @@ final class FakeDaemon: AuthorizationService {
             }
         record(.create(identifier: identifier, accessControl, secret: bytes))
         let right = StoredRight(
-            id: Data((0..<16).map { _ in UInt8.random(in: 0...255) }), identifier: identifier, accessControl: accessControl,
+            id: Data((0..<16).map { _ in UInt8.random(in: 0...255) }), identifier: identifier,
+            accessControl: accessControl,
             publicKey: TestKey.publicKey, hasSecret: bytes != nil, createdAt: Date(), enclaveKind: "software",
             application: "test")
         return try state.withLock { state in
@@ -126,7 +128,9 @@ final class FakeDaemon: AuthorizationService {
 
     func right(_ identifier: String) throws -> StoredRight {
         record(.find(identifier))
-        guard let right = state.withLock({ $0.rights[identifier] }) else { throw OstiaryError(.init(.notFound), "none") }
+        guard let right = state.withLock({ $0.rights[identifier] }) else {
+            throw OstiaryError(.init(.notFound), "none")
+        }
         return right
     }
 

@@ -10,7 +10,8 @@ import Testing
         #expect(LAPolicy.deviceOwnerAuthenticationWithWristDetection.rawValue == 5)
         #expect(LAPolicy.deviceOwnerAuthenticationWithWatch == .deviceOwnerAuthenticationWithCompanion)
         #expect(
-            LAPolicy.deviceOwnerAuthenticationWithBiometricsOrWatch == .deviceOwnerAuthenticationWithBiometricsOrCompanion)
+            LAPolicy.deviceOwnerAuthenticationWithBiometricsOrWatch
+                == .deviceOwnerAuthenticationWithBiometricsOrCompanion)
     }
 
     @Test func `sensor types have Apple's numbers`() {
@@ -67,7 +68,8 @@ import Testing
     @Test func `integer constants have Apple's numbers`() {
         let policies: [Int32] = [
             kLAPolicyDeviceOwnerAuthenticationWithBiometrics, kLAPolicyDeviceOwnerAuthentication,
-            kLAPolicyDeviceOwnerAuthenticationWithCompanion, kLAPolicyDeviceOwnerAuthenticationWithBiometricsOrCompanion,
+            kLAPolicyDeviceOwnerAuthenticationWithCompanion,
+            kLAPolicyDeviceOwnerAuthenticationWithBiometricsOrCompanion,
             kLAPolicyDeviceOwnerAuthenticationWithWristDetection,
         ]
         #expect(policies == [1, 2, 3, 4, 5])

@@ -47,12 +47,15 @@ import Testing
     }
 
     static let unfit: [SecKeyAlgorithm] = [
-        .eciesEncryptionStandardVariableIVX963SHA256AESGCM, .ecdhKeyExchangeStandard, .rsaSignatureMessagePKCS1v15SHA256,
+        .eciesEncryptionStandardVariableIVX963SHA256AESGCM, .ecdhKeyExchangeStandard,
+        .rsaSignatureMessagePKCS1v15SHA256,
         SecKeyAlgorithm(rawValue: "algid:sign:nothing"),
     ]
 
     @Test(arguments: unfit)
-    func `an algorithm that does not sign is refused before the daemon is asked`(algorithm: SecKeyAlgorithm) async throws {
+    func `an algorithm that does not sign is refused before the daemon is asked`(algorithm: SecKeyAlgorithm)
+        async throws
+    {
         let right = try await saved()
         defer { withExtendedLifetime(right) {} }
         let key = right.key
@@ -83,7 +86,9 @@ import Testing
         defer { withExtendedLifetime(right) {} }
         let key = right.key
         let signature = try await key.sign(Self.message, algorithm: .ecdsaSignatureMessageX962SHA256)
-        for (data, bytes) in [(Data("other".utf8), signature), (Self.message, signature.dropLast()), (Self.message, Data())] {
+        for (data, bytes) in [
+            (Data("other".utf8), signature), (Self.message, signature.dropLast()), (Self.message, Data()),
+        ] {
             let error = await thrownError {
                 try await key.publicKey.verify(data, signature: bytes, algorithm: .ecdsaSignatureMessageX962SHA256)
             }

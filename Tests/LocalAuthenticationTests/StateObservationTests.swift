@@ -114,7 +114,9 @@ import Testing
             if change.newValue == .authorized { right.deauthorize {} }
             first.update { $0.append(change.newValue) }
         }
-        let watching = right.observe(\.state, options: [.new]) { _, change in second.update { $0.append(change.newValue) } }
+        let watching = right.observe(\.state, options: [.new]) { _, change in
+            second.update { $0.append(change.newValue) }
+        }
         try await right.authorize(localizedReason: "test")
         let steps: [LARight.State?] = [.authorizing, .authorized, .notAuthorized]
         #expect(first.value == steps)
@@ -126,7 +128,9 @@ import Testing
     func `under many threads every observer hears an unbroken chain`() async {
         let right = right()
         let changes = Locked<[Change]>([])
-        let observation = right.observe(\.state, options: [.old, .new]) { _, change in changes.update { $0.append(change) } }
+        let observation = right.observe(\.state, options: [.old, .new]) { _, change in
+            changes.update { $0.append(change) }
+        }
         let shared = UncheckedRight(right: right)
         await withTaskGroup(of: Void.self) { group in
             for index in 0..<40 {

@@ -4,7 +4,8 @@ import UnixSocket
 @Suite("Path names")
 struct PathNameTests {
     @Test(arguments: [
-        ("s", ".", "s"), ("/", "/", ""), ("/s", "/", "s"), ("a/b", "a", "b"), ("/usr/bin/ostiary", "/usr/bin", "ostiary"),
+        ("s", ".", "s"), ("/", "/", ""), ("/s", "/", "s"), ("a/b", "a", "b"),
+        ("/usr/bin/ostiary", "/usr/bin", "ostiary"),
         ("", ".", ""), ("a/", "a", ""),
     ])
     func `a path has a folder and a last part, however short it is`(path: String, folder: String, last: String) {

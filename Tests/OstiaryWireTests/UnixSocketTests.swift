@@ -19,7 +19,9 @@ struct UnixSocketTests {
 
     @Test func `a frame beyond the socket's buffer arrives whole`() async throws {
         let (left, right) = try socketPair()
-        let body = (0..<WireLimits.messageByteCount + WireLimits.tailByteCount).map { UInt8(truncatingIfNeeded: $0 * 7) }
+        let body = (0..<WireLimits.messageByteCount + WireLimits.tailByteCount).map {
+            UInt8(truncatingIfNeeded: $0 * 7)
+        }
         let sending = Task.detached {
             var frame: [UInt8] = []
             try FrameHeader(

@@ -4,7 +4,8 @@ import Testing
 
 @testable import SecretMemory
 
-// Serialized, because several tests look at the memory of a secret after it is gone, where another test's secret could be.
+// Serialized, because several tests look at the memory of a secret after it is gone, where another test's secret could
+// be.
 @Suite("Secret memory", .serialized)
 struct SecretMemoryTests {
     private static func secret(_ bytes: [UInt8]) -> SecretBytes {
@@ -114,7 +115,9 @@ struct SecretMemoryTests {
         #expect(Self.bytes(of: copy) == [1, 2, 3])
     }
 
-    @Test(arguments: [([], []), ([1], []), ([], [2]), ([1, 2], [3]), (Array(0..<60), Array(60..<70))] as [([UInt8], [UInt8])])
+    @Test(
+        arguments: [([], []), ([1], []), ([], [2]), ([1, 2], [3]), (Array(0..<60), Array(60..<70))]
+            as [([UInt8], [UInt8])])
     func `joining puts one behind the other`(first: [UInt8], second: [UInt8]) {
         let joined = SecretBytes(joining: Self.secret(first), Self.secret(second))
         #expect(Self.bytes(of: joined) == first + second)

@@ -13,7 +13,10 @@ import Testing
             let made = try IndependentTool.run(
                 "openssl",
                 ["req", "-x509", "-nodes", "-newkey"] + algorithm
-                    + ["-keyout", key.path, "-subj", subject, "-days", "2", "-outform", "DER", "-set_serial", "0x0123456789"])
+                    + [
+                        "-keyout", key.path, "-subj", subject, "-days", "2", "-outform", "DER", "-set_serial",
+                        "0x0123456789",
+                    ])
             try #require(made.status == 0, "\(made.diagnostics)")
             let exported = try IndependentTool.run("openssl", ["pkey", "-in", key.path, "-pubout", "-outform", "DER"])
             return (made.output, exported.output)
@@ -24,7 +27,8 @@ import Testing
         try #require(SecCertificateCreateWithData(nil, bytes as CFData))
     }
 
-    static let algorithms = [["rsa:2048"]] + ["P-256", "P-384", "P-521"].map { ["ec", "-pkeyopt", "ec_paramgen_curve:\($0)"] }
+    static let algorithms =
+        [["rsa:2048"]] + ["P-256", "P-384", "P-521"].map { ["ec", "-pkeyopt", "ec_paramgen_curve:\($0)"] }
 
     @Test(arguments: algorithms) func `a certificate gives its bytes, name and key`(algorithm: [String]) throws {
         let (bytes, key) = try make(algorithm)

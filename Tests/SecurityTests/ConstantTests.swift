@@ -25,8 +25,10 @@ import Testing
         (kSecAttrKeyClassSymmetric, "2"), (kSecAttrKeyTypeRSA, "42"), (kSecAttrKeyTypeEC, "73"),
         (kSecAttrKeyTypeECSECPrimeRandom, "73"), (kSecAttrTokenIDSecureEnclave, "com.apple.setoken"),
         (kSecAttrAccessGroupToken, "com.apple.token"), (kSecPrivateKeyAttrs, "private"), (kSecPublicKeyAttrs, "public"),
-        (kSecAttrAccessibleWhenUnlocked, "ak"), (kSecAttrAccessibleAfterFirstUnlock, "ck"), (kSecAttrAccessibleAlways, "dk"),
-        (kSecAttrAccessibleWhenUnlockedThisDeviceOnly, "aku"), (kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly, "cku"),
+            (kSecAttrAccessibleWhenUnlocked, "ak"), (kSecAttrAccessibleAfterFirstUnlock, "ck"),
+            (kSecAttrAccessibleAlways, "dk"),
+            (kSecAttrAccessibleWhenUnlockedThisDeviceOnly, "aku"),
+            (kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly, "cku"),
         (kSecAttrAccessibleAlwaysThisDeviceOnly, "dku"), (kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly, "akpu"),
         (kSecAttrProtocolFTP, "ftp "), (kSecAttrProtocolHTTPS, "htps"), (kSecAttrProtocolSOCKS, "sox "),
         (kSecAttrProtocolPOP3S, "pops"), (kSecAttrAuthenticationTypeHTTPBasic, "http"),
@@ -70,7 +72,8 @@ import Testing
 
     @Test func `truth values survive the casts of queries`() {
         let query: [String: Any] = [
-            kSecReturnData as String: kCFBooleanTrue as Any, "b": true, "n": NSNumber(value: true), "u": kCFBooleanTrue!,
+            kSecReturnData as String: kCFBooleanTrue as Any, "b": true, "n": NSNumber(value: true),
+            "u": kCFBooleanTrue!
         ]
         let dictionary = query as CFDictionary
         for key in ["r_Data", "b", "n", "u"] { #expect(dictionary[key] as? Bool == true, "\(key)") }

@@ -53,7 +53,8 @@ import Testing
         #expect(SecKeyDecrypt(key, padding, ciphertext, 256, &decrypted, &count) == errSecBufferTooSmall)
         #expect(count == 4)
         length = 255
-        #expect(try SecKeyEncrypt(Keys.publicKey(key), padding, plaintext, 5, &ciphertext, &length) == errSecBufferTooSmall)
+        #expect(
+            try SecKeyEncrypt(Keys.publicKey(key), padding, plaintext, 5, &ciphertext, &length) == errSecBufferTooSmall)
         let curve = try Keys.publicKey(Keys.curve(256))
         #expect(SecKeyEncrypt(curve, padding, plaintext, 5, &ciphertext, &length) == errSecParam)
     }

@@ -7,7 +7,9 @@ import Testing
 @Suite struct ECIESTests {
     static let plaintext = Data("KNOWN PLAINTEXT\0".utf8)
 
-    @Test(arguments: Keys.curves) func `case 95: the private half decrypts and the public half encrypts`(size: Int) throws {
+    @Test(arguments: Keys.curves) func `case 95: the private half decrypts and the public half encrypts`(size: Int)
+        throws
+    {
         let key = try Keys.curve(size)
         let publicKey = try Keys.publicKey(key)
         #expect(SecKeyAlgorithm.ecies.count == 18)
@@ -55,8 +57,8 @@ import Testing
         #expect(try Keys.decrypt(key, .eciesEncryptionCofactorX963SHA256AESGCM, ciphertext) == Self.plaintext)
     }
 
-    /// The P-256 ciphertexts of Apple's regression test si-44-seckey-ies, and two of our own of the variable-IV form, made with
-    /// an independent implementation.
+    /// The P-256 ciphertexts of Apple's regression test si-44-seckey-ies, and two of our own of the variable-IV form,
+    /// made with an independent implementation.
     static let vectors: [(algorithm: SecKeyAlgorithm, key: String, ciphertext: String)] = [
         (
             .eciesEncryptionCofactorX963SHA1AESGCM,
@@ -190,7 +192,9 @@ extension ECIESTests {
                 try Keys.exchange(mine, .ecdhKeyExchangeStandardX963SHA256, theirs, parameters as CFDictionary)
             }
         }
-        #expect(try Keys.exchange(mine, .ecdhKeyExchangeStandard, theirs, ["requestedSize": "16"] as CFDictionary).count == 32)
+        #expect(
+            try Keys.exchange(mine, .ecdhKeyExchangeStandard, theirs, ["requestedSize": "16"] as CFDictionary).count
+                == 32)
     }
 
     @Test func `a peer of another curve or kind is refused`() throws {

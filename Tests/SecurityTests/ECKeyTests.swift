@@ -5,7 +5,9 @@ import KeyAlgorithms
 import Testing
 
 @Suite struct ECKeyTests {
-    @Test(arguments: Keys.curves) func `case 90: an exported key has its length and is the same key again`(size: Int) throws {
+    @Test(arguments: Keys.curves) func `case 90: an exported key has its length and is the same key again`(size: Int)
+        throws
+    {
         let key = try Keys.curve(size)
         let publicKey = try Keys.publicKey(key)
         let field = (size + 7) / 8
@@ -110,7 +112,9 @@ import Testing
         expectStatus(errSecParam) { try Keys.sign(key, .ecdsaSignatureDigestX962, Data()) }
     }
 
-    @Test(arguments: Keys.curves) func `case 93: algorithms that mean one thing verify each other's signatures`(size: Int) throws {
+    @Test(arguments: Keys.curves) func `case 93: algorithms that mean one thing verify each other's signatures`(
+        size: Int
+    ) throws {
         let key = try Keys.curve(size)
         let publicKey = try Keys.publicKey(key)
         let message = Data("both names".utf8)
@@ -163,7 +167,8 @@ import Testing
             for case in cases:
                 curve = {256: ec.SECP256R1, 384: ec.SECP384R1, 521: ec.SECP521R1}[case["curve"]]()
                 key = ec.EllipticCurvePublicKey.from_encoded_point(curve, decode(case["point"]))
-                key.verify(decode(case["signature"]), decode(case["message"]), ec.ECDSA(getattr(hashes, case["hash"])()))
+                algorithm = ec.ECDSA(getattr(hashes, case["hash"])())
+                key.verify(decode(case["signature"]), decode(case["message"]), algorithm)
             print(json.dumps(len(cases)))
             """
         #expect(try IndependentTool.python(script, cases, returning: Int.self) == 15)

@@ -7,7 +7,8 @@ import Testing
 @Suite struct RSAKeyTests {
     static let sizes = [1024, 2048, 4096]
 
-    @Test(arguments: [512, 1023, 1000, 1032, 8193, 8320, 1_000_000, 0, -1024]) func `a size that is not made is refused`(size: Int) {
+    @Test(arguments: [512, 1023, 1000, 1032, 8193, 8320, 1_000_000, 0, -1024])
+    func `a size that is not made is refused`(size: Int) {
         expectStatus(errSecParam) { try Keys.random(kSecAttrKeyTypeRSA, size) }
     }
 
@@ -101,7 +102,9 @@ import Testing
             let ciphertext = try Keys.encrypt(publicKey, algorithm, plaintext)
             #expect(ciphertext.count == (limit == nil ? block + 5000 + 16 : block))
             #expect(try Keys.decrypt(key, algorithm, ciphertext) == plaintext)
-            if let limit { expectStatus(errSecParam) { try Keys.encrypt(publicKey, algorithm, Data(count: limit + 1)) } }
+            if let limit {
+                expectStatus(errSecParam) { try Keys.encrypt(publicKey, algorithm, Data(count: limit + 1)) }
+            }
             expectStatus(errSecParam) { try Keys.decrypt(key, algorithm, ciphertext.dropLast()) }
             guard padding != .none else { continue }
             var changed = ciphertext
@@ -153,7 +156,8 @@ import Testing
                 if "PKCS1v15" in name:
                     public.verify(bytes, decode(case["message"]), padding.PKCS1v15(), hash)
                 elif "PSS" in name:
-                    public.verify(bytes, decode(case["message"]), padding.PSS(padding.MGF1(hash), hash.digest_size), hash)
+                    pss = padding.PSS(padding.MGF1(hash), hash.digest_size)
+                    public.verify(bytes, decode(case["message"]), pss, hash)
                 elif "AESGCM" in name:
                     cipher = Cipher(algorithms.AES(key.decrypt(bytes[:256], oaep)), modes.GCM(b"\\0" * 16, bytes[-16:]))
                     cipher = cipher.decryptor()

@@ -38,7 +38,8 @@ import Testing
     static let accepted: [SecAccessControlCreateFlags] = [
         .biometryCurrentSet, [.biometryAny, .devicePasscode, .or], [.biometryAny, .devicePasscode, .and],
         [.biometryAny, .devicePasscode, .or, .applicationPassword], .applicationPassword, [.devicePasscode, .or],
-        [.companion, .biometryAny, .or], [.userPresence, .applicationPassword], SecAccessControlCreateFlags(rawValue: 1 << 2),
+        [.companion, .biometryAny, .or], [.userPresence, .applicationPassword],
+        SecAccessControlCreateFlags(rawValue: 1 << 2),
     ]
 
     @Test(arguments: accepted) func `case 63: constraints can be combined`(flags: SecAccessControlCreateFlags) throws {
@@ -161,7 +162,8 @@ import Testing
         let long = String(repeating: "AB", count: 64)
         #expect(description(["od": .data(Array(repeating: 0xab, count: 128))])
             == "<SecAccessControlRef: ak;od(\(long)...(128b))>")
-        #expect(description(["od": .data(Array(repeating: 0xab, count: 64))]) == "<SecAccessControlRef: ak;od(\(long))>")
+        #expect(
+            description(["od": .data(Array(repeating: 0xab, count: 64))]) == "<SecAccessControlRef: ak;od(\(long))>")
         #expect(try make([], "aku" as CFString).description == "<SecAccessControlRef: aku;dacl(true)>")
         #expect(try make(.userPresence, "cku" as CFString).description
             == "<SecAccessControlRef: cku;od(cpo(DeviceOwnerAuthentication));odel(true);oe(true)>")
@@ -248,7 +250,9 @@ import Testing
         ]
         for entries in unknown {
             let control = SecAccessControl(protection: "ak", operations: AccessControlOperations(entries))
-            #expect("\(entries)") { _ = try control.canonical() } throws: { ($0 as? StatusError)?.status == errSecParam }
+            #expect("\(entries)") { _ = try control.canonical() } throws: {
+                ($0 as? StatusError)?.status == errSecParam
+            }
         }
         #expect { _ = try canonical([], "f") } throws: { ($0 as? StatusError)?.status == errSecParam }
     }

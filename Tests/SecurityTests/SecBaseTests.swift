@@ -28,7 +28,9 @@ import Testing
         (.computationFailed, -26275),
     ]
 
-    @Test(arguments: errors) func `an error has the code that Apple's calls report`(error: KeyAlgorithmError, status: OSStatus) {
+    @Test(arguments: errors) func `an error has the code that Apple's calls report`(
+        error: KeyAlgorithmError, status: OSStatus
+    ) {
         #expect(error.status == status)
     }
 }

@@ -197,7 +197,9 @@ extension TokenKeyTests {
             #expect(created.attributes["labl"] as? String == "top" && created.attributes["atag"] as? String == "tag")
             #expect(created.isPermanent)
             #expect(services.stored.isEmpty)
-            let parameters: [CFString: Any] = [kSecAttrTokenID: kSecAttrTokenIDSecureEnclave, kSecAttrIsPermanent: false]
+            let parameters: [CFString: Any] = [
+                kSecAttrTokenID: kSecAttrTokenIDSecureEnclave, kSecAttrIsPermanent: false,
+            ]
             _ = try Keys.attempt { SecKeyCreateRandomKey(parameters as CFDictionary, $0) }
             #expect(services.created.last?.isPermanent == false)
         }

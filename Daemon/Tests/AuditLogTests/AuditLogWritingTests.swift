@@ -51,7 +51,8 @@ struct AuditLogWritingTests {
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
             for number in 0..<50 {
                 do {
-                    try log.append(LogFixture.entry(thread * 50 + number), durability: number == 25 ? .beforeUse : .soon)
+                    try log.append(
+                        LogFixture.entry(thread * 50 + number), durability: number == 25 ? .beforeUse : .soon)
                     if number % 20 == 0 { try log.anchor() }
                 } catch {
                     Issue.record(error)

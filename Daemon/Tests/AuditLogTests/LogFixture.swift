@@ -10,7 +10,8 @@ struct LogFixture {
     let log: AuditLog
     var path: String { folder.path("audit.log") }
 
-    /// A log of `count` entries behind its first record, in two epochs if there are more than three, anchored at the end.
+    /// A log of `count` entries behind its first record, in two epochs if there are more than three, anchored at the
+    /// end.
     init(entries count: Int = 0) throws {
         folder = try TestFolder()
         log = try AuditLog.create(

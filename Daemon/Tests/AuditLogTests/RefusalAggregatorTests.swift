@@ -28,7 +28,8 @@ struct RefusalAggregatorTests {
         var aggregator = RefusalAggregator()
         _ = aggregator.add(Self.refusal(), at: .zero)
         _ = aggregator.add(Self.refusal(time: 5), at: .seconds(5))
-        #expect(aggregator.add(Self.refusal(time: 10), at: .seconds(10)) == [Self.refusal(time: 5), Self.refusal(time: 10)])
+        #expect(
+            aggregator.add(Self.refusal(time: 10), at: .seconds(10)) == [Self.refusal(time: 5), Self.refusal(time: 10)])
     }
 
     @Test(arguments: [

@@ -28,7 +28,8 @@ import Testing
     }
 
     static let minutes: [(Int, Int)] = [
-        (0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 1), (6, 5), (7, 15), (8, 60), (9, 180), (10, 480), (11, 480), (25, 480),
+        (0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 1), (6, 5), (7, 15), (8, 60), (9, 180), (10, 480), (11, 480),
+        (25, 480),
     ]
 
     @Test(arguments: minutes)
@@ -131,7 +132,8 @@ import Testing
             return
         }
         let early = AttemptLimiter.settled(state, at: moment(second + 59))
-        guard case .lockedOut(let remaining, _) = AttemptLimiter.beginAttempt(early, at: moment(0, Self.laterBoot)) else {
+        guard case .lockedOut(let remaining, _) = AttemptLimiter.beginAttempt(early, at: moment(0, Self.laterBoot))
+        else {
             Issue.record("a wait that was not over is gone")
             return
         }
@@ -195,7 +197,8 @@ import Testing
     @Test func `canonical bytes have the documented layout`() throws {
         #expect(AttemptState.initial.canonicalBytes == [1, 0, 0, 0, 0])
         let expected: [UInt8] =
-            [1, 0, 0, 0, 5] + [0, 0, 0, 0x25, 0x40, 0xBE, 0x40, 0] + [0, 0, 0, 0x0D, 0xF8, 0x47, 0x58, 0] + Array(1...16)
+            [1, 0, 0, 0, 5] + [0, 0, 0, 0x25, 0x40, 0xBE, 0x40, 0] + [0, 0, 0, 0x0D, 0xF8, 0x47, 0x58, 0]
+            + Array(1...16)
         #expect(Self.waiting.canonicalBytes == expected)
         #expect(try AttemptState(canonicalBytes: expected) == Self.waiting)
     }
@@ -258,7 +261,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["monotonic           0         0\nboottime            0         0\n", "monotonic 5 5\nboottime 0 0"])
+    @Test(arguments: [
+        "monotonic           0         0\nboottime            0         0\n", "monotonic 5 5\nboottime 0 0",
+    ])
     func `a boot clock that is not moved is taken`(_ offsets: String) {
         #expect(throws: Never.self) { try TimeNamespace.requireMachineTime(offsets: offsets) }
     }
@@ -282,7 +287,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "\n", "00010203-0405-0607-0809-0a0b0c0d0e0", "00010203-0405-0607-0809-0a0b0c0d0e0f0", "+1" + "00010203-0405-0607-0809-0a0b0c0d0e",
+        "", "\n", "00010203-0405-0607-0809-0a0b0c0d0e0", "00010203-0405-0607-0809-0a0b0c0d0e0f0",
+        "+1" + "00010203-0405-0607-0809-0a0b0c0d0e",
         "zz010203-0405-0607-0809-0a0b0c0d0e0f",
     ])
     func `other texts are no boot identifier`(_ text: String) {

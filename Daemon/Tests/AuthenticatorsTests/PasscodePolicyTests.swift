@@ -32,7 +32,8 @@ import Testing
 
     @Test(
         arguments: [
-            "abcdefgh", "hgfedcba", "12345678", "87654321", "1234567890", "qwertyui", "QwErTyUi", "poiuytre", "asdfghjkl",
+            "abcdefgh", "hgfedcba", "12345678", "87654321", "1234567890", "qwertyui", "QwErTyUi", "poiuytre",
+            "asdfghjkl",
             "qwertzuiop", "azertyui", "αβγδεζηθ",
         ], GuessingExposure.allCases)
     func `a run along alphabet, digits or keyboard is refused`(_ passcode: String, _ exposure: GuessingExposure) {

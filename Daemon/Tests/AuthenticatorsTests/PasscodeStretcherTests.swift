@@ -25,8 +25,8 @@ extension SecretBytes {
         var testDescription: String { "\(memory) KiB, \(passes) passes, \(lanes) lanes" }
     }
 
-    /// Computed with another implementation: Argon2id of OpenSSL 4.0 through Python's `cryptography` 48, salt 00 01 … 0f,
-    /// 32 bytes. (RFC 9106's own vector has a secret and associated data, which this construction does not use.)
+    /// Computed with another implementation: Argon2id of OpenSSL 4.0 through Python's `cryptography` 48, salt 00 01 …
+    /// 0f, 32 bytes. (RFC 9106's own vector has a secret and associated data, which this construction does not use.)
     static let vectors = [
         Vector(
             passcode: "correct horse battery", memory: 65536, passes: 3, lanes: 4,

@@ -108,7 +108,8 @@ public final class TestClient {
             $0.hasSecret_p = secret != nil
             $0.question = Self.question
         }
-        guard case .right(let right) = try call(.createRight(request), tail: SecretBytes(text: secret ?? "")).body else {
+        guard case .right(let right) = try call(.createRight(request), tail: SecretBytes(text: secret ?? "")).body
+        else {
             throw UnexpectedAnswer()
         }
         return right
@@ -204,7 +205,8 @@ public final class TestClient {
     /// Proves what an access control asks for an operation; returns the names of the factors that this stands on.
     @discardableResult
     public func evaluate(
-        _ accessControl: AccessControl, _ operation: AccessControl.Operation, in context: UInt64, interactive: Bool = true
+        _ accessControl: AccessControl, _ operation: AccessControl.Operation, in context: UInt64,
+        interactive: Bool = true
     ) throws -> [String] {
         let request = WireEvaluateAccessControlRequest.with {
             $0.contextID = context
@@ -213,7 +215,9 @@ public final class TestClient {
             $0.question = Self.question
             $0.question.interactionNotAllowed = !interactive
         }
-        guard case .granted(let granted) = try call(.evaluateAccessControl(request)).body else { throw UnexpectedAnswer() }
+        guard case .granted(let granted) = try call(.evaluateAccessControl(request)).body else {
+            throw UnexpectedAnswer()
+        }
         return granted.factors
     }
 

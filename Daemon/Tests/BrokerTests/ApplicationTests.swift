@@ -12,7 +12,8 @@ import Vault
 
 @testable import Broker
 
-/// Programs that are known by a name of their own. What a changed program meets is in `DaemonTests`, with real programs.
+/// Programs that are known by a name of their own. What a changed program meets is in `DaemonTests`, with real
+/// programs.
 @Suite("Registered programs")
 struct ApplicationTests {
     private static let isRoot = geteuid() == 0
@@ -116,7 +117,10 @@ struct ApplicationTests {
         try register(nil, "com.example.tool", [], adopting: false, answers)
     }
 
-    @Test(arguments: ["", "/", "com/x", "ünicode", "a b", ".com", "-com", "unknown program", "a\n", String(repeating: "a", count: 129)])
+    @Test(arguments: [
+        "", "/", "com/x", "ünicode", "a b", ".com", "-com", "unknown program", "a\n",
+        String(repeating: "a", count: 129),
+    ])
     func `what is no name is refused before anybody is asked`(name: String) throws {
         #expect(try refused { try register(nil, name) }?.cause == "application.name")
         #expect(try refused { try register(nil, "com.example.tool", [name]) }?.cause == "application.name")
@@ -232,7 +236,8 @@ struct ApplicationTests {
         #expect(status.applicationID == "com.example.tests" && status.label == "advisory")
         #expect(status.accessGroups == ["com.example.b", "com.example.a", "com.example.tests"])
         #expect(try refusal { _ = try client.find("right") } == .notFound)
-        #expect(try refusal { _ = try client.sign(before, in: context) } == .notAuthorized, "granted under another name")
+        #expect(
+            try refusal { _ = try client.sign(before, in: context) } == .notAuthorized, "granted under another name")
         let mine = try client.create("right", open)
         #expect(mine.application == "com.example.tests")
         let key = try client.createKey(.p256, open)
@@ -289,11 +294,14 @@ struct ApplicationTests {
         #expect(
             try SystemApplications.parse(text)
                 == Registration(
-                    applicationID: "com.example.app", groups: ["b", "a"], path: "/usr/bin/example", identity: .rootOwned,
+                    applicationID: "com.example.app", groups: ["b", "a"], path: "/usr/bin/example",
+                    identity: .rootOwned,
                     isOfSystem: true))
     }
 
-    @Test(.enabled(if: isRoot)) func `the administrator's registrations are listed, and nobody else changes them`() throws {
+    @Test(.enabled(if: isRoot)) func `the administrator's registrations are listed, and nobody else changes them`()
+        throws
+    {
         let folder = fixture.folder.path("apps.d")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         #expect(chmod(folder, 0o755) == 0)

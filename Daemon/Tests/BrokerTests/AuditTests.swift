@@ -73,7 +73,9 @@ struct AuditTests {
                 fixture.prompter.prepare([.text(BrokerFixture.passcode), .text(BrokerFixture.applicationPassword)])
                 try client.authorize("both")
             } == [
-                Line("authorize", "granted", "both", factors: ["passcode", "application-password"], strength: "key-bound")
+                Line(
+                    "authorize", "granted", "both", factors: ["passcode", "application-password"], strength: "key-bound"
+                )
             ])
         #expect(
             try lines { try fixture.unlock() }
@@ -130,7 +132,9 @@ struct AuditTests {
         for name in ["bound", "tied"] { try fixture.create(name, .passcode, .whenUnlocked) }
         for name in ["free", "open"] { try fixture.create(name, .unrestricted, .always) }
         func removed(by request: String, in lines: Int) throws -> [String] {
-            try client.log().suffix(lines).filter { $0.event == "remove" && $0.result == "done" && $0.operation == request }
+            try client.log().suffix(lines).filter {
+                $0.event == "remove" && $0.result == "done" && $0.operation == request
+            }
                 .map(\.object).sorted()
         }
         #expect(
@@ -166,7 +170,8 @@ struct AuditTests {
         }
         let added = try lines(useTwice)
         #expect(
-            added == ["sign", "read", "key-exchange"].map { Line($0, "refused", "free", reason: "right.not-authorized") })
+            added
+                == ["sign", "read", "key-exchange"].map { Line($0, "refused", "free", reason: "right.not-authorized") })
     }
 
     @Test func `equal refusals in a row are one record and a count`() throws {

@@ -73,7 +73,9 @@ struct ConcurrencyTests {
                 #expect(right.unreadableBecause.isEmpty)
                 let isBound = right.identifier.hasPrefix("bound")
                 try fixture.unlock(passcode)
-                #expect(try fixture.opens(right.identifier, answers: isBound ? [.text(passcode)] : []), "\(right.identifier)")
+                #expect(
+                    try fixture.opens(right.identifier, answers: isBound ? [.text(passcode)] : []),
+                    "\(right.identifier)")
             }
             let records = try fixture.broker.vault.read { try $0.passcodeRecords(owner: fixture.broker.owner) }
             #expect(records.map(\.record?.state) == [.current])

@@ -25,7 +25,8 @@ struct CrasherProcess {
         socketPath = String(line.dropLast())
     }
 
-    /// Carries the operation out; false when the broker was killed before it answered. It is dead afterwards either way.
+    /// Carries the operation out; false when the broker was killed before it answered. It is dead afterwards either
+    /// way.
     func carryOut(_ operation: CrashOperation) throws -> Bool {
         defer {
             kill(process.processIdentifier, SIGKILL)

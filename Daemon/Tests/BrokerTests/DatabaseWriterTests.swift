@@ -35,7 +35,8 @@ struct DatabaseWriterTests {
         }
         let id = try fixture.client().find("victim").rightID
         let item = try fixture.client().addItem(
-            ["acct": .text("victim"), "pdmn": .text("dk")], accessControl: .item(Requirement(anyOf: [.passcode]), .always))
+            ["acct": .text("victim"), "pdmn": .text("dk")],
+            accessControl: .item(Requirement(anyOf: [.passcode]), .always))
         try fixture.client().addItem(["acct": .text("other"), "pdmn": .text("dk")])
         let forged = try forgedSlots(fixture, objectID: id)
         fixture.close()
@@ -66,7 +67,8 @@ struct DatabaseWriterTests {
         #expect(try refusal { _ = try client.find("victim") } == .itemUnreadable, comment)
         #expect(try refusal { try client.authorize(rightID: victimID, in: context) } == .itemUnreadable, comment)
         #expect(
-            try refusal { try client.authorize(rightID: victimID, in: context, preflight: true) } == .itemUnreadable, comment)
+            try refusal { try client.authorize(rightID: victimID, in: context, preflight: true) } == .itemUnreadable,
+            comment)
         #expect(try refusal { try client.create("victim", open) } == .itemUnreadable, comment)
         #expect(try refusal { try client.create("victim", open, replace: true) } == .itemUnreadable, comment)
         let list = try client.list()
@@ -173,7 +175,9 @@ struct DatabaseWriterTests {
         let client = try fixture.client()
         #expect(try fixture.opens("victim", answers: [.text(BrokerFixture.passcode)]))
         #expect(try refusal { _ = try client.verifyLog(interactive: false) } == .storeUnreadable)
-        fixture.prompter.prepare([.text(BrokerFixture.passcode), .text("another battery 8"), .text("another battery 8")])
+        fixture.prompter.prepare([
+            .text(BrokerFixture.passcode), .text("another battery 8"), .text("another battery 8"),
+        ])
         #expect(try refusal { try client.passcode(.change) } == .storeUnreadable)
         #expect(try fixture.opens("victim", answers: [.text(BrokerFixture.passcode)]))
     }

@@ -96,11 +96,15 @@ struct EnclaveKeyTests {
             $0.peerPublicKey = P256.KeyAgreement.PrivateKey().publicKey.x963Representation
         }
         if kind != .p256 {
-            #expect(try refusal { _ = try client.sign(digest, Self.ecdsa, with: key, in: context) } == .unsupportedAlgorithm)
+            #expect(
+                try refusal { _ = try client.sign(digest, Self.ecdsa, with: key, in: context) } == .unsupportedAlgorithm
+            )
             #expect(try refusal { try client.call(.exchange(exchange)) } == .unsupportedAlgorithm)
         }
         if ![.mlDsa65, .mlDsa87].contains(kind) {
-            #expect(try refusal { _ = try client.sign(digest, Self.mlDSA, with: key, in: context) } == .unsupportedAlgorithm)
+            #expect(
+                try refusal { _ = try client.sign(digest, Self.mlDSA, with: key, in: context) } == .unsupportedAlgorithm
+            )
         }
         let sizes = [WireKeyKind.mlKem768: 1088, .mlKem1024: 1568]
         if let size = sizes[kind] {
@@ -124,7 +128,8 @@ struct EnclaveKeyTests {
         let context = try authorized(key)
         let made = try MLKEM768.PublicKey(rawRepresentation: key.publicKey).encapsulate()
         #expect(
-            try refusal { _ = try client.decapsulate(made.encapsulated, with: key, in: context) } == .operationNotPermitted)
+            try refusal { _ = try client.decapsulate(made.encapsulated, with: key, in: context) }
+                == .operationNotPermitted)
         #expect(try refusal { try client.removeKey(key.keyID) } == .operationNotPermitted)
         #expect(try client.findKey(key.keyID) == key)
     }

@@ -64,7 +64,9 @@ struct FullDiskTests {
 
     @Test func `changes no passcode`() throws {
         let client = try fixture.client()
-        fixture.prompter.prepare([.text(BrokerFixture.passcode), .text("another battery 8"), .text("another battery 8")])
+        fixture.prompter.prepare([
+            .text(BrokerFixture.passcode), .text("another battery 8"), .text("another battery 8"),
+        ])
         nonisolated(unsafe) let test = self
         // The disk fills when the present passcode has been proved: the first question is answered before.
         fixture.prompter.always { question in

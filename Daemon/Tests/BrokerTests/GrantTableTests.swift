@@ -127,7 +127,8 @@ struct GrantTableTests {
                     } else {
                         #expect(code == (behaviour == .cancels ? .userCancel : .authenticationFailed), comment)
                         #expect(try refusal { _ = try client.sign(right, in: context) } == .notAuthorized, comment)
-                        #expect(try refusal { _ = try client.secret(of: right, in: context) } == .notAuthorized, comment)
+                        #expect(
+                            try refusal { _ = try client.secret(of: right, in: context) } == .notAuthorized, comment)
                     }
                     machine.prove(least.intersection(behaviour.proved))
                     try checkRawMaterial(of: fixture, machine, comment)
@@ -159,7 +160,8 @@ struct GrantTableTests {
                 let keys = slot.slot.factors.subtracting(.applicationPassword)
                 let mustOpen = machine.isOpen(slot.header.availability) && keys.isSubset(of: machine.keysOfFactors)
                     && (password != nil || !slot.slot.factors.contains(.applicationPassword))
-                #expect(opener.opens(slot) == mustOpen, "\(slot.slot.factors), password \(password ?? "none"), \(comment)")
+                #expect(
+                    opener.opens(slot) == mustOpen, "\(slot.slot.factors), password \(password ?? "none"), \(comment)")
             }
         }
     }
@@ -177,7 +179,8 @@ struct GrantTableTests {
         for slot in try fixture.storedSlots() {
             let asksForPassword = slot.slot.factors.contains(.applicationPassword)
             #expect(StandaloneOpener(halves: halves, applicationPassword: nil).opens(slot) == !asksForPassword)
-            #expect(StandaloneOpener(halves: halves, applicationPassword: BrokerFixture.applicationPassword).opens(slot))
+            #expect(
+                StandaloneOpener(halves: halves, applicationPassword: BrokerFixture.applicationPassword).opens(slot))
             #expect(StandaloneOpener(halves: halves, applicationPassword: "not this").opens(slot) == !asksForPassword)
         }
     }

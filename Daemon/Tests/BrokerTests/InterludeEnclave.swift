@@ -48,9 +48,13 @@ struct InterludeEnclave: Enclave {
         try enclave.authenticationCode(for: message, label: label)
     }
 
-    func protect(_ record: Data, label: String) throws(EnclaveError) -> Data { try enclave.protect(record, label: label) }
+    func protect(_ record: Data, label: String) throws(EnclaveError) -> Data {
+        try enclave.protect(record, label: label)
+    }
 
-    func unprotect(_ blob: Data, label: String) throws(EnclaveError) -> Data { try enclave.unprotect(blob, label: label) }
+    func unprotect(_ blob: Data, label: String) throws(EnclaveError) -> Data {
+        try enclave.unprotect(blob, label: label)
+    }
 
     func digest(_ value: Data, label: String) throws(EnclaveError) -> Data { try enclave.digest(value, label: label) }
 

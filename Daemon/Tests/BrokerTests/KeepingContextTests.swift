@@ -106,7 +106,9 @@ struct KeepingContextTests {
         // Wrong tries bring a delay, during which nobody can be asked.
         let wrong = Array(repeating: ScriptedPrompter.Answer.text("wrong"), count: 3)
         for _ in 1...2 { _ = try fixture.refusalOfAuthorizing("one", answers: wrong) }
-        #expect(try refusal { try client.authorize(rightID: client.find("two").rightID, in: 0, preflight: true) } == .lockedOut)
+        #expect(
+            try refusal { try client.authorize(rightID: client.find("two").rightID, in: 0, preflight: true) }
+                == .lockedOut)
         _ = try client.authorize(rightID: client.find("two").rightID, in: context, preflight: true)
         #expect(try holds(context))
     }
@@ -262,7 +264,8 @@ struct KeepingContextTests {
         let context = try client.openContext(keepingFactors: true)
         let signOnly = try AccessControl(availability: .whenUnlocked, requirements: [.sign: .passcode])
         #expect(try refusal { try client.evaluate(signOnly, .read, in: context) } == .operationNotPermitted)
-        #expect(try refusal { try client.evaluate(signOnly, .sign, in: context, interactive: false) } == .notInteractive)
+        #expect(
+            try refusal { try client.evaluate(signOnly, .sign, in: context, interactive: false) } == .notInteractive)
         #expect(try refusal { try client.evaluate(signOnly, .sign, in: client.openContext()) } == .invalidParameter)
         #expect(try refusal { try client.evaluate(signOnly, .sign, in: 999) } == .unknownContext)
         let finger = try AccessControl(availability: .whenUnlocked, using: Requirement(anyOf: [.biometry]))

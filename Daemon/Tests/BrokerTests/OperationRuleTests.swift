@@ -29,7 +29,9 @@ struct OperationRuleTests {
         #expect(try client.authorize(right, in: context) == ["passcode"])
         #expect(try client.sign(right, in: context))
         #expect(try client.secret(of: right, in: context) == "secret of right")
-        #expect(try refusal { _ = try client.decrypt(Data(count: 100), with: right, in: context) } == .operationNotPermitted)
+        #expect(
+            try refusal { _ = try client.decrypt(Data(count: 100), with: right, in: context) } == .operationNotPermitted
+        )
         #expect(try refusal { _ = try client.exchange(right, in: context) } == .operationNotPermitted)
     }
 

@@ -29,7 +29,8 @@ struct PasscodeLifeTests {
 
     private func answers(_ rule: Requirement, passcode: String?) -> [ScriptedPrompter.Answer] {
         let asksForPassword = rule.factors.contains(.applicationPassword)
-        return (passcode.map { [.text($0)] } ?? []) + (asksForPassword ? [.text(BrokerFixture.applicationPassword)] : [])
+        return (passcode.map { [.text($0)] } ?? [])
+            + (asksForPassword ? [.text(BrokerFixture.applicationPassword)] : [])
     }
 
     /// Opens every right that there is, each after a lock, so that each proves all that it needs.
@@ -37,7 +38,8 @@ struct PasscodeLifeTests {
         for availability in AvailabilityClass.allCases {
             for rule in SmallRules.creatable {
                 try fixture.client().lock()
-                let isAsked = rule.factors.contains(.passcode) || [.whenUnlocked, .whenPasscodeSet].contains(availability)
+                let isAsked =
+                    rule.factors.contains(.passcode) || [.whenUnlocked, .whenPasscodeSet].contains(availability)
                 #expect(
                     try fixture.opens(
                         name(rule, availability), answers: answers(rule, passcode: isAsked ? passcode : nil)),
@@ -121,7 +123,8 @@ struct PasscodeLifeTests {
         try expectAllOpen(passcode: Self.new)
         let old = ScriptedPrompter.Answer.text(BrokerFixture.passcode)
         #expect(
-            try fixture.refusalOfAuthorizing("passcode always", answers: [old, old, old])?.code == .authenticationFailed)
+            try fixture.refusalOfAuthorizing("passcode always", answers: [old, old, old])?.code == .authenticationFailed
+        )
         try fixture.restart()
         try expectAllOpenAfterRestart()
     }
@@ -156,7 +159,8 @@ struct PasscodeLifeTests {
         let copy = try fixture.crashCopy()
         try fixture.changePasscode(to: Self.new)
         let old = try BrokerFixture(in: copy)
-        #expect(try old.refusalOfAuthorizing("passcode always", answers: [.text(Self.new), .cancel])?.code == .userCancel)
+        #expect(
+            try old.refusalOfAuthorizing("passcode always", answers: [.text(Self.new), .cancel])?.code == .userCancel)
         #expect(try old.opens("passcode always", answers: [.text(BrokerFixture.passcode)]))
         let proved = try old.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
         let halves = try old.broker.life.privateHalves(openedBy: proved)

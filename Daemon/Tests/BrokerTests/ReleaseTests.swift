@@ -42,7 +42,9 @@ struct ReleaseTests {
     func `of a signature or an agreement does not happen when the right was ended meanwhile`(ending: Ending) throws {
         let fixture = try fixture()
         let client = try fixture.client()
-        let uses: [(TestClient, WireRight, UInt64) throws -> Bool] = [{ try $0.sign($1, in: $2) }, { try $0.exchange($1, in: $2) }]
+        let uses: [(TestClient, WireRight, UInt64) throws -> Bool] = [
+            { try $0.sign($1, in: $2) }, { try $0.exchange($1, in: $2) },
+        ]
         for use in uses {
             let right = try client.create("right", Self.always, replace: true)
             let context = try client.openContext()

@@ -46,7 +46,9 @@ struct RequirementGrantTests {
         #expect(try refusedQuietly(in: client.openContext()) == .notInteractive)
         let stranger = try fixture.client()
         let foreign = try stranger.openContext()
-        #expect(try refusal { try stranger.authorize(Requirement.passcode, in: foreign, interactive: false) } == .notInteractive)
+        #expect(
+            try refusal { try stranger.authorize(Requirement.passcode, in: foreign, interactive: false) }
+                == .notInteractive)
     }
 
     @Test func `ends with a lock, for good`() throws {

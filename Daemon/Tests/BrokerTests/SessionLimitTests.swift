@@ -67,7 +67,9 @@ struct SessionLimitTests {
             })
     }
 
-    @Test func `slow requests of all connections are bounded, quick ones go on, and each place becomes free again`() throws {
+    @Test func `slow requests of all connections are bounded, quick ones go on, and each place becomes free again`()
+        throws
+    {
         try fixture.setPasscode()
         let gate = DispatchSemaphore(value: 0)
         fixture.prompter.prepare([])

@@ -18,7 +18,9 @@ import UnixSocket
         let folders = daemon.folders
         let program = folders.root.path("caller")
         try FileManager.default.copyItem(atPath: Caller.program, toPath: program)
-        for path in [folders.root.path, folders.root.path("run"), folders.runtime, program] { #expect(chmod(path, 0o755) == 0) }
+        for path in [folders.root.path, folders.root.path("run"), folders.runtime, program] {
+            #expect(chmod(path, 0o755) == 0)
+        }
         #expect(chmod(folders.socket, 0o666) == 0)
         // The same road is open to our own user, so it is not the file system that refuses.
         #expect(try Caller(at: folders, program: program).greeted().client.status().mode == .user)
@@ -113,14 +115,16 @@ import UnixSocket
         let terminal = try PseudoTerminal()
         let caller = try Caller(at: daemon.folders, on: terminal, next: ["/bin/sleep", "600"]).greeted()
         let rule = try Requirement(anyOf: [.applicationPassword])
-        try caller.client.send(.createRight("mine", rule, hasSecret: true), tail: [1, 2, 3], descriptor: terminal.slave.number)
+        try caller.client.send(
+            .createRight("mine", rule, hasSecret: true), tail: [1, 2, 3], descriptor: terminal.slave.number)
         terminal.answer("New item password: ", with: "correct horse 9")
         terminal.waitFor("Repeat")
         try caller.executeNext("/usr/bin/sleep")
         terminal.answer(": ", with: "correct horse 9")
         #expect(try caller.client.answersUntilEnd().allSatisfy { $0.refusal == .callerChanged })
         try expectLogged("create", "caller.changed", daemon)
-        guard case .rights(let list)? = try daemon.client().ask(.listRights(.with { $0.ofAllApplications = true })).body else {
+        guard case .rights(let list)? = try daemon.client().ask(.listRights(.with { $0.ofAllApplications = true })).body
+        else {
             throw RawClient.UnexpectedAnswer()
         }
         #expect(list.total == 0)
@@ -169,7 +173,8 @@ import UnixSocket
         #expect(try caller.client.status().caller.program == "unknown program (\(executable))")
     }
 
-    @Test func `a deleted executable is an unknown program, and has no access to the rights of the one it was`() throws {
+    @Test func `a deleted executable is an unknown program, and has no access to the rights of the one it was`() throws
+    {
         let daemon = try DaemonProcess(in: DaemonFolders())
         let path = daemon.folders.root.path("tool")
         try FileManager.default.copyItem(atPath: Caller.program, toPath: path)

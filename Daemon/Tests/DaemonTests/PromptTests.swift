@@ -171,7 +171,9 @@ import UnixSocket
         let id = try stage.beginAuthorizing(in: context, reason: reason)
         stage.terminal.waitFor("Enter: continue")
         let screen = stage.terminal.screen
-        for scalar in ["\u{1B}", "\u{7}", "\u{202E}", "\u{2066}", "\u{9B}", "\u{200B}"] { #expect(!screen.contains(scalar)) }
+        for scalar in ["\u{1B}", "\u{7}", "\u{202E}", "\u{2066}", "\u{9B}", "\u{200B}"] {
+            #expect(!screen.contains(scalar))
+        }
         let lines = screen.split(whereSeparator: \.isNewline)
         #expect(lines.filter { $0.hasPrefix("Passcode:") }.count == 1, "only the field begins like the field")
         #expect(lines.contains { $0.contains("pay") && $0.contains("end") && $0.hasPrefix("  ") })
@@ -344,7 +346,8 @@ import UnixSocket
     }
 
     @Test func `a pinentry that is not there makes questions unavailable, and nothing else is asked`() throws {
-        let stage = try Stage(configurationText: "prompt.front-ends = pinentry\nprompt.pinentry = /nonexistent/pinentry\n")
+        let stage = try Stage(
+            configurationText: "prompt.front-ends = pinentry\nprompt.pinentry = /nonexistent/pinentry\n")
         try expectNotInteractive(stage, descriptor: stage.terminal.slave.number, "prompt.dialog")
         #expect(stage.terminal.screen.isEmpty)
     }

@@ -20,7 +20,8 @@ import UnixSocket
         descriptorCount = daemon.descriptorCount
     }
 
-    /// Ends the abuser's connection, if the daemon has not: the clients before and after are served, and nothing is left.
+    /// Ends the abuser's connection, if the daemon has not: the clients before and after are served, and nothing is
+    /// left.
     private func expectUnharmed(by abuser: RawClient? = nil, _ location: SourceLocation = #_sourceLocation) throws {
         abuser?.close()
         #expect(try witness.status().mode == .user, sourceLocation: location)
@@ -37,10 +38,16 @@ import UnixSocket
         ("a message of 4 GiB", [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0], "frame(OstiaryWire.FrameError.tooLarge)"),
         ("a tail of 4 GiB", [0, 0, 0, 1, 0xFF, 0xFF, 0xFF, 0xFF, 8], "frame(OstiaryWire.FrameError.tooLarge)"),
         ("an empty frame", [0, 0, 0, 0, 0, 0, 0, 0], "frame(OstiaryWire.FrameError.empty)"),
-        ("no message in a frame", [0, 0, 0, 4, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF], "frame(OstiaryWire.FrameError.malformed)"),
+        (
+            "no message in a frame", [0, 0, 0, 4, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF],
+            "frame(OstiaryWire.FrameError.malformed)"
+        ),
         ("a request without a body", [0, 0, 0, 2, 0, 0, 0, 0, 0x08, 0x01], "frame(OstiaryWire.FrameError.malformed)"),
         // Field 99, an empty message.
-        ("an unknown body", [0, 0, 0, 5, 0, 0, 0, 0, 0x08, 0x01, 0x9A, 0x06, 0x00], "frame(OstiaryWire.FrameError.malformed)"),
+        (
+            "an unknown body", [0, 0, 0, 5, 0, 0, 0, 0, 0x08, 0x01, 0x9A, 0x06, 0x00],
+            "frame(OstiaryWire.FrameError.malformed)"
+        ),
     ]
 
     @Test(arguments: notFrames, [true, false])
@@ -80,7 +87,9 @@ import UnixSocket
     @Test func `nothing is answered before the greeting`() throws {
         let client = try daemon.connect()
         let greeting = try client.greeting()
-        for body in [.status, .lock, .openContext(.init()), .readLog(.init()), .cancel(.init())] as [WireRequest.OneOf_Body] {
+        for body in [.status, .lock, .openContext(.init()), .readLog(.init()), .cancel(.init())]
+            as [WireRequest.OneOf_Body]
+        {
             #expect(try client.ask(body).refusal == .outOfOrder)
         }
         let hello = WireHello.with {
@@ -208,12 +217,15 @@ import UnixSocket
         (.createRight(String(repeating: "x", count: 513), .unrestricted), .invalidParameter),
         (.createRight("line\nbreak", .unrestricted), .invalidParameter),
         (.passcode(WirePasscodeRequest()), .emptyReason), (.passcode(.unspecified), .malformed),
-        (.passcode(.UNRECOGNIZED(9)), .malformed), (.passcode(.change), .passcodeNotSet), (.passcode(.remove), .passcodeNotSet),
+        (.passcode(.UNRECOGNIZED(9)), .malformed), (.passcode(.change), .passcodeNotSet),
+        (.passcode(.remove), .passcodeNotSet),
         (.evaluatePolicy(.with { $0.policy = 99; $0.preflight = true }), .invalidParameter),
     ]
 
     @Test(arguments: incomplete)
-    func `a request that lacks what it is about is refused`(_ body: WireRequest.OneOf_Body, _ code: WireFailureCode) throws {
+    func `a request that lacks what it is about is refused`(_ body: WireRequest.OneOf_Body, _ code: WireFailureCode)
+        throws
+    {
         let client = try daemon.client()
         #expect(try client.ask(body).refusal == code)
         try expectUnharmed(by: client)

@@ -61,7 +61,8 @@ import UnixSocket
         #expect(try caller.ask(.authorize(right, in: context)).factors == [])
         #expect(try caller.ask(.sign(right, in: context), tail: WireRequest.OneOf_Body.digest).isDone)
         try stage.register()
-        #expect(try caller.ask(.sign(right, in: context), tail: WireRequest.OneOf_Body.digest).refusal == .notAuthorized)
+        #expect(
+            try caller.ask(.sign(right, in: context), tail: WireRequest.OneOf_Body.digest).refusal == .notAuthorized)
         #expect(try caller.ask(.findRight("mine")).refusal == .notFound)
     }
 

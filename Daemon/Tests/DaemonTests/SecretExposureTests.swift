@@ -9,8 +9,8 @@ import TerminalTestSupport
 import Testing
 import UnixSocket
 
-/// Secrets stay in the daemon: no environment names another prompt, no other process reads its memory, no crash prints it,
-/// and no file holds it.
+/// Secrets stay in the daemon: no environment names another prompt, no other process reads its memory, no crash prints
+/// it, and no file holds it.
 @Suite(.timeLimit(.minutes(5))) struct SecretExposureTests {
     // MARK: environment
 
@@ -32,7 +32,8 @@ import UnixSocket
         for name in ["ostiary-prompt", "pinentry"] { try folders.write(fake, to: folders.root.path(name), mode: 0o700) }
         let hostile = [
             "PATH=\(folders.root.path)", "HOME=\(folders.root.path)", "XDG_CONFIG_HOME=\(folders.root.path)",
-            "XDG_CONFIG_DIRS=\(folders.root.path)", "XDG_STATE_HOME=\(folders.root.path)", "TMPDIR=\(folders.root.path)",
+            "XDG_CONFIG_DIRS=\(folders.root.path)", "XDG_STATE_HOME=\(folders.root.path)",
+            "TMPDIR=\(folders.root.path)",
             "PINENTRY_PROGRAM=\(folders.root.path("pinentry"))", "DISPLAY=:0", "USER=somebody", "LOGNAME=somebody",
             "TSS2_LOG=all+trace", "TSS2_FAPICONF=\(folders.root.path)", "TCTI=cmd:\(folders.root.path("pinentry"))",
             "SWIFT_BACKTRACE=enable=yes,output-to=\(folders.root.path)",
@@ -65,15 +66,20 @@ import UnixSocket
                 try FileManager.default.copyItem(atPath: Build.program(name), toPath: folders.root.path(name))
             }
             program = folders.root.path("ostiaryd")
-            for path in [folders.root.path("run"), folders.root.path("state")] { #expect(chown(path, Account.nobody, Account.nobody) == 0) }
+            for path in [folders.root.path("run"), folders.root.path("state")] {
+                #expect(chown(path, Account.nobody, Account.nobody) == 0)
+            }
             #expect(chmod(folders.root.path, 0o755) == 0)
             #expect(chmod(folders.configuration, 0o644) == 0)
         }
         let daemon = try DaemonProcess(
             DaemonStart(in: folders, program: program, environment: ["MARKER=visible"], under: asUser), in: folders)
         let other = try SpawnedProcess(
-            (asUser + ["/bin/sleep"])[0], Array((asUser + ["/bin/sleep", "600"]).dropFirst()), environment: ["MARKER=visible"])
-        try eventually("the other one runs") { ProcessStatus(of: other.processID) != nil && comm(other.processID) == "sleep" }
+            (asUser + ["/bin/sleep"])[0], Array((asUser + ["/bin/sleep", "600"]).dropFirst()),
+            environment: ["MARKER=visible"])
+        try eventually("the other one runs") {
+            ProcessStatus(of: other.processID) != nil && comm(other.processID) == "sleep"
+        }
         func canOpen(_ name: String, of processID: pid_t) throws -> Bool {
             let command = asUser + ["/bin/sh", "-c", "exec 3< /proc/\(processID)/\(name)"]
             return try SpawnedProcess(command[0], Array(command.dropFirst())).wait() == .exited(0)
@@ -86,7 +92,8 @@ import UnixSocket
     }
 
     private func comm(_ processID: pid_t) -> String {
-        (try? String(contentsOfFile: "/proc/\(processID)/comm", encoding: .utf8))?.trimmingCharacters(in: .newlines) ?? ""
+        (try? String(contentsOfFile: "/proc/\(processID)/comm", encoding: .utf8))?.trimmingCharacters(in: .newlines)
+            ?? ""
     }
 
     @Test(arguments: [SIGSEGV, SIGABRT, SIGILL, SIGTRAP, SIGQUIT])
@@ -121,7 +128,9 @@ import UnixSocket
         #expect(try stage.client.answer(to: wrong).refusal == .authenticationFailed)
         try makeRightWithPassword(stage, context)
         try changePasscode(stage)
-        #expect(try stage.client.ask(.createRight("other", .passcode, hasSecret: true), tail: Array("marker-replaced".utf8)).right != nil)
+        #expect(
+            try stage.client.ask(.createRight("other", .passcode, hasSecret: true), tail: Array("marker-replaced".utf8))
+                .right != nil)
         #expect(
             try stage.client.ask(
                 .createRight("other", .passcode, hasSecret: true, replace: true), tail: Array("marker-replacing".utf8)
@@ -153,8 +162,8 @@ import UnixSocket
         #expect(try stage.client.answer(to: id).isDone)
     }
 
-    /// Looks through every file of the daemon, its standard error included, for what must not be there: as it is, and as
-    /// hexadecimal or Base64 text.
+    /// Looks through every file of the daemon, its standard error included, for what must not be there: as it is, and
+    /// as hexadecimal or Base64 text.
     private func expectNoMarker(in folders: DaemonFolders, _ location: SourceLocation = #_sourceLocation) throws {
         let files = try folders.files()
         #expect(files.keys.contains { $0.hasSuffix("audit.log") } && files.keys.contains("state/ostiary/vault.sqlite"))

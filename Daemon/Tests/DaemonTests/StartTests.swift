@@ -117,7 +117,9 @@ import UnixSocket
             return "\(store) (unreadable(Vault.UnreadableReason.notADatabase))"
         case .newer:
             try patch(folders.store, at: 60, [0, 0, 0, 99])  // user_version in the header of an SQLite file
-            return "The store in \(folders.state) has version 99; this daemon reads up to 2. Upgrade Ostiary; nothing was changed."
+            return
+                "The store in \(folders.state) has version 99; this daemon reads up to 2. Upgrade Ostiary; nothing was "
+                + "changed."
         case .otherProgram:
             try patch(folders.store, at: 68, [1, 2, 3, 4])  // application_id
             return "\(store) (unreadable(Vault.UnreadableReason.anotherProgram))"
@@ -131,8 +133,9 @@ import UnixSocket
             return "\(store) (unreadable(Vault.UnreadableReason.notOurFile))"
         case .secretMissing:
             #expect(unlink(folders.deviceSecret) == 0)
-            return "The device secret in \(folders.state) is missing, and the store there cannot be read without it. Restore "
-                + "the file from a backup; to begin anew, move the folder away."
+            return
+                "The device secret in \(folders.state) is missing, and the store there cannot be read without it. "
+                + "Restore the file from a backup; to begin anew, move the folder away."
         case .secretOpen:
             #expect(chmod(folders.deviceSecret, 0o644) == 0)
             return "\(secret) (permissive). Restore it from a backup; nothing was changed."
@@ -161,13 +164,16 @@ import UnixSocket
 
     // MARK: folders and configuration
 
-    @Test(arguments: [0o755, 0o770, 0o701] as [mode_t]) func `a folder that is open to others is refused`(_ mode: mode_t) throws {
+    @Test(arguments: [0o755, 0o770, 0o701] as [mode_t]) func `a folder that is open to others is refused`(
+        _ mode: mode_t
+    ) throws {
         for keyPath in [\DaemonFolders.state, \.runtime] {
             let folders = try DaemonFolders()
             let path = folders[keyPath: keyPath]
             #expect(mkdir(path, 0o700) == 0)
             #expect(chmod(path, mode) == 0)
-            try expectRefusal(in: folders, "\(path) must be a folder of yours that is closed to others: chmod 700 \(path)")
+            try expectRefusal(
+                in: folders, "\(path) must be a folder of yours that is closed to others: chmod 700 \(path)")
             #expect(DaemonFolders.mode(of: path) == mode)
         }
     }
@@ -186,7 +192,9 @@ import UnixSocket
     ]
 
     @Test(arguments: badConfigurations)
-    func `a configuration that is not understood or writable by others is refused`(_ text: String, _ mode: mode_t) throws {
+    func `a configuration that is not understood or writable by others is refused`(_ text: String, _ mode: mode_t)
+        throws
+    {
         let folders = try DaemonFolders()
         try folders.write(text, to: folders.configuration, mode: mode)
         try expectRefusal(in: folders, "The configuration \(folders.configuration) cannot be used: ")
@@ -227,7 +235,8 @@ import UnixSocket
     func `a boot clock that was moved is refused`(_ seconds: String) throws {
         let folders = try DaemonFolders()
         try expectRefusal(
-            in: folders, "The daemon runs in a time namespace that moves the boot clock by \(seconds) seconds, so the delays "
+            in: folders,
+            "The daemon runs in a time namespace that moves the boot clock by \(seconds) seconds, so the delays "
                 + "after wrong passcodes cannot be measured. Start it outside of that namespace.",
             under: ["/usr/bin/unshare", "--fork", "--time", "--boottime", seconds, "--"])
         #expect(DaemonFolders.status(of: folders.store).st_mode == 0, "nothing is made")
@@ -297,7 +306,10 @@ import UnixSocket
         #expect(stage.daemon.kill() == .killed(signal: SIGKILL, leftCore: false))
         let next = try stage.daemon.restarted()
         try expectIntactLog(next)
-        #expect(try next.client().log().contains { $0.event == "authorize" && $0.result == "granted" && $0.object == Stage.rightName })
+        #expect(
+            try next.client().log().contains {
+                $0.event == "authorize" && $0.result == "granted" && $0.object == Stage.rightName
+            })
     }
 
     private static let verifyLog = WireRequest.OneOf_Body.verifyLog(.with { $0.question.interactionNotAllowed = true })

@@ -58,7 +58,8 @@ extension EnclaveContract {
                 expect(.unreadable) { _ = try enclave.openKey(key, authorization: secret(1), binding: other) }
             }
         },
-        Check("a key that requires the passcode does not open as one that does not, nor the other way round") { contract in
+        Check("a key that requires the passcode does not open as one that does not, nor the other way round") {
+            contract in
             let enclave = try contract.open()
             for made in [true, false] {
                 let right = KeyBinding(outsideInfo: binding.outsideInfo, requiresPasscode: made)

@@ -50,7 +50,8 @@ extension EnclaveContract {
                 #expect(opened.publicKey == key.publicKey)
             }
         },
-        Check("a key of any type is refused to a wrong authorization and unreadable under another binding") { contract in
+        Check("a key of any type is refused to a wrong authorization and unreadable under another binding") {
+            contract in
             try contract.withKeys { key, _ in
                 let enclave = try contract.open()
                 expect(.refused) { _ = try enclave.openKey(key, authorization: secret(2), binding: binding) }
@@ -92,7 +93,8 @@ extension EnclaveContract {
                 }
             }
         },
-        Check("ML-KEM decapsulates what was encapsulated to it, and gives a useless secret for anything else") { contract in
+        Check("ML-KEM decapsulates what was encapsulated to it, and gives a useless secret for anything else") {
+            contract in
             try contract.withKeys([.mlKEM768, .mlKEM1024]) { key, opened in
                 let (encapsulated, expected) = try encapsulate(to: key)
                 #expect(bytes(try opened.sharedSecret(decapsulating: encapsulated)) == expected)

@@ -59,7 +59,8 @@ public struct EnclaveContract: Sendable {
         blob: Data? = nil
     ) -> EnclaveKey {
         EnclaveKey(
-            kind: kind ?? key.kind, type: type ?? key.type, publicKey: publicKey ?? key.publicKey, blob: blob ?? key.blob)
+            kind: kind ?? key.kind, type: type ?? key.type, publicKey: publicKey ?? key.publicKey,
+            blob: blob ?? key.blob)
     }
 
     static func expect(

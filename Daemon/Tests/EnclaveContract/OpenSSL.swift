@@ -14,7 +14,8 @@ struct OpenSSL {
         let encoded = try P256.Signing.ECDSASignature(rawRepresentation: signature).derRepresentation
         let signatureFile = try directory.write(encoded, named: "signature")
         return try run([
-            "pkeyutl", "-verify", "-pubin", "-keyform", "DER", "-inkey", key, "-in", digestFile, "-sigfile", signatureFile,
+            "pkeyutl", "-verify", "-pubin", "-keyform", "DER", "-inkey", key, "-in", digestFile, "-sigfile",
+            signatureFile,
         ])
     }
 
@@ -51,7 +52,8 @@ struct OpenSSL {
         return process.terminationStatus == 0
     }
 
-    /// RFC 5480: `id-ecPublicKey`, `prime256v1`, then the point. Written out, so that no library of ours stands between.
+    /// RFC 5480: `id-ecPublicKey`, `prime256v1`, then the point. Written out, so that no library of ours stands
+    /// between.
     private static func subjectPublicKeyInfo(_ point: Data) -> Data {
         let header: [UInt8] = [
             0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48,

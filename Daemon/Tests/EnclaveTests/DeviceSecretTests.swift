@@ -54,7 +54,9 @@ import Testing
     @Test func `many creators at once end with one secret`() throws {
         let digests = Collected()
         DispatchQueue.concurrentPerform(iterations: 8) { _ in
-            do { digests.add(try open(createIfMissing: true).digest(Data(), label: "label")) } catch { Issue.record(error) }
+            do { digests.add(try open(createIfMissing: true).digest(Data(), label: "label")) } catch {
+                Issue.record(error)
+            }
         }
         #expect(digests.values.count == 1)
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == [DeviceSecretFile.name])
@@ -154,7 +156,8 @@ import Testing
         var bytes = Data(0..<32)
         let file = DeviceSecretFormat.encode(SecretBytes(taking: &bytes))
         let expected = Data("OSDS".utf8) + [1] + Data(0..<32)
-            + Data(HMAC<SHA256>.authenticationCode(for: Data("OSDS".utf8) + [1], using: SymmetricKey(data: Data(0..<32))))
+            + Data(
+                HMAC<SHA256>.authenticationCode(for: Data("OSDS".utf8) + [1], using: SymmetricKey(data: Data(0..<32))))
         let written = file.withUnsafeBytes { Data($0) }
         #expect(written == expected)
     }

@@ -30,7 +30,8 @@ import Testing
         try check(
             EnclaveContract(
                 open: { [scratch] in try SoftwareEnclave(directory: scratch.path, createIfMissing: true) },
-                openOther: { [otherScratch] in try SoftwareEnclave(directory: otherScratch.path, createIfMissing: true) }))
+                openOther: { [otherScratch] in try SoftwareEnclave(directory: otherScratch.path, createIfMissing: true)
+                }))
     }
 
     @Test func `it says that guessing is offline`() throws {

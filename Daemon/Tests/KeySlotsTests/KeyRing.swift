@@ -20,7 +20,9 @@ struct KeyRing: Sendable {
     init(epoch: UInt32 = 1) {
         var halves: [KeyRole: PrivateHalf] = [:]
         for role in Self.roles {
-            do { halves[role] = try PrivateHalf(generating: role, epoch: epoch) } catch { Issue.record(error, "\(role)") }
+            do { halves[role] = try PrivateHalf(generating: role, epoch: epoch) } catch {
+                Issue.record(error, "\(role)")
+            }
         }
         self.halves = halves
     }

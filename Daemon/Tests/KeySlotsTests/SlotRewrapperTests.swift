@@ -20,7 +20,8 @@ import Testing
         _ slots: [KeySlot], replacing roles: Set<KeyRole>, with halves: [PrivateHalf]
     ) throws(SlotError) -> [KeySlot] {
         try SlotRewrapper.rewrap(
-            slots, header: header, replacements: { roles.contains($0) ? new.publicHalf($0) : nil }, privateHalves: halves)
+            slots, header: header, replacements: { roles.contains($0) ? new.publicHalf($0) : nil },
+            privateHalves: halves)
     }
 
     // MARK: setting a passcode

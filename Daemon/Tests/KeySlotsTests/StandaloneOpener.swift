@@ -6,9 +6,9 @@ import Testing
 
 @testable import KeySlots
 
-/// An attacker's opener: it is given raw key material and the public description of an object, believes no role or epoch
-/// that a slot claims, and tries every key on every layer. It shares no code with `SlotOpener`: the associated data is
-/// written out here from the documented layout.
+/// An attacker's opener: it is given raw key material and the public description of an object, believes no role or
+/// epoch that a slot claims, and tries every key on every layer. It shares no code with `SlotOpener`: the associated
+/// data is written out here from the documented layout.
 struct StandaloneOpener {
     private let keys: [(role: KeyRole, key: XWingMLKEM768X25519.PrivateKey)]
     private let knowsPassword: Bool
@@ -28,7 +28,9 @@ struct StandaloneOpener {
     func open(_ slot: KeySlot, header: SlotHeader) throws -> Data? {
         var content = slot.ciphertext
         for index in slot.layers.indices.reversed() {
-            guard let inner = try peel(content, layer: index, of: slot, header: header).first?.content else { return nil }
+            guard let inner = try peel(content, layer: index, of: slot, header: header).first?.content else {
+                return nil
+            }
             content = inner
         }
         return try secret(in: content, of: slot, header: header)

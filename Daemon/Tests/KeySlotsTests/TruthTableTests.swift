@@ -4,8 +4,8 @@ import Testing
 
 @testable import KeySlots
 
-/// What raw key material opens, over all small rules: for every rule, class and set of keys at hand, a slot opens exactly
-/// when an alternative of the rule is among them together with the class key.
+/// What raw key material opens, over all small rules: for every rule, class and set of keys at hand, a slot opens
+/// exactly when an alternative of the rule is among them together with the class key.
 @Suite struct TruthTableTests {
     /// The factors that a key of their own stands for.
     private static let keyBearing: [FactorSet] = [.passcode, .biometry, .securityKey, .applicationPassword]
@@ -39,8 +39,9 @@ import Testing
         #expect(Set(Self.rules.map(Set.init)).count == 167)
     }
 
-    /// A slot depends on its own alternative and not on the other ones of its rule (the next test seals whole rules), so
-    /// each alternative is sealed once per class and tried with every set of keys, and rules are looked up in the result.
+    /// A slot depends on its own alternative and not on the other ones of its rule (the next test seals whole rules),
+    /// so each alternative is sealed once per class and tried with every set of keys, and rules are looked up in the
+    /// result.
     @Test(arguments: AvailabilityClass.allCases)
     func `a rule opens exactly for an alternative and the class together`(availability: AvailabilityClass) throws {
         let header = Sample.header(availability: availability)

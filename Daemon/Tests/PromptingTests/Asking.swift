@@ -35,7 +35,8 @@ enum Ending: Equatable {
         case .entered(let secret):
             let factor = secret.factor
             switch secret.take(for: factor) {
-            case .some(let bytes): self = .entered(bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }, factor)
+            case .some(let bytes):
+                self = .entered(bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }, factor)
             case .none: self = .withheld(factor)
             }
         case .confirmed: self = .confirmed

@@ -57,7 +57,9 @@ extension RealPromptTests {
             #expect(terminal.isAsBefore)
         }
 
-        @Test(arguments: real) func `Ctrl-C in a dialog is for the caller, and ends the question with it`(_ path: String) throws {
+        @Test(arguments: real) func `Ctrl-C in a dialog is for the caller, and ends the question with it`(
+            _ path: String
+        ) throws {
             let asking = try ask(path, showing: "Passcode:")
             terminal.type("half\u{3}")
             #expect(asking.wait() == .interrupted(.clientGone))
@@ -79,7 +81,9 @@ extension RealPromptTests {
             #expect(Self.dialogs().isEmpty)
         }
 
-        @Test(arguments: real) func `a dialog ends with its question, and the terminal is as before`(_ path: String) throws {
+        @Test(arguments: real) func `a dialog ends with its question, and the terminal is as before`(_ path: String)
+            throws
+        {
             let asking = try ask(path, showing: "Passcode:")
             asking.cancellation.cancel(because: .superseded)
             #expect(asking.wait() == .interrupted(.superseded))
@@ -119,7 +123,8 @@ extension RealPromptTests {
         // MARK: Programs that do not behave
 
         @Test func `a missing dialog program makes questions unavailable`() throws {
-            let asking = try Asking(Self.prompter("/nonexistent/pinentry"), .passcode, on: process.caller(terminal.slave))
+            let asking = try Asking(
+                Self.prompter("/nonexistent/pinentry"), .passcode, on: process.caller(terminal.slave))
             #expect(asking.wait() == .unavailable(.dialogFailed))
             #expect(terminal.screen.isEmpty)
         }
@@ -171,9 +176,13 @@ extension RealPromptTests {
         }
 
         @Test func `a confirmation takes the button`() throws {
-            let question = PromptQuestion(.confirmation(warning: DisplayText("Sure?")), operation: DisplayText("remove"))
-            for (answer, ending) in [("OK", Ending.confirmed), ("ERR 83886194 no", .cancelled), ("D x", .unavailable(.dialogFailed))] {
-                let script = "echo OK; while read -r l; do case \"$l\" in CONFIRM*) echo '\(answer)';; *) echo OK;; esac; done"
+            let question = PromptQuestion(
+                .confirmation(warning: DisplayText("Sure?")), operation: DisplayText("remove"))
+            for (answer, ending) in [
+                ("OK", Ending.confirmed), ("ERR 83886194 no", .cancelled), ("D x", .unavailable(.dialogFailed)),
+            ] {
+                let script =
+                    "echo OK; while read -r l; do case \"$l\" in CONFIRM*) echo '\(answer)';; *) echo OK;; esac; done"
                 let asking = try Asking(
                     Self.prompter(try Self.program(script), display: ":9"), question, on: process.caller(nil))
                 #expect(asking.wait() == ending)
@@ -187,7 +196,8 @@ extension RealPromptTests {
                 + "case \"$l\" in GETPIN*) echo 'ERR 83886179 x';; *) echo OK;; esac; done"
             let long = String(repeating: "🐢", count: 300)
             let question = PromptQuestion(
-                .enterPasscode, object: DisplayText("100%\nGETPIN"), operation: DisplayText(long), reason: DisplayText(long),
+                .enterPasscode, object: DisplayText("100%\nGETPIN"), operation: DisplayText(long),
+                reason: DisplayText(long),
                 notice: DisplayText("Wrong passcode."), triesLeft: 1, cancelTitle: DisplayText("Not_now"))
             let id = String(repeating: "a", count: 128)
             let caller = try process.caller(nil, program: "/bin/\(long)", application: id)
@@ -211,7 +221,8 @@ extension RealPromptTests {
         }
 
         private static func program(_ script: String) throws -> String {
-            let path = FileManager.default.temporaryDirectory.appendingPathComponent("pinentry-\(UUID().uuidString)").path
+            let path = FileManager.default.temporaryDirectory.appendingPathComponent("pinentry-\(UUID().uuidString)")
+                .path
             try "#!/bin/sh\n\(script)\n".write(toFile: path, atomically: true, encoding: .utf8)
             try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
             return path

@@ -169,7 +169,9 @@ private final class TestClock: Sendable {
         try expectAsked("d", terminal: 0)
     }
 
-    @Test func `after three cancellations a program's questions are refused for a while, other programs' are not`() throws {
+    @Test func `after three cancellations a program's questions are refused for a while, other programs' are not`()
+        throws
+    {
         for _ in 0..<3 {
             let asking = try ask("nag")
             prompter.waitForQuestion()
@@ -195,17 +197,21 @@ private final class TestClock: Sendable {
 
     private func cooldown(_ seconds: [Int], _ program: String = "a") -> CancellationCooldown {
         var cooldown = CancellationCooldown()
-        for second in seconds { cooldown.noteCancellation(of: [.program(program)], at: start.advanced(by: .seconds(second))) }
+        for second in seconds {
+            cooldown.noteCancellation(of: [.program(program)], at: start.advanced(by: .seconds(second)))
+        }
         return cooldown
     }
 
     @Test func `two cancellations bring no pause, the third does`() {
         #expect(cooldown([0, 1]).remaining(for: [.program("a")], at: start.advanced(by: .seconds(1))) == nil)
-        #expect(cooldown([0, 1, 2]).remaining(for: [.program("a")], at: start.advanced(by: .seconds(2))) == .seconds(30))
+        #expect(
+            cooldown([0, 1, 2]).remaining(for: [.program("a")], at: start.advanced(by: .seconds(2))) == .seconds(30))
     }
 
     @Test func `the pause ends after thirty seconds`() {
-        #expect(cooldown([0, 0, 0]).remaining(for: [.program("a")], at: start.advanced(by: .seconds(29))) == .seconds(1))
+        #expect(
+            cooldown([0, 0, 0]).remaining(for: [.program("a")], at: start.advanced(by: .seconds(29))) == .seconds(1))
         #expect(cooldown([0, 0, 0]).remaining(for: [.program("a")], at: start.advanced(by: .seconds(30))) == nil)
     }
 

@@ -70,10 +70,13 @@ import UnixSocket
 
     @Test func `a length over the limit and other bytes are refused`() {
         #expect(throws: PromptRequestError.tooLarge) { try PromptRequest(decoding: Data([0, 0, 0x80, 1])) }
-        #expect(throws: PromptRequestError.malformed) { try PromptRequest(decoding: Data([0, 0, 0, 2]) + Data("{}".utf8)) }
+        #expect(throws: PromptRequestError.malformed) {
+            try PromptRequest(decoding: Data([0, 0, 0, 2]) + Data("{}".utf8))
+        }
     }
 
-    @Test(arguments: ["xterm-256color", "vt100", "screen.xterm", "tmux", "a+b_c"]) func `terminal types`(_ name: String) {
+    @Test(arguments: ["xterm-256color", "vt100", "screen.xterm", "tmux", "a+b_c"]) func `terminal types`(_ name: String)
+    {
         #expect(TerminalType(name)?.name == name)
     }
 
@@ -90,7 +93,9 @@ import UnixSocket
         EnteredSecret(SecretBytes(random: 3), for: factor)
     }
 
-    @Test(arguments: PromptFactor.allCases) func `a secret is handed over for its own factor only`(_ factor: PromptFactor) {
+    @Test(arguments: PromptFactor.allCases) func `a secret is handed over for its own factor only`(
+        _ factor: PromptFactor
+    ) {
         for other in PromptFactor.allCases {
             let isHandedOver = entered(factor).take(for: other) != nil
             #expect(isHandedOver == (other == factor))
@@ -113,9 +118,11 @@ import UnixSocket
     }
 
     @Test(arguments: [
-        ("abc", "abc"), ("abc\u{7F}", "ab"), ("abc\u{8}\u{8}\u{8}\u{8}", ""), ("aż\u{7F}", "a"), ("a🐢\u{7F}\u{7F}b", "b"),
+        ("abc", "abc"), ("abc\u{7F}", "ab"), ("abc\u{8}\u{8}\u{8}\u{8}", ""), ("aż\u{7F}", "a"),
+        ("a🐢\u{7F}\u{7F}b", "b"),
         ("abc\u{15}d", "d"), ("one two\u{17}", "one "), ("one two  \u{17}", "one "), ("one\u{17}\u{17}", ""),
-        ("a\u{1B}[Ab", "ab"), ("a\u{1B}[1;5Cb", "ab"), ("a\u{1B}OHb", "ab"), ("a\u{1B}xb", "ab"), ("a\u{1}\u{1A}\u{13}b", "ab"),
+        ("a\u{1B}[Ab", "ab"), ("a\u{1B}[1;5Cb", "ab"), ("a\u{1B}OHb", "ab"), ("a\u{1B}xb", "ab"),
+        ("a\u{1}\u{1A}\u{13}b", "ab"),
         ("a\u{4}b", "ab"), ("a b", "a b"),
     ])
     func `keys make this line`(_ keys: String, _ line: String) {
@@ -161,7 +168,8 @@ import UnixSocket
     private func parse(_ text: String) -> Assuan.Response? { Array(text.utf8).withUnsafeBytes { Assuan.parse($0) } }
 
     @Test(arguments: [
-        ("OK", .ok), ("OK Pleased to meet you", .ok), ("ERR 83886278 canceled", .error(code: 198)), ("ERR 1", .error(code: 1)),
+            ("OK", .ok), ("OK Pleased to meet you", .ok), ("ERR 83886278 canceled", .error(code: 198)),
+            ("ERR 1", .error(code: 1)),
         ("D x", .data(offset: 2)), ("D ", .data(offset: 2)), ("S PIN_REPEATED", .other), ("# comment", .other),
     ] as [(String, Assuan.Response)])
     func `responses are told apart`(_ line: String, _ response: Assuan.Response) {
@@ -255,7 +263,8 @@ import UnixSocket
 
     @Test func `a refused terminal is not used by a dialog either`() {
         #expect(
-            choose({ $0.pinentryPath = "/p" }, terminal: .failure(.otherOwner)) == .failure(.terminalRefused(.otherOwner)))
+            choose({ $0.pinentryPath = "/p" }, terminal: .failure(.otherOwner))
+                == .failure(.terminalRefused(.otherOwner)))
         guard case .success(.pinentry(let options)) = choose(
             { $0.pinentryPath = "/p"; $0.display = ":0" }, terminal: .failure(.otherOwner))
         else { Issue.record("no dialog"); return }
@@ -266,7 +275,9 @@ import UnixSocket
         let terminal = try terminal()
         #expect(
             choose(
-                { $0.pinentryPath = "/p"; $0.frontEnds = [.pinentry, .terminal] }, terminal: terminal, isPinentryThere: false)
+                {
+                    $0.pinentryPath = "/p"; $0.frontEnds = [.pinentry, .terminal]
+                }, terminal: terminal, isPinentryThere: false)
                 == .success(.terminal))
         #expect(
             choose({ $0.pinentryPath = "/p"; $0.frontEnds = [.pinentry] }, terminal: terminal, isPinentryThere: false)
@@ -276,6 +287,10 @@ import UnixSocket
     @Test func `with nothing to ask on there is nobody to ask`() throws {
         #expect(choose({ _ in }) == .failure(.notInteractive))
         #expect(choose({ $0.pinentryPath = "/p" }) == .failure(.notInteractive))
-        #expect(choose({ $0.frontEnds = [.pinentry]; $0.display = ":0" }, terminal: try terminal()) == .failure(.notInteractive))
+        #expect(
+            choose(
+                {
+                    $0.frontEnds = [.pinentry]; $0.display = ":0"
+                }, terminal: try terminal()) == .failure(.notInteractive))
     }
 }

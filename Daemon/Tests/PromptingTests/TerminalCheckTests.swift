@@ -49,7 +49,9 @@ extension RealPromptTests {
             #expect(refusal(terminal.master, try process.caller(nil)) == .notATerminal)
         }
 
-        @Test(arguments: [O_RDONLY, O_WRONLY]) func `a descriptor for one direction only is refused`(_ mode: CInt) throws {
+        @Test(arguments: [O_RDONLY, O_WRONLY]) func `a descriptor for one direction only is refused`(_ mode: CInt)
+            throws
+        {
             let half = try PseudoTerminal.open(terminal.path, mode)
             #expect(refusal(half, try process.caller(nil)) == .notATerminal)
         }
@@ -96,16 +98,19 @@ extension RealPromptTests {
             let line = String(terminal.path.dropFirst(5))
             #expect(refusal(terminal.slave, caller, .login, logins: FixedLogins(line: line, userID: getuid())) == nil)
             #expect(
-                refusal(terminal.slave, caller, .login, logins: FixedLogins(line: line, userID: getuid() + 1)) == .noLogin)
+                refusal(terminal.slave, caller, .login, logins: FixedLogins(line: line, userID: getuid() + 1))
+                    == .noLogin)
             #expect(
-                refusal(terminal.slave, caller, .login, logins: FixedLogins(line: "pts/x", userID: getuid())) == .noLogin)
+                refusal(terminal.slave, caller, .login, logins: FixedLogins(line: "pts/x", userID: getuid()))
+                    == .noLogin)
             #expect(refusal(terminal.slave, caller, .login) == .noLogin, "the system knows of no login here")
         }
     }
 }
 
 @Suite struct ProcessStatusTests {
-    private static let tail = " 34816 77 4194560 120 0 0 0 1 2 0 0 20 0 1 0 987654 6950912 2000 18446744073709551615 1 1 0"
+    private static let tail =
+        " 34816 77 4194560 120 0 0 0 1 2 0 0 20 0 1 0 987654 6950912 2000 18446744073709551615 1 1 0"
 
     private func parse(_ text: String) -> ProcessStatus? { ProcessStatus(parsing: Array(text.utf8)) }
 
@@ -153,7 +158,8 @@ extension RealPromptTests {
     }
 
     @Test(arguments: [
-        "", ")", "42 (x", "42 (x)", "42 (x) ", "42 (x) S", "42 (x) S 1 77", "42 (x)S 1 77 40 1 1", "42 (x) SS 1 77 40 34816 77",
+        "", ")", "42 (x", "42 (x)", "42 (x) ", "42 (x) S", "42 (x) S 1 77", "42 (x)S 1 77 40 1 1",
+        "42 (x) SS 1 77 40 34816 77",
         "42 (x) S 1 a 40 34816 77 4194560 120 0 0 0 1 2 0 0 20 0 1 0 987654 1 1",
         "42 (x) S 1 77 40 34816 77 4194560 120 0 0 0 1 2 0 0 20 0 1 0 -5 1 1",
         "42 (x) S 1 99999999999 40 34816 77 4194560 120 0 0 0 1 2 0 0 20 0 1 0 987654 1 1",

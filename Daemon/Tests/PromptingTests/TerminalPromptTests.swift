@@ -88,7 +88,8 @@ extension RealPromptTests {
             #expect(process.isRunning)
         }
 
-        @Test(arguments: ["\u{1B}", "\u{4}"]) func `Escape, and Ctrl-D on an empty field, cancel`(_ key: String) throws {
+        @Test(arguments: ["\u{1B}", "\u{4}"]) func `Escape, and Ctrl-D on an empty field, cancel`(_ key: String) throws
+        {
             let asking = try ask()
             terminal.type(key)
             #expect(asking.wait() == .cancelled)
@@ -134,7 +135,9 @@ extension RealPromptTests {
             #expect(asking.wait() == .entered("ab", .passcode))
         }
 
-        @Test(arguments: [("yes", Ending.confirmed), ("no", .cancelled), ("Yes!", .cancelled), ("yess\u{7F}", .confirmed)])
+        @Test(arguments: [
+            ("yes", Ending.confirmed), ("no", .cancelled), ("Yes!", .cancelled), ("yess\u{7F}", .confirmed),
+        ])
         func `a confirmation takes nothing but yes`(_ text: String, _ ending: Ending) throws {
             let question = PromptQuestion(
                 .confirmation(warning: DisplayText("All items are destroyed.")), operation: DisplayText("remove"))
@@ -152,7 +155,8 @@ extension RealPromptTests {
                 reason: DisplayText("to push"), notice: DisplayText("Wrong passcode."), triesLeft: 3)
             let asking = try ask(question)
             for text in [
-                "Ostiary asks for your passcode.", "/usr/bin/asker (process \(process.processID))", "GitHub token", "read",
+                "Ostiary asks for your passcode.", "/usr/bin/asker (process \(process.processID))", "GitHub token",
+                "read",
                 "“to push”", "Wrong passcode. 3 tries left.", "Ctrl-C: Cancel.", "Typing is not shown.",
             ] {
                 #expect(terminal.shows(text))
@@ -164,11 +168,14 @@ extension RealPromptTests {
         @Test func `escape sequences, direction marks and line ends of a caller are not drawn`() throws {
             let hostile = "\u{1B}[2J\u{9B}1;1H\u{202E}drowssap\u{2066}\r\nPasscode: \u{200B}\u{7}x"
             let question = PromptQuestion(
-                .enterPasscode, object: DisplayText(hostile), operation: DisplayText("read"), reason: DisplayText(hostile))
+                .enterPasscode, object: DisplayText(hostile), operation: DisplayText("read"),
+                reason: DisplayText(hostile))
             let asking = try ask(question, field: "Passcode: ")
             terminal.waitFor("\nPasscode: ")
             let shown = terminal.screen.unicodeScalars
-            for scalar in "\u{1B}\u{9B}\u{202E}\u{2066}\u{200B}\u{7}".unicodeScalars { #expect(!shown.contains(scalar)) }
+            for scalar in "\u{1B}\u{9B}\u{202E}\u{2066}\u{200B}\u{7}".unicodeScalars {
+                #expect(!shown.contains(scalar))
+            }
             #expect(terminal.screen.contains("“[2J1;1Hdrowssap Passcode: x”"))
             terminal.type("\u{3}")
             #expect(asking.wait() == .cancelled)
@@ -176,7 +183,8 @@ extension RealPromptTests {
 
         @Test func `a long reason cannot put a line where the field is`() throws {
             let question = PromptQuestion(
-                .enterPasscode, operation: DisplayText("read"), reason: DisplayText(String(repeating: "Passcode: ", count: 40)))
+                .enterPasscode, operation: DisplayText("read"),
+                reason: DisplayText(String(repeating: "Passcode: ", count: 40)))
             let asking = try ask(question, field: "\nPasscode: ")
             let lines = terminal.screen.split(whereSeparator: \.isNewline)
             #expect(lines.allSatisfy { $0.count < 80 })
@@ -232,11 +240,13 @@ extension RealPromptTests {
 
         @Test func `a caller in the background is not asked for`() throws {
             let terminal = try PseudoTerminal()
-            let shell = try CallerProcess(on: terminal, script: "set -m; sleep 600 & echo \"job $!.\"; echo ready; exec sleep 600")
+            let shell = try CallerProcess(
+                on: terminal, script: "set -m; sleep 600 & echo \"job $!.\"; echo ready; exec sleep 600")
             let child = try #require(Self.child(of: shell.processID))
             let status = try #require(ProcessStatus(of: child))
             let caller = PromptCaller(
-                processID: child, startTime: status.startTime, userID: getuid(), program: "job", terminal: terminal.slave)
+                processID: child, startTime: status.startTime, userID: getuid(), program: "job",
+                terminal: terminal.slave)
             let asking = try Asking(prompter(), .passcode, on: caller)
             #expect(asking.wait() == .unavailable(.terminalRefused(.callerInBackground)))
             #expect(terminal.screen.isEmpty)

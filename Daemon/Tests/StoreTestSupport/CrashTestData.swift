@@ -57,7 +57,9 @@ public enum CrashTestData {
         VaultID(bytes: withUnsafeBytes(of: number.bigEndian) { Data($0) } + Data(count: 12))!
     }
 
-    private static func filler(_ number: UInt32) -> Data { Data(repeating: UInt8(truncatingIfNeeded: number), count: 3000) }
+    private static func filler(_ number: UInt32) -> Data {
+        Data(repeating: UInt8(truncatingIfNeeded: number), count: 3000)
+    }
 
     private static func item(_ number: UInt32, owner: VaultID) -> ItemRecord {
         ItemRecord(

@@ -2,7 +2,8 @@ public import Glibc
 import Prompting
 public import Testing
 
-/// A process in a session of its own whose controlling terminal is a pseudo-terminal: what a program in a terminal window is.
+/// A process in a session of its own whose controlling terminal is a pseudo-terminal: what a program in a terminal
+/// window is.
 public final class CallerProcess: Sendable {
     private let process: SpawnedProcess
     public var processID: pid_t { process.processID }
@@ -15,7 +16,8 @@ public final class CallerProcess: Sendable {
         _ location: SourceLocation = #_sourceLocation
     ) throws {
         process = try SpawnedProcess(
-            "/bin/bash", ["-c", "exec 0<>\(terminal.path) 1>&0 2>&0; \(script)"], descriptors: [-1, -1, -1] + descriptors)
+            "/bin/bash", ["-c", "exec 0<>\(terminal.path) 1>&0 2>&0; \(script)"],
+            descriptors: [-1, -1, -1] + descriptors)
         // With its line end, which may come later and would be taken for something that was shown afterwards.
         terminal.waitFor("ready\r\n", location)
         terminal.clearScreen()

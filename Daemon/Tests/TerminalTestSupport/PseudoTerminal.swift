@@ -54,8 +54,8 @@ public final class PseudoTerminal: Sendable {
         return transcript.withLock { $0 }
     }
 
-    /// Whether `text` was shown, on however many lines: where a line of a prompt ends depends on the length of what it names,
-    /// the folder that the programs were built in among it.
+    /// Whether `text` was shown, on however many lines: where a line of a prompt ends depends on the length of what it
+    /// names, the folder that the programs were built in among it.
     public func shows(_ text: String) -> Bool {
         screen.filter { !$0.isWhitespace }.contains(text.filter { !$0.isWhitespace })
     }

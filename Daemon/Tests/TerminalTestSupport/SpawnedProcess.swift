@@ -15,8 +15,8 @@ public enum ProcessEnding: Equatable, Sendable {
     }
 }
 
-/// A child process with exactly these arguments, environment and descriptors, in a session of its own. It is killed with its
-/// process group and reaped when the value goes away.
+/// A child process with exactly these arguments, environment and descriptors, in a session of its own. It is killed
+/// with its process group and reaped when the value goes away.
 public final class SpawnedProcess: Sendable {
     public let processID: Int32
     private let ending = Mutex<ProcessEnding?>(nil)

@@ -35,7 +35,9 @@ struct VaultDurabilityTests {
         #expect(result.code == 0)
         let calls = try SystemCallTrace(file: trace).calls
         let ready = try #require(calls.firstIndex { $0.name == "write" && $0.rest.contains("ready") })
-        let afterwards = calls[ready...].map { $0.name == "write" ? ($0.rest.hasPrefix("(1,") ? "answer" : "write") : "flush" }
+        let afterwards = calls[ready...].map {
+            $0.name == "write" ? ($0.rest.hasPrefix("(1,") ? "answer" : "write") : "flush"
+        }
         #expect(afterwards.count { $0 == "flush" } >= 20)
         // Between two answers there is always a flush.
         let answers = afterwards.indices.filter { afterwards[$0] == "answer" }
@@ -45,7 +47,9 @@ struct VaultDurabilityTests {
         }
     }
 
-    @Test(arguments: [10, 40, 100, 250, 600]) func `kill -9 loses no acknowledged commit and shows no half one`(bytes: Int) throws {
+    @Test(arguments: [10, 40, 100, 250, 600]) func `kill -9 loses no acknowledged commit and shows no half one`(
+        bytes: Int
+    ) throws {
         for _ in 0..<3 {
             let output = try TestProgram("vault-writer", [folder.path, "100000"]).runAndKill(afterPrinting: bytes)
             let stored = try storedNumber()
@@ -55,7 +59,8 @@ struct VaultDurabilityTests {
         }
     }
 
-    @Test(arguments: [1, 2, 9, 10]) func `a crash just before the commit leaves the state before`(commit: UInt32) throws {
+    @Test(arguments: [1, 2, 9, 10]) func `a crash just before the commit leaves the state before`(commit: UInt32) throws
+    {
         let output = try TestProgram("vault-writer", [folder.path, "20", "die-before-commit", "\(commit)"]).run().output
         #expect(lastNumber(in: output) == commit - 1)
         #expect(try storedNumber() == commit - 1)
@@ -86,7 +91,8 @@ struct VaultDurabilityTests {
             }
         }
         #expect(stored.count > 3)
-        #expect(try vault.read { try $0.objects(owner: user.id, kind: .right).compactMap(\.record).count } == stored.count)
+        #expect(
+            try vault.read { try $0.objects(owner: user.id, kind: .right).compactMap(\.record).count } == stored.count)
         let remove = { (writer: VaultWriter) throws in
             for object in stored { try writer.removeObject(object.id, owner: user.id) }
         }

@@ -68,7 +68,9 @@ struct VaultErasureTests {
 
     @Test func `errors do not carry what was stored`() throws {
         do {
-            try vault.write("") { try $0.insertObject(VaultFixture.object(owner: owner, identifier: VaultFixture.marker)) }
+            try vault.write("") {
+                try $0.insertObject(VaultFixture.object(owner: owner, identifier: VaultFixture.marker))
+            }
             Issue.record("a duplicate was accepted")
         } catch {
             #expect(!"\(error)".contains(VaultFixture.marker))

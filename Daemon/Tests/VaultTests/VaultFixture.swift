@@ -22,7 +22,8 @@ struct VaultFixture {
         right = Self.object(owner: alice.id, identifier: Self.marker)
         otherRight = Self.object(owner: alice.id, identifier: "other")
         passcode = PasscodeRecord(
-            owner: alice.id, stretch: Data([1]), salt: Data([2]), sealedPrivateHalf: Data([3]), epoch: 1, state: .current,
+            owner: alice.id, stretch: Data([1]), salt: Data([2]), sealedPrivateHalf: Data([3]), epoch: 1,
+            state: .current,
             created: 5)
         try vault.write("fixture") { try fill($0) }
     }

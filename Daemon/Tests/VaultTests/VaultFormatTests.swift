@@ -22,7 +22,10 @@ struct VaultFormatTests {
     @Test func `the entries of a manifest are the documented ones`() throws {
         var manifest = Manifest(table: .users, owner: store)
         manifest.list(user.id.bytes, generation: 1, tag: Data())
-        #expect(manifest.row.columns == [.blob(Data([1, 0, 0, 0, 1, 0, 16] + user.id.bytes + [0, 0, 0, 0, 0, 0, 0, 1, 0]))])
+        #expect(
+            manifest.row.columns == [
+                .blob(Data([1, 0, 0, 0, 1, 0, 16] + user.id.bytes + [0, 0, 0, 0, 0, 0, 0, 1, 0]))
+            ])
         #expect(try Manifest(manifest.row, table: .users) == manifest)
     }
 

@@ -67,7 +67,9 @@ struct VaultRecordTests {
         #expect(try vault.read { try $0.object(changed.id, owner: owner) } == changed)
     }
 
-    @Test(arguments: [0, 1, 3, UInt64.max]) func `an update from another generation conflicts`(generation: UInt64) throws {
+    @Test(arguments: [0, 1, 3, UInt64.max]) func `an update from another generation conflicts`(generation: UInt64)
+        throws
+    {
         var changed = fixture.right
         changed.generation = generation
         #expect(throws: VaultError.conflict) { try vault.write("update") { try $0.updateObject(changed) } }

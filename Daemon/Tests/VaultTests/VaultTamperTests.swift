@@ -149,7 +149,8 @@ struct VaultTamperTests {
         let old = try savedRow("attempt_counters", key: VaultFixture.subject)
         try vault.write("guess") { try $0.setAttempts(VaultFixture.attempts(fixture.alice, failedCount: 4)) }
         try restore(old, into: "attempt_counters")
-        #expect(throws: VaultError.corrupt(RowReference(table: .attemptCounters, key: VaultFixture.subject), .replayed)) {
+        #expect(throws: VaultError.corrupt(RowReference(table: .attemptCounters, key: VaultFixture.subject), .replayed))
+        {
             try vault.read { try $0.attempts(owner: owner, subject: VaultFixture.subject) }
         }
     }
@@ -170,7 +171,9 @@ struct VaultTamperTests {
         #expect(try faults().sorted { "\($0)" < "\($1)" } == [.altered, .altered, .removed, .removed])
     }
 
-    @Test(arguments: ["users", "key_pairs", "passcode_records", "attempt_counters", "objects", "log_anchors", "log_epochs"])
+    @Test(arguments: [
+        "users", "key_pairs", "passcode_records", "attempt_counters", "objects", "log_anchors", "log_epochs",
+    ])
     func `deleted rows are removed, never absent`(table: String) throws {
         try fixture.tamper("DELETE FROM \(table)")
         let faults = try faults()

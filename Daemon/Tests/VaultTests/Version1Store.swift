@@ -1,7 +1,7 @@
 import GRDB
 
-/// A store as version 1 of the format left it, dumped from a database that version 1's program wrote: one user, one key pair,
-/// one counter, one object ("right 1"), made by `vault-writer`, with the test protector's key.
+/// A store as version 1 of the format left it, dumped from a database that version 1's program wrote: one user, one key
+/// pair, one counter, one object ("right 1"), made by `vault-writer`, with the test protector's key.
 enum Version1Store {
     /// A database with the store in it.
     ///

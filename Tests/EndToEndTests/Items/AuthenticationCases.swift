@@ -4,8 +4,8 @@ import Security
 import Testing
 
 extension ItemEndToEndTests {
-    /// The acceptance cases of access control and authentication, by their numbers. Nobody can be asked in this process: it
-    /// has no terminal. What a person answers is tested by programs on one.
+    /// The acceptance cases of access control and authentication, by their numbers. Nobody can be asked in this
+    /// process: it has no terminal. What a person answers is tested by programs on one.
     @Suite struct AuthenticationCases {
         private let keychain: KeychainUnderTest
         private let password = Query.genericPassword()
@@ -160,7 +160,9 @@ extension ItemEndToEndTests {
         @Test func `case 87: an item with an access control is not synchronizable`() throws {
             for flags in [SecAccessControlCreateFlags(), .userPresence] {
                 #expect(keychain.add(try protected(flags).with([kSecAttrSynchronizable: true])) == errSecParam)
-                let changes: [CFString: Any] = [kSecAttrAccessControl: try accessControl(flags), kSecAttrSynchronizable: true]
+                let changes: [CFString: Any] = [
+                    kSecAttrAccessControl: try accessControl(flags), kSecAttrSynchronizable: true,
+                ]
                 #expect(keychain.update(password, changes) == errSecParam)
             }
         }

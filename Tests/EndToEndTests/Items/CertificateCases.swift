@@ -32,14 +32,18 @@ extension ItemEndToEndTests {
 
         @Test func `case 4: a certificate is found by its persistent reference`() throws {
             let reference = try #require(keychain.adding(query.returningReference).result as? Data)
-            #expect(keychain.finding([kSecValuePersistentRef: reference, kSecReturnData: true]).result as? Data == certificate)
+            #expect(
+                keychain.finding([kSecValuePersistentRef: reference, kSecReturnData: true]).result as? Data
+                    == certificate)
         }
 
         @Test func `cases 5 and 6: a certificate comes back as an object and as bytes`() throws {
             let object = try #require(SecCertificateCreateWithData(nil, certificate as CFData))
             let added = keychain.adding([kSecValueRef: object, kSecReturnRef: true])
             #expect(added.result as? SecCertificate == object)
-            #expect(keychain.finding([kSecClass: kSecClassCertificate, kSecReturnRef: true]).result as? SecCertificate == object)
+            #expect(
+                keychain.finding([kSecClass: kSecClassCertificate, kSecReturnRef: true]).result as? SecCertificate
+                    == object)
             #expect(keychain.delete([kSecValueRef: object]) == errSecSuccess)
             #expect(keychain.adding(query.returningData).result as? Data == certificate)
         }

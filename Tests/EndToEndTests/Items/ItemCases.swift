@@ -31,7 +31,8 @@ extension ItemEndToEndTests {
         @Test func `case 8: all that can be returned of a new item is returned`() throws {
             let (status, result) = keychain.adding(
                 password.holdingSecret.with([
-                    kSecReturnData: true, kSecReturnAttributes: true, kSecReturnRef: true, kSecReturnPersistentRef: true,
+                    kSecReturnData: true, kSecReturnAttributes: true, kSecReturnRef: true,
+                    kSecReturnPersistentRef: true
                 ]))
             #expect(status == errSecSuccess)
             let parts = try #require(result as? [String: Any])
@@ -244,7 +245,8 @@ extension ItemEndToEndTests {
             let found = keychain.finding([kSecClass: kSecClassKey, kSecAttrLabel: "a key", kSecReturnRef: true])
             let again = try #require(found.result as? SecKey)
             #expect(
-                SecKeyCopyExternalRepresentation(again, nil) as Data? == SecKeyCopyExternalRepresentation(key, nil) as Data?)
+                SecKeyCopyExternalRepresentation(again, nil) as Data? == SecKeyCopyExternalRepresentation(key, nil)
+                    as Data?)
         }
 
         @Test(arguments: ["m_LimitOne", 1, 2] as [any Sendable])

@@ -34,7 +34,8 @@ extension ItemEndToEndTests {
         func `case 99: as many halves are stored as are permanent`(ofPrivate: Bool, ofPublic: Bool) throws {
             let parameters: [CFString: Any] = [
                 kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 256, kSecAttrLabel: "a key",
-                kSecPrivateKeyAttrs: [kSecAttrIsPermanent: ofPrivate], kSecPublicKeyAttrs: [kSecAttrIsPermanent: ofPublic],
+                kSecPrivateKeyAttrs: [kSecAttrIsPermanent: ofPrivate],
+                kSecPublicKeyAttrs: [kSecAttrIsPermanent: ofPublic]
             ]
             _ = try #require(SecKeyCreateRandomKey(parameters as CFDictionary, nil))
             let found = keychain.finding(byLabel.all.returningAttributes).result as? [[String: Any]]

@@ -60,7 +60,9 @@ final class KeychainUnderTest {
 enum Query {
     static let data = Data("secret".utf8)
 
-    static func genericPassword(_ account: String = "test-account", _ service: String = "test-service") -> [CFString: Any] {
+    static func genericPassword(_ account: String = "test-account", _ service: String = "test-service") -> [CFString:
+        Any]
+    {
         [kSecClass: kSecClassGenericPassword, kSecAttrAccount: account, kSecAttrService: service]
     }
 

@@ -17,7 +17,8 @@ extension ItemEndToEndTests {
 
         /// Everything in the store, with attributes, data and references.
         private func content() throws -> [NSArray] {
-            try [kSecClassGenericPassword, kSecClassInternetPassword, kSecClassKey, kSecClassCertificate].map { itemClass in
+            try [kSecClassGenericPassword, kSecClassInternetPassword, kSecClassKey, kSecClassCertificate].map {
+                itemClass in
                 let query: [CFString: Any] = [kSecClass: itemClass, kSecAttrSynchronizable: kSecAttrSynchronizableAny]
                 let found = keychain.finding(query.all.returningData.returningAttributes.returningReference)
                 if found.status == errSecItemNotFound { return [] }
@@ -38,7 +39,8 @@ extension ItemEndToEndTests {
         }
 
         @Test(.timeLimit(.minutes(5)), arguments: [1, 2, UInt64.random(in: .min ... .max)])
-        func `no dictionary ends the program, holds it up, or changes the store when it is refused`(seed: UInt64) throws {
+        func `no dictionary ends the program, holds it up, or changes the store when it is refused`(seed: UInt64) throws
+        {
             var queries = RandomQueries(seed: seed)
             var content = try content()
             var statuses: Set<OSStatus> = []
@@ -49,7 +51,9 @@ extension ItemEndToEndTests {
                 let added = try check(&content, mayChange: true, "add, " + name) { SecItemAdd(query, &result) }
                 if added != errSecSuccess { #expect(result == nil) }
                 result = NSString("untouched")
-                let found = try check(&content, mayChange: false, "find, " + name) { SecItemCopyMatching(query, &result) }
+                let found = try check(&content, mayChange: false, "find, " + name) {
+                    SecItemCopyMatching(query, &result)
+                }
                 if found != errSecSuccess { #expect(result == nil) }
                 let updated = try check(&content, mayChange: true, "update, " + name) { SecItemUpdate(query, changes) }
                 let deleted = try check(&content, mayChange: true, "delete, " + name) { SecItemDelete(query) }

@@ -1,4 +1,5 @@
-// Runs one scenario of the app-side API against a real daemon and prints a line for each thing it found; the test compares.
+// Runs one scenario of the app-side API against a real daemon and prints a line for each thing it found; the test
+// compares.
 import Foundation
 import LocalAuthentication
 import Security
@@ -84,7 +85,9 @@ struct RightScenarios {
         let ecies = SecKeyAlgorithm.eciesEncryptionStandardVariableIVX963SHA256AESGCM
         let ciphertext = try await first.key.publicKey.encrypt(challenge, algorithm: ecies)
         await report("decrypt") {
-            guard try await first.key.decrypt(ciphertext, algorithm: ecies) == challenge else { throw CocoaError(.coderInvalidValue) }
+            guard try await first.key.decrypt(ciphertext, algorithm: ecies) == challenge else {
+                throw CocoaError(.coderInvalidValue)
+            }
         }
         await report("decrypt with other") { _ = try await second.key.decrypt(ciphertext, algorithm: ecies) }
         let exchange = SecKeyAlgorithm.ecdhKeyExchangeStandardX963SHA256
@@ -130,7 +133,8 @@ struct RightScenarios {
     static func policies() async throws {
         let context = LAContext()
         var error: NSError?
-        report("can owner", "\(context.canEvaluatePolicy(.deviceOwnerAuthentication, error: &error)) \(error?.code ?? 0)")
+        report(
+            "can owner", "\(context.canEvaluatePolicy(.deviceOwnerAuthentication, error: &error)) \(error?.code ?? 0)")
         report(
             "can biometrics",
             "\(context.canEvaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, error: &error)) \(error?.code ?? 0)")

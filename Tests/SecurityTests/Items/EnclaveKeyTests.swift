@@ -29,7 +29,9 @@ import Testing
 
     @Test func `a permanent key is an item that names it, and its private half is nowhere in it`() throws {
         let accessControl = try accessControl()
-        let key = try make(["labl": "release", "atag": Data("tag".utf8), "accc": accessControl, "type": "73", "bsiz": 256])
+        let key = try make([
+            "labl": "release", "atag": Data("tag".utf8), "accc": accessControl, "type": "73", "bsiz": 256,
+        ])
         let row = try #require(keychain.store.rows.first)
         #expect(row.data == nil)
         #expect(row.item.keyID == keychain.store.keys.first?.id)
@@ -105,10 +107,12 @@ import Testing
     }
 
     @Test func `there is one token, and an object id is one of its own`() {
-        #expect(status { _ = try keys.create(tokenID: "other", attributes: [:], isPermanent: false) } == errSecItemNotFound)
+        #expect(
+            status { _ = try keys.create(tokenID: "other", attributes: [:], isPermanent: false) } == errSecItemNotFound)
         for handle in [Data(), Data(count: 21), Data("ostk".utf8) + [2] + Data(count: 16)] {
             #expect(
-                status { _ = try keys.key(tokenID: EnclaveKey.tokenID, objectID: handle, attributes: [:]) } == errSecDecode)
+                status { _ = try keys.key(tokenID: EnclaveKey.tokenID, objectID: handle, attributes: [:]) }
+                    == errSecDecode)
         }
         let unknown = EnclaveKeyHandle(keyID: Data(count: 16)).bytes
         #expect(
@@ -123,7 +127,8 @@ import Testing
         #expect(keychain.add(["v_Ref": key]).0 == errSecDuplicateItem)
         let found = try #require(keychain.find(["class": "keys", "labl": "software", "r_Ref": true]).1 as? SecKey)
         #expect(
-            SecKeyCopyExternalRepresentation(found, nil) as Data? == SecKeyCopyExternalRepresentation(key, nil) as Data?)
+            SecKeyCopyExternalRepresentation(found, nil) as Data? == SecKeyCopyExternalRepresentation(key, nil) as Data?
+        )
         #expect(keychain.find(["v_Ref": key]).0 == 0)
         #expect(keychain.delete(["class": "genp", "v_Ref": key]) == errSecParam)
         #expect(keychain.delete(["v_Ref": key]) == 0)

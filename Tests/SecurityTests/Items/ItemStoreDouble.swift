@@ -6,8 +6,8 @@ import SecretMemory
 import Security
 import Synchronization
 
-/// A keychain in this process: it keeps what it is given, finds by equal attributes, and refuses what a test says. Uniqueness
-/// and conversion are those of the daemon as far as these tests need them.
+/// A keychain in this process: it keeps what it is given, finds by equal attributes, and refuses what a test says.
+/// Uniqueness and conversion are those of the daemon as far as these tests need them.
 final class ItemStoreDouble: ItemService {
     struct Row: Sendable {
         var item: StoredItem
@@ -61,7 +61,8 @@ final class ItemStoreDouble: ItemService {
         try record(.add, use)
         let bytes = Self.exposed(data)
         let added = attributes.merging(
-            ["agrp": .text("G"), "cdat": .date(Self.date), "mdat": .date(Self.date)], uniquingKeysWith: { given, _ in given })
+            ["agrp": .text("G"), "cdat": .date(Self.date), "mdat": .date(Self.date)],
+            uniquingKeysWith: { given, _ in given })
         let item = StoredItem(
             id: Data((0..<16).map { _ in UInt8.random(in: 0...255) }), itemClass: itemClass, attributes: added,
             accessControl: accessControl, shownAccessControl: shownAccessControl, hasData: bytes != nil, keyID: keyID)

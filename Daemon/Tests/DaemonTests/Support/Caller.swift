@@ -5,8 +5,9 @@ import TerminalTestSupport
 import Testing
 import UnixSocket
 
-/// Another program that speaks to the daemon (`test-caller`), and the test's hand in it: requests go through that process, so
-/// that the daemon sees its program, its user and its terminal; answers are read from its connection directly.
+/// Another program that speaks to the daemon (`test-caller`), and the test's hand in it: requests go through that
+/// process, so that the daemon sees its program, its user and its terminal; answers are read from its connection
+/// directly.
 final class Caller {
     let client: RawClient
     /// The process that the daemon knows as the caller.

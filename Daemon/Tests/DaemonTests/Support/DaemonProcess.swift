@@ -19,7 +19,9 @@ final class DaemonProcess: Sendable {
 
     /// Takes over a daemon that has started.
     init(_ start: DaemonStart, in folders: DaemonFolders) throws {
-        guard start.report == "ready" else { throw NotStarted(report: start.report, standardError: folders.standardError) }
+        guard start.report == "ready" else {
+            throw NotStarted(report: start.report, standardError: folders.standardError)
+        }
         self.folders = folders
         process = start.process
     }

@@ -20,7 +20,8 @@ final class RawClient {
     /// An answer that does not come within this time fails the test.
     private static let patienceSeconds = 30
 
-    /// - Parameter writing: where to send, when that is not the connection itself, and the process that takes it from there.
+    /// - Parameter writing: where to send, when that is not the connection itself, and the process that takes it from
+    ///   there.
     init(_ connection: UnixSocket, sendingOn writing: UnixSocket? = nil, to process: AnyObject? = nil) throws {
         reading = connection
         self.process = process

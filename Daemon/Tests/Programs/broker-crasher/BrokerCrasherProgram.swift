@@ -10,13 +10,14 @@ import Vault
 ///     broker-crasher FOLDER OPERATION before|after N
 ///
 /// FOLDER holds the folder `state`. OPERATION says how the person answers. N counts commits from the first request on:
-/// "before" kills when the changes are made and not committed, "after" when they are on disk. It prints its socket's path
-/// when it serves, and serves until it is killed. Passcodes are stretched cheaply.
+/// "before" kills when the changes are made and not committed, "after" when they are on disk. It prints its socket's
+/// path when it serves, and serves until it is killed. Passcodes are stretched cheaply.
 @main
 struct BrokerCrasherProgram {
     static func main() throws {
         let arguments = CommandLine.arguments
-        guard arguments.count == 5, let operation = CrashOperation(rawValue: arguments[2]), let number = Int(arguments[4])
+        guard arguments.count == 5, let operation = CrashOperation(rawValue: arguments[2]),
+            let number = Int(arguments[4])
         else { exit(2) }
         let executioner = Executioner(killsBeforeCommit: arguments[3] == "before", number: number)
         let fixture = try BrokerFixture(in: TestFolder(of: arguments[1]), observer: executioner)

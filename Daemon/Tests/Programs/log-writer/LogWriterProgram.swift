@@ -7,9 +7,9 @@ import StoreTestSupport
 ///
 ///     log-writer FOLDER COUNT before-use|soon|linger [SIZE-LIMIT]
 ///
-/// Every tenth record moves the anchor. With a SIZE-LIMIT, the kernel ends each write at that many bytes of file, as on a
-/// full disk in the middle of a record; the program then prints "refused", lifts the limit and goes on. "linger" is "soon"
-/// with two seconds of life after the last record.
+/// Every tenth record moves the anchor. With a SIZE-LIMIT, the kernel ends each write at that many bytes of file, as on
+/// a full disk in the middle of a record; the program then prints "refused", lifts the limit and goes on. "linger" is
+/// "soon" with two seconds of life after the last record.
 @main
 struct LogWriterProgram {
     static func main() throws {

@@ -1,8 +1,8 @@
 import CLinuxShims
 import Glibc
 
-/// The process that the daemon sees when a test speaks as another program: it connects, gives the connection to the test,
-/// and sends what the test hands it, descriptors included, in its own name.
+/// The process that the daemon sees when a test speaks as another program: it connects, gives the connection to the
+/// test, and sends what the test hands it, descriptors included, in its own name.
 ///
 ///     test-caller SOCKET [PROGRAM [ARGUMENT]...]          descriptor 3: a Unix stream socket to the test
 ///     test-caller --leaving SOCKET PROGRAM [ARGUMENT]...  the same
