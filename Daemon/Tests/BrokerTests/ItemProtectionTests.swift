@@ -1,4 +1,5 @@
 import AccessControl
+import AuditLog
 import BrokerTestSupport
 import Foundation
 import GRDB
