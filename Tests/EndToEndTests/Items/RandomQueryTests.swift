@@ -5,6 +5,7 @@ import Testing
 extension ItemEndToEndTests {
     /// The four calls, given random dictionaries, on a real daemon.
     @Suite struct RandomQueryTests {
+        private static let fixedSeeds: [UInt64] = [1, 2]
         private let keychain: KeychainUnderTest
 
         init() throws {
@@ -38,7 +39,7 @@ extension ItemEndToEndTests {
             return status
         }
 
-        @Test(.timeLimit(.minutes(5)), arguments: [1, 2, UInt64.random(in: .min ... .max)])
+        @Test(.timeLimit(.minutes(5)), arguments: fixedSeeds + [UInt64.random(in: .min ... .max)])
         func `no dictionary ends the program, holds it up, or changes the store when it is refused`(seed: UInt64) throws
         {
             var queries = RandomQueries(seed: seed)
@@ -59,7 +60,8 @@ extension ItemEndToEndTests {
                 let deleted = try check(&content, mayChange: true, "delete, " + name) { SecItemDelete(query) }
                 statuses.formUnion([added, found, updated, deleted])
             }
-            // Dictionaries that all end at one check would say little.
+            // Dictionaries that all end at one check would say little. Those of a random seed may, by chance.
+            guard Self.fixedSeeds.contains(seed) else { return }
             #expect(statuses.isSuperset(of: [errSecSuccess, errSecParam, errSecNoSuchAttr]))
         }
 
