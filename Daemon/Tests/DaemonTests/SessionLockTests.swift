@@ -33,7 +33,7 @@ import UnixSocket
     private static func start(
         in folders: DaemonFolders, _ systemBus: String, environment: [String] = DaemonStart.environment
     ) throws -> DaemonProcess {
-        let options = folders.options + ["--system-bus", systemBus]
+        let options = folders.options(systemBus: systemBus)
         return try DaemonProcess(DaemonStart(in: folders, options: options, environment: environment), in: folders)
     }
 
@@ -84,7 +84,8 @@ import UnixSocket
         try expectLocked()
         // What an app gets as errSecInteractionNotAllowed.
         #expect(try stage.client.ask(query).refusal == .locked)
-        #expect(try lockCount() == 1)
+        let count = try lockCount()
+        #expect(count == 1)
         #expect(try stage.canSign(in: stage.authorizedContext()), "the passcode opens again")
     }
 
@@ -129,7 +130,8 @@ import UnixSocket
         // Everything above reached the daemon before this, which is the first to lock.
         try lock(.signal)
         try eventually("the daemon locks") { try !stage.canSign(in: context) }
-        #expect(try lockCount() == 1)
+        let count = try lockCount()
+        #expect(count == 1)
     }
 
     // MARK: what comes and goes
@@ -158,7 +160,8 @@ import UnixSocket
         bus.publish()
         try eventually("the daemon locks") { try !stage.canSign(in: context) }
         try eventually("the daemon follows session locks") { try stage.sessionLock == .ok }
-        #expect(try lockCount() == 1)
+        let count = try lockCount()
+        #expect(count == 1)
     }
 
     @Test func `a session that is locked when the daemon starts locks`() throws {
@@ -176,7 +179,7 @@ import UnixSocket
         _ systemBus: String, environment: [String] = DaemonStart.environment
     ) throws -> DaemonProcess {
         let folders = try Stage.folders()
-        let options = folders.options + ["--system-bus", systemBus]
+        let options = folders.options(systemBus: systemBus)
         return try DaemonProcess(DaemonStart(in: folders, options: options, environment: environment), in: folders)
     }
 

@@ -30,9 +30,14 @@ final class DaemonFolders: Sendable {
         try write("", to: errorFile)
     }
 
-    /// Options that name these folders.
-    var options: [String] {
-        ["--runtime-directory", runtime, "--state-directory", state, "--configuration", configuration]
+    /// Options that name these folders, and no bus: a session of this machine is not the test's.
+    var options: [String] { options(systemBus: root.path("no-bus")) }
+
+    func options(systemBus: String) -> [String] {
+        [
+            "--runtime-directory", runtime, "--state-directory", state, "--configuration", configuration, "--system-bus",
+            systemBus,
+        ]
     }
 
     func write(_ text: String, to path: String, mode: mode_t = 0o600) throws {
