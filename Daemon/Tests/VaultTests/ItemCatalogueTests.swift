@@ -167,6 +167,16 @@ struct ItemCatalogueTests {
         #expect(try fixture.found(ItemQuery(anyOf: []), in: fixture.reopened()).count == 23)
     }
 
+    @Test func `a catalogue that a search read is not read again because a later change was refused`() throws {
+        try fixture.add(1...3, terms: [5])
+        let vault = try fixture.reopened()
+        #expect(try fixture.found(ItemQuery(allOf: [5], anyOf: []), in: vault).count == 3)
+        #expect(throws: VaultError.duplicate) { try fixture.add([2], to: vault) }
+        // Whoever read the leaves now would be refused.
+        try fixture.tamper("UPDATE item_leaves SET mac = zeroblob(32)")
+        #expect(try fixture.found(ItemQuery(allOf: [5], anyOf: []), in: vault).count == 3)
+    }
+
     @Test func `a user whose addition was abandoned has no items to list`() throws {
         let user = UserRecord(uid: 7, name: "carol", created: 0)
         #expect(throws: Abandoned.self) {

@@ -1,7 +1,8 @@
 import Foundation
 import GRDB
 import Testing
-import Vault
+
+@testable import Vault
 
 @Suite("Keychain items that were read lately")
 struct RecentItemTests {
@@ -60,12 +61,29 @@ struct RecentItemTests {
         #expect(try fixture.item(items[0].id) == changed)
     }
 
-    @Test func `of another generation none is given`() throws {
-        // An old row that is put back under a running daemon is not what the catalogue lists.
-        let changed = try update(items[0], payload: Data([42]))
-        #expect(try fixture.item(items[0].id) == changed)
-        let again = try update(changed, payload: Data([43]))
-        #expect(try fixture.item(items[0].id) == again)
+    @Test func `of another generation than the one that is kept none is given`() {
+        var recent = RecentItems()
+        recent.keep(items[0])
+        #expect(recent.record(items[0].id, generation: 1) == items[0])
+        #expect(recent.record(items[0].id, generation: 2) == nil)
+        #expect(recent.record(items[1].id, generation: 1) == nil)
+    }
+
+    @Test func `what is asked for again outlives what is not, and what is forgotten is gone from both halves`() {
+        var recent = RecentItems()
+        let many = (1...600).map { ItemFixture.item($0, owner: owner) }
+        for item in many {
+            recent.keep(item)
+            #expect(recent.record(many[0].id, generation: 1) == many[0])
+        }
+        #expect(recent.record(many[1].id, generation: 1) == nil)
+        for item in [many[0], many[500], many[599]] {
+            recent.forget(item.id)
+            #expect(recent.record(item.id, generation: 1) == nil)
+        }
+        #expect(recent.record(many[598].id, generation: 1) != nil)
+        recent.forgetAll()
+        #expect(recent.record(many[598].id, generation: 1) == nil)
     }
 
     @Test func `as many as one likes come back right`() throws {

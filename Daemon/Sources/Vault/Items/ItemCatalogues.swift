@@ -16,7 +16,7 @@ struct ItemRoot {
 final class ItemCatalogues: @unchecked Sendable {
     // SAFETY: (@unchecked) used only inside the closures of the database queue, which run one at a time.
     private var catalogues: [VaultID: ItemCatalogue] = [:]
-    /// Those read since the last commit, perhaps in a transaction that is rolled back with what they were read from.
+    /// Those read in the running transaction, which may be rolled back with what they were read from.
     private var provisional: [VaultID] = []
 
     /// The owner's catalogue; read and verified as a whole when it is first asked for.
@@ -28,6 +28,9 @@ final class ItemCatalogues: @unchecked Sendable {
         provisional.append(owner)
         return catalogue
     }
+
+    /// What was read outside of a transaction is read for good.
+    func settle() { provisional = [] }
 
     func forget(_ owner: VaultID) { catalogues[owner] = nil }
 

@@ -71,14 +71,22 @@ public final class Vault: Sendable {
     /// - Throws: ``VaultError``, and whatever `body` or the protector throws.
     public func read<Result>(_ body: (VaultReader) throws -> Result) throws -> Result {
         try VaultError.mapping {
-            try queue.read { try body(reader(of: $0)) }
+            try queue.read {
+                defer { catalogues.settle() }
+                return try body(reader(of: $0))
+            }
         }
     }
 
     /// As ``read(_:)``, for finding items, without the cost of a transaction: one item is one row, and that it is the current
     /// one is for the catalogue to say.
     public func readItems<Result>(_ body: (VaultReader) throws -> Result) throws -> Result {
-        try VaultError.mapping { try queue.unsafeRead { try body(reader(of: $0)) } }
+        try VaultError.mapping {
+            try queue.unsafeRead {
+                defer { catalogues.settle() }
+                return try body(reader(of: $0))
+            }
+        }
     }
 
     private func reader(of database: Database) -> VaultReader {
