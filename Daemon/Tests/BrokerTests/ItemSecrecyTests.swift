@@ -2,6 +2,7 @@ import AccessControl
 import BrokerTestSupport
 import Foundation
 import OstiaryWire
+import Prompting
 import SecretMemory
 import StoreTestSupport
 import SwiftProtobuf
@@ -45,6 +46,21 @@ struct ItemSecrecyTests {
             try step()
             #expect(try traces(in: fixture.stateDirectory) == [], "step \(number)")
         }
+    }
+
+    @Test func `a wrong try at a protected item names none of its attributes in the log`() throws {
+        let fixture = try BrokerFixture()
+        try fixture.setPasscode()
+        let client = try fixture.client()
+        let item = try client.addItem(
+            ["acct": .text("accountmarker"), "svce": .text("servicemarker"), "labl": .text("labelmarker")],
+            accessControl: .item(Requirement(anyOf: [.passcode])))
+        fixture.prompter.prepare([.text("wrong"), .cancel])
+        #expect(try refusal { _ = try client.findItems(TestClient.query()) } == .userCancel)
+        #expect(fixture.prompter.asked.first?.object?.string == "labelmarker", "the person is told")
+        let attempts = try client.log().filter { $0.event == "attempt" }
+        #expect(attempts.map(\.object) == ["genp \(VaultID(bytes: item.itemID)!)"])
+        #expect(try traces(in: fixture.stateDirectory) == [])
     }
 
     @Test func `the search finds what is there`() throws {

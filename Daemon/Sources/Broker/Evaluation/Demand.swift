@@ -17,6 +17,8 @@ struct Demand {
     let operation: String
     /// How an application password is checked; nil when the object has none.
     var applicationPassword: ApplicationPasswordCheck?
+    /// What the log calls the object, where that is not its name.
+    var logName: String?
 }
 
 /// Checks an application password by opening the object with it.

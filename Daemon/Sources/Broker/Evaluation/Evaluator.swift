@@ -199,7 +199,7 @@ struct Evaluator {
     /// A wrong try is a decision of its own, whatever the evaluation comes to.
     private func recordWrongTry(_ kind: PromptKind, _ demand: Demand, _ asking: Asking) {
         let event = AuditTrail.Event(
-            name: "attempt", program: asking.session.caller.program, object: demand.object,
+            name: "attempt", program: asking.session.caller.program, object: demand.logName ?? demand.object,
             operation: kind.factor == .applicationPassword ? "application-password" : "passcode")
         trail.refuse(event, because: Self.failed)
     }

@@ -45,7 +45,7 @@ final class ItemOpener {
     func demand(_ operation: String, object: String) -> Demand {
         Demand(
             requirements: [accessControl[.read]], availability: nil, object: object, operation: operation,
-            applicationPassword: slots?.applicationPasswordCheck)
+            applicationPassword: slots?.applicationPasswordCheck, logName: record.logName)
     }
 
     /// The attributes.
