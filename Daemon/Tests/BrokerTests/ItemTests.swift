@@ -388,29 +388,50 @@ struct ItemTests {
     @Test func `an item that stands for a key has no data and takes the key with it`() throws {
         let vault = fixture.broker.vault
         let application = try client.status().caller.program
-        func key(_ group: String) throws -> Data {
+        let ruled = try AccessControl.item(Requirement(anyOf: [.passcode]), .whenPasscodeSet)
+        let undeletable = try AccessControl(availability: .always, requirements: [.sign: .unrestricted])
+        func key(_ group: String, _ rule: AccessControl) throws -> Data {
             let key = ObjectRecord(
                 owner: fixture.broker.owner, kind: .enclaveKey, suite: 1,
-                attributes: ObjectAttributes(group: group, identifier: UUID().uuidString, created: 0),
-                accessControl: Data(), enclaveKind: 1, publicKey: Data(), keyBlob: Data(), payload: nil, slots: Data())
+                attributes: ObjectAttributes(
+                    group: group, identifier: UUID().uuidString, applicationLabel: Data("the key's own".utf8), created: 0),
+                accessControl: Data(rule.canonicalBytes), enclaveKind: 1, publicKey: Data(), keyBlob: Data(), payload: nil, slots: Data())
             try vault.write("key") { try $0.insertObject(key) }
             return key.id.bytes
         }
-        let (mine, theirs) = (try key(application), try key("somebody else"))
+        let (mine, theirs) = (try key(application, ruled), try key("somebody else", ruled))
         #expect(try refusal { try client.addItem("keys", [:], data: nil, keyID: theirs) } == .notFound)
         #expect(try refusal { try client.addItem("keys", [:], keyID: mine) } == .invalidParameter)
-        let ruled = try AccessControl.item(Requirement(anyOf: [.passcode]), .whenPasscodeSet)
         let values: ItemValues = ["pdmn": .text("dk"), "atag": .text("tag"), "tkid": .text("com.apple.setoken")]
-        try client.addItem("keys", values, data: nil, accessControl: ruled, keyID: mine)
+        let claimed = try AccessControl.item(.unrestricted)
+        try client.addItem("keys", values, data: nil, accessControl: claimed, keyID: mine)
         let found = try client.findItems(TestClient.query("keys", ["atag": .text("tag")]))
         #expect(found[0].item.keyID == mine && found[0].item.accessControl == Data(ruled.canonicalBytes))
-        #expect(found[0].item.shownAccessControl == Data("shown".utf8))
+        #expect(found[0].item.shownAccessControl == Data("the key's own".utf8), "not what the program says")
         try client.updateItems(TestClient.query("keys"), ["labl": .text("name")])
         #expect(try refusal { try client.updateItems(TestClient.query("keys"), data: Data()) } == .invalidParameter)
         #expect(fixture.prompter.asked.isEmpty)
         try client.deleteItems(TestClient.query("keys"))
         #expect(try vault.read { try $0.object(VaultID(bytes: mine)!, owner: fixture.broker.owner) } == nil)
         #expect(try vault.read { try $0.object(VaultID(bytes: theirs)!, owner: fixture.broker.owner) } != nil)
+        #expect(try client.log().contains { $0.event == "key-remove" && $0.object == "\(VaultID(bytes: mine)!)" })
+
+        let kept = try key(application, undeletable)
+        try client.addItem("keys", values, data: nil, accessControl: claimed, keyID: kept)
+        #expect(try refusal { try client.deleteItems(TestClient.query("keys")) } == .operationNotPermitted)
+        #expect(try vault.read { try $0.object(VaultID(bytes: kept)!, owner: fixture.broker.owner) } != nil)
+    }
+
+    @Test func `who sees the item of another program's key deletes the item alone`() throws {
+        let application = try client.status().caller.program
+        let key = try client.createKey(.p256, .item(.unrestricted)).keyID
+        try client.addItem("keys", ["atag": .text("tag")], data: nil, keyID: key)
+        let items = fixture.broker.items
+        let selection = try ItemSelection(TestClient.query("keys"), groups: [application], digests: items.digests)
+        let deleted = try items.delete(selection, groups: AccessGroups(["com.example.shared"]))
+        #expect(deleted.count == 1 && deleted.keys.isEmpty)
+        #expect(try client.findKey(key).keyID == key)
+        #expect(try refusal { _ = try client.findItems(TestClient.query("keys")) } == .notFound)
     }
 
     // MARK: whose items

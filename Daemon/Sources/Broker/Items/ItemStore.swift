@@ -238,9 +238,12 @@ struct ItemStore: Sendable {
 
     // MARK: deleting
 
-    /// Deletes every item of a selection, locked and unreadable ones too, with the keys that items stand for. Works on a full
-    /// disk. Returns their number, what the log calls them, and the keys.
-    func delete(_ selection: ItemSelection) throws -> (count: Int, name: String, keys: [VaultID]) {
+    /// Deletes every item of a selection, locked and unreadable ones too, with the keys that items stand for as far as they
+    /// belong to `groups`: a program that sees an item of another's key deletes the item alone. Works on a full disk.
+    /// Returns their number, what the log calls them, and the keys that went.
+    func delete(
+        _ selection: ItemSelection, groups: AccessGroups
+    ) throws -> (count: Int, name: String, keys: [VaultID]) {
         var keys: [VaultID] = []
         let matches = try vault.write("item.delete", usingReserve: true) { writer in
             keys = []
@@ -249,7 +252,7 @@ struct ItemStore: Sendable {
             for match in matches {
                 if let record = try readable(match.id, in: writer) {
                     try Self.requireDeletable(record)
-                    if let key = record.keyID, try removeKey(key, in: writer) { keys.append(key) }
+                    if let key = record.keyID, try removeKey(key, groups, in: writer) { keys.append(key) }
                 }
                 try writer.removeItem(match.id, owner: owner)
             }
@@ -283,8 +286,13 @@ struct ItemStore: Sendable {
         }
     }
 
-    /// Removes the enclave key behind an item; false when it is gone already.
-    private func removeKey(_ id: VaultID, in writer: VaultWriter) throws -> Bool {
+    /// Removes the enclave key behind an item; false when it is gone already, or another program's. One whose own access
+    /// control permits nobody to delete it keeps its item, too.
+    private func removeKey(_ id: VaultID, _ groups: AccessGroups, in writer: VaultWriter) throws -> Bool {
+        if let key = try RightStore.readable(id, owner: owner, in: writer) {
+            guard groups.names.contains(key.attributes.group) else { return false }
+            try RightStore.requireRemovable(key)
+        }
         do { try writer.removeObject(id, owner: owner) } catch VaultError.notFound { return false }
         return true
     }
@@ -292,12 +300,12 @@ struct ItemStore: Sendable {
     // MARK: keys
 
     /// The enclave key that an item is to stand for: it must be the caller's, since deleting the item removes it.
-    func key(_ bytes: Data, groups: AccessGroups) throws -> VaultID? {
+    func key(_ bytes: Data, groups: AccessGroups) throws -> ObjectRecord? {
         guard !bytes.isEmpty else { return nil }
         guard let id = VaultID(bytes: bytes), let key = try vault.read({ try $0.object(id, owner: owner) }),
             key.kind == .enclaveKey, groups.names.contains(key.attributes.group)
         else { throw Refusal(.notFound, "There is no such key.", cause: "key.not-found") }
-        return id
+        return key
     }
 
     /// Number of items whose rows do not verify.

@@ -20,10 +20,12 @@ extension Broker {
         let itemClass = try ItemClass(named: body.itemClass)
         let groups = AccessGroups(session.caller.accessGroups)
         var attributes = try ItemAttributes(body.attributes, of: itemClass)
-        attributes.shownAccessControl = try Self.shown(body.shownAccessControl)
         let key = try items.key(body.keyID, groups: groups)
+        // A key's item shows the key's own rule, whatever the program says it is.
+        attributes.shownAccessControl = try key?.attributes.applicationLabel ?? Self.shown(body.shownAccessControl)
         let accessControl = try attributes.prepareForAdding(
-            as: itemClass, given: body.accessControl, isForKey: key != nil, groups: groups, now: Self.now())
+            as: itemClass, given: key?.accessControl ?? body.accessControl, isForKey: key != nil, groups: groups,
+            now: Self.now())
         if key == nil {
             try requireUsable(accessControl)
             try ItemStore.requireStorable(accessControl)
@@ -33,7 +35,7 @@ extension Broker {
             of: self, for: body.use, operation: "add a keychain item", request, session, cancellation)
         let password = key == nil ? try newItemPassword(for: accessControl, attributes.shownName, proofs) : nil
         let draft = ItemDraft(
-            itemClass: itemClass, attributes: attributes, accessControl: accessControl, keyID: key,
+            itemClass: itemClass, attributes: attributes, accessControl: accessControl, keyID: key?.id,
             data: body.hasData_p ? SecretBytes(copying: request.tail) : nil, applicationPassword: password)
         try session.verifyCaller()
         let event = event(request.eventName, session, object: itemClass.name)
@@ -189,10 +191,12 @@ extension Broker {
         let selection = try Self.withoutHost(
             ItemSelection(body.query, groups: session.caller.accessGroups, digests: items.digests))
         try session.verifyCaller()
-        let deleted = try changing.withLock { try items.delete(selection) }
+        let groups = AccessGroups(session.caller.accessGroups)
+        let deleted = try changing.withLock { try items.delete(selection, groups: groups) }
         trail.end(event(request.eventName, session, object: deleted.name)) {
             for key in deleted.keys { sessions.endGrants(on: key) }
         }
+        for key in deleted.keys { trail.note(event("key-remove", session, object: "\(key)")) }
         return Reply(.done(.with { $0.count = UInt32(clamping: deleted.count) }))
     }
 

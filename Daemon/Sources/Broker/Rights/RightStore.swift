@@ -200,14 +200,15 @@ struct RightStore {
     func remove(_ id: VaultID) throws {
         do {
             try vault.write("right.remove", usingReserve: true) { writer in
-                if let object = try readable(id, in: writer) { try Self.requireRemovable(object) }
+                if let object = try Self.readable(id, owner: owner, in: writer) { try Self.requireRemovable(object) }
                 try writer.removeObject(id, owner: owner)
             }
         } catch VaultError.notFound { throw Self.notFound }
         eraser.erase()
     }
 
-    private func readable(_ id: VaultID, in reader: VaultReader) throws -> ObjectRecord? {
+    /// The object, or nil when its row does not verify: whoever owns the store may clear that away.
+    static func readable(_ id: VaultID, owner: VaultID, in reader: VaultReader) throws -> ObjectRecord? {
         do { return try reader.object(id, owner: owner) } catch VaultError.corrupt(let reference, _)
             where reference.table == .objects
         { return nil }
@@ -215,7 +216,7 @@ struct RightStore {
 
     /// An access control without an entry for deleting permits it to nobody; only removing the passcode, where the right
     /// is bound to it, destroys such a right.
-    private static func requireRemovable(_ object: ObjectRecord) throws {
+    static func requireRemovable(_ object: ObjectRecord) throws {
         guard try AccessControl(canonicalBytes: Array(object.accessControl))[.delete] != nil else {
             throw Refusal(
                 .operationNotPermitted, "The access control does not permit deleting it.",
