@@ -179,6 +179,69 @@ struct KeepingContextTests {
         #expect(try !holds(context, client))
     }
 
+    // MARK: an application password that is entered ahead of its object
+
+    /// A context in which the person entered the password of "sealed" before it was opened.
+    private func passwordContext(during question: (@Sendable () -> Void)? = nil) throws -> UInt64 {
+        try fixture.create("sealed", Requirement(anyOf: [.applicationPassword]), .whenUnlocked)
+        let sealed = try AccessControl(availability: .whenUnlocked, using: Requirement(anyOf: [.applicationPassword]))
+        let context = try client.openContext(keepingFactors: true)
+        fixture.prompter.prepare([.text(BrokerFixture.applicationPassword)])
+        if let question { fixture.prompter.duringNextQuestion(question) }
+        _ = try client.evaluate(sealed, .sign, in: context)
+        return context
+    }
+
+    /// Authorizes "sealed"; true when nobody was asked.
+    private func opensSealed(in context: UInt64) throws -> Bool {
+        fixture.prompter.prepare([])
+        let code = try refusal { _ = try client.authorize(client.find("sealed"), in: context) }
+        #expect(code == (fixture.prompter.asked.isEmpty ? nil : .userCancel))
+        return code == nil
+    }
+
+    @Test(arguments: [(59, true), (60, false)])
+    func `an entered application password is kept as long as a factor`(seconds: Int, isKept: Bool) throws {
+        let context = try passwordContext()
+        fixture.clock.advance(by: .seconds(seconds))
+        #expect(try opensSealed(in: context) == isKept)
+    }
+
+    @Test func `with uses it is kept for five minutes and no longer, too`() throws {
+        let context = try passwordContext()
+        for _ in 1...5 {
+            fixture.clock.advance(by: .seconds(59))
+            #expect(try opensSealed(in: context))
+        }
+        fixture.clock.advance(by: .seconds(5))
+        #expect(try !opensSealed(in: context))
+    }
+
+    @Test(arguments: [Ending.lock, .deauthorize, .change])
+    func `an entered application password ends with what is held`(ending: Ending) throws {
+        let context = try passwordContext()
+        switch ending {
+        case .lock: try fixture.client().lock()
+        case .deauthorize: try client.deauthorize(context)
+        default: try fixture.changePasscode(to: Self.new)
+        }
+        if ending == .lock { try fixture.client().unlock(fixture) }
+        #expect(try !opensSealed(in: context))
+    }
+
+    @Test func `a lock while it is entered ends it, and one of the program stays`() throws {
+        let path = fixture.socketPath
+        let code = try refusal { _ = try passwordContext { try? TestClient(socketPath: path).lock() } }
+        #expect(code == .systemCancel)
+        let context = try client.openContext(keepingFactors: true)
+        try client.setApplicationPassword(BrokerFixture.applicationPassword, in: context)
+        try client.deauthorize(context)
+        try fixture.client().unlock(fixture)
+        #expect(try opensSealed(in: context))
+    }
+
+    // MARK: contexts that are gone
+
     @Test func `a context that was closed is unknown`() throws {
         let context = try provedContext()
         try client.close(context)
@@ -287,5 +350,13 @@ struct KeepingContextTests {
         fixture.prompter.prepare([.cancel])
         #expect(try refusal { try client.evaluate(signOnly, .sign, in: context) } == .userCancel)
         #expect(try !holds(context))
+    }
+}
+
+extension TestClient {
+    /// Opens the store with the passcode, in a context that is given up.
+    fileprivate func unlock(_ fixture: BrokerFixture) throws {
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        try evaluatePolicy(2, in: openContext())
     }
 }

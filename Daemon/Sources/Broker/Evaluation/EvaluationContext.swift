@@ -21,6 +21,7 @@ final class EvaluationContext: Sendable {
         var rights: [VaultID: OpenedRight] = [:]
         var policies: [Int32: PolicyGrant] = [:]
         var requirements: [Data: RequirementGrant] = [:]
+        /// The program's own. What the person enters is among ``kept``.
         var applicationPassword: Credential?
         var kept: KeptFactors?
         var isWipeDue = false
@@ -173,11 +174,15 @@ final class EvaluationContext: Sendable {
     }
 
     /// Keeps what an evaluation proved, or notes that what is kept was used. To be called once the evaluation is recorded.
-    func keep(_ evaluation: Evaluation, since era: UInt64) throws(Refusal) {
+    ///
+    /// - Parameter password: the application password that the person entered, which no object has checked yet.
+    func keep(
+        _ evaluation: Evaluation, enteredPassword password: Credential? = nil, since era: UInt64
+    ) throws(Refusal) {
         guard keepsFactors else { return }
         let now = clock.now().time
         try add(since: era) { contents in
-            let newer = KeptFactors(evaluation, at: now)
+            let newer = KeptFactors(evaluation, password: password, at: now)
             if let kept = contents.kept, now < kept.end {
                 contents.kept?.use(at: now, adding: newer)
             } else {
@@ -222,7 +227,18 @@ final class EvaluationContext: Sendable {
         contents.withLock { $0.applicationPassword = $0.isInvalid ? nil : password }
     }
 
-    var applicationPassword: Credential? { contents.withLock { $0.applicationPassword } }
+    /// Whether the program gave the context a password.
+    var isApplicationPasswordSet: Bool { contents.withLock { $0.applicationPassword != nil } }
+
+    /// The password that the program gave, else the one that the person entered here, for as long as that is kept.
+    var applicationPassword: Credential? {
+        let now = clock.now().time
+        return contents.withLock { contents in
+            if let given = contents.applicationPassword { return given }
+            guard let kept = contents.kept, now < kept.end else { return nil }
+            return kept.password
+        }
+    }
 
     // MARK: what is being evaluated
 

@@ -23,14 +23,17 @@ struct KeptFactors: Sendable {
     static let hardLimit = Duration.seconds(300)
 
     private(set) var held: HeldFactors
+    /// An application password that the person entered ahead of the object that it opens, and that checks it.
+    private(set) var password: EvaluationContext.Credential?
     private let since: Duration
     private var lastUse: Duration
 
     /// What `evaluation` proved just now; nil when it proved nothing that can be kept. An application password is checked by
-    /// the one object that it opens, so it is none of what is kept.
-    init?(_ evaluation: Evaluation, at now: Duration) {
+    /// the one object that it opens, so it is no factor that is kept; one that was entered ahead of its object is kept beside.
+    init?(_ evaluation: Evaluation, password: EvaluationContext.Credential?, at now: Duration) {
         let proved = evaluation.proved.subtracting(.applicationPassword)
-        guard !proved.isEmpty else { return nil }
+        guard !proved.isEmpty || password != nil else { return nil }
+        self.password = password
         held = HeldFactors(factors: proved, passcode: evaluation.proof?.half)
         (since, lastUse) = (now, now)
     }
@@ -44,5 +47,6 @@ struct KeptFactors: Sendable {
         guard let newer else { return }
         held = HeldFactors(
             factors: held.factors.union(newer.held.factors), passcode: newer.held.passcode ?? held.passcode)
+        password = newer.password ?? password
     }
 }

@@ -9,7 +9,8 @@ extension Broker {
     /// Proves what an access control asks for one operation, and keeps it in the context.
     ///
     /// An application password is not checked here, because only the object that it opens can: the context's own is taken as
-    /// it is, or the person is asked for one, and the object checks it when it is opened.
+    /// it is, or the person is asked for one, and the object checks it when it is opened. What the person enters is kept like
+    /// a factor: it ends with a lock, with the grants of the context, and with its time.
     func evaluateAccessControl(
         _ body: WireEvaluateAccessControlRequest, _ request: IncomingRequest, _ session: Session,
         _ cancellation: RequestCancellation?
@@ -37,9 +38,8 @@ extension Broker {
                 try trail.grant(
                     event("evaluate-access-control", session, operation: operation.name), factors: names,
                     strength: strength)
-                try context.keep(evaluation, since: era)
+                try context.keep(evaluation, enteredPassword: password, since: era)
             }
-            if let password { context.setApplicationPassword(password) }
             return Reply(.granted(granted(names, strength)))
         }
     }

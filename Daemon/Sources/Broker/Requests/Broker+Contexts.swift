@@ -31,7 +31,7 @@ extension Broker {
 
     func credentialState(_ body: WireCredentialStateRequest, _ session: Session) throws -> Reply {
         let context = try session.contexts.context(body.contextID)
-        let isSet = body.type == Self.applicationPasswordType && context.applicationPassword != nil
+        let isSet = body.type == Self.applicationPasswordType && context.isApplicationPasswordSet
         return Reply(.done(.with { $0.isSet = isSet }))
     }
 
