@@ -166,6 +166,7 @@ struct ReleaseTests {
         let fixture = try BrokerFixture()
         let path = fixture.socketPath
         let isOver = Atomic(false)
+        let signatures = Atomic(0)
         let failures = Mutex<[String]>([])
         let workers = DispatchGroup()
         for number in 0..<4 {
@@ -176,14 +177,19 @@ struct ReleaseTests {
                     let client = try TestClient(socketPath: path)
                     let right = try client.create("right \(number)", Self.always)
                     let context = try client.openContext()
-                    while !isOver.load(ordering: .relaxed) { try Self.step(client, right, context, until: isOver) }
+                    while !isOver.load(ordering: .relaxed) {
+                        try Self.step(client, right, context, counting: signatures, until: isOver)
+                    }
                 } catch { failures.withLock { $0.append("\(error)") } }
             }.start()
         }
         let owner = try fixture.client()
         for _ in 0..<60 {
             try owner.lock()
-            usleep(2_000)
+            // The next lock comes while somebody signs, however slow the machine is at authorizing.
+            let before = signatures.load(ordering: .relaxed)
+            let end = ContinuousClock.now.advanced(by: .seconds(1))
+            repeat { usleep(2_000) } while signatures.load(ordering: .relaxed) == before && ContinuousClock.now < end
         }
         isOver.store(true, ordering: .relaxed)
         workers.wait()
@@ -193,11 +199,15 @@ struct ReleaseTests {
 
     /// Authorizes and signs until a lock ends it, or the test.
     private static func step(
-        _ client: TestClient, _ right: WireRight, _ context: UInt64, until isOver: borrowing Atomic<Bool>
+        _ client: TestClient, _ right: WireRight, _ context: UInt64, counting signatures: borrowing Atomic<Int>,
+        until isOver: borrowing Atomic<Bool>
     ) throws {
         do {
             try client.authorize(rightID: right.rightID, in: context)
-            while try client.sign(right, in: context) { if isOver.load(ordering: .relaxed) { return } }
+            while try client.sign(right, in: context) {
+                signatures.add(1, ordering: .relaxed)
+                if isOver.load(ordering: .relaxed) { return }
+            }
         } catch let refused as Refused where [.notAuthorized, .systemCancel].contains(refused.code) {}
     }
 

@@ -138,14 +138,18 @@ final class RawClient {
         return opened.contextID
     }
 
-    /// The records of the audit log, up to a page.
+    /// The records of the audit log.
     func log() throws -> [WireLogRecord] {
-        let request = WireReadLogRequest.with {
-            $0.firstIndex = 1
-            $0.limit = WireLimits.logPageCount
+        var records: [WireLogRecord] = []
+        while true {
+            let request = WireReadLogRequest.with {
+                $0.firstIndex = UInt64(records.count) + 1
+                $0.limit = WireLimits.logPageCount
+            }
+            guard case .logPage(let page)? = try ask(.readLog(request)).body else { throw UnexpectedAnswer() }
+            guard !page.records.isEmpty else { return records }
+            records += page.records
         }
-        guard case .logPage(let page)? = try ask(.readLog(request)).body else { throw UnexpectedAnswer() }
-        return page.records
     }
 
     struct UnexpectedAnswer: Error {}
