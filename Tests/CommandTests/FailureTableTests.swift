@@ -42,7 +42,7 @@ struct FailureTableTests {
         #expect(code.failureClass.name != "unknown")
     }
 
-    @Test(arguments: [10, 32, 49, 83, 9999, -6, Int.max, Int.min])
+    @Test(arguments: [10, 34, 49, 83, 9999, -6, Int.max, Int.min])
     func `an unknown code is a refusal`(code: Int) {
         #expect(OstiaryError.Code(rawValue: code).failureClass == FailureClass("unknown", .refused))
     }
