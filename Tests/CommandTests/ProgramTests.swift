@@ -13,7 +13,7 @@ struct ProgramTests {
         [], ["status"], ["passcode"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"], ["right"],
         ["right", "create"], ["right", "list"], ["right", "show"], ["right", "authorize"], ["right", "remove"],
         ["right", "public-key"], ["right", "sign"], ["right", "verify"], ["right", "encrypt"], ["right", "decrypt"],
-        ["right", "secret"], ["lock"], ["log"], ["doctor"],
+        ["right", "secret"], ["lock"], ["unlock"], ["log"], ["doctor"],
     ]
 
     @Test(arguments: commands)
@@ -39,14 +39,15 @@ struct ProgramTests {
     func `a completion script names the commands`(shell: String) throws {
         let run = try CommandRun(["--generate-completion-script", shell], in: folder)
         #expect(run.status == 0)
-        #expect(run.text.contains("public-key"))
+        for name in ["public-key", "unlock"] { #expect(run.text.contains(name)) }
     }
 
     @Test(arguments: [
         ["status"], ["passcode", "set"], ["right", "create", "a"], ["right", "list"], ["right", "show", "a"],
         ["right", "authorize", "a"], ["right", "remove", "a"], ["right", "public-key", "a"],
         ["right", "sign", "a", "-"],
-        ["right", "secret", "a"], ["right", "encrypt", "a", "-"], ["lock"], ["log"], ["log", "--verify"],
+        ["right", "secret", "a"], ["right", "encrypt", "a", "-"], ["lock"], ["unlock"], ["log"],
+        ["log", "--verify"],
     ])
     func `without a daemon a command fails with advice`(command: [String]) throws {
         let run = try CommandRun(command, in: folder)

@@ -26,7 +26,7 @@ struct Ostiary: ParsableCommand {
         version: version,
         subcommands: [
             StatusCommand.self, PasscodeCommand.self, RightCommand.self, ItemCommand.self, KeyCommand.self,
-            ApplicationCommand.self, LockCommand.self, LogCommand.self, DoctorCommand.self,
+            ApplicationCommand.self, LockCommand.self, UnlockCommand.self, LogCommand.self, DoctorCommand.self,
         ])
 
     static let version = "0.1.0"

@@ -52,6 +52,46 @@ struct ItemCommandEndToEndTests {
         #expect(content("none") == nil)
     }
 
+    private func unattended(_ arguments: String...) throws -> UnattendedRun {
+        try UnattendedRun(BuiltProgram.ofThisPackage("ostiary"), arguments, in: daemon)
+    }
+
+    @Test func `a locked item is read after ostiary unlock, which asks for the passcode`() throws {
+        try setPasscode()
+        try Data("secret".utf8).write(to: daemon.folder.appendingPathComponent("in"))
+        #expect(try ostiary("item", "add", "--service", "s", "--secret", "in").status == 0)
+        #expect(try ostiary("lock").status == 0)
+        func expectLocked() throws {
+            let refused = try ostiary("item", "find", "--service", "s", "--output", "out")
+            #expect(refused.status == 3)
+            #expect(refused.screen == "ostiary: The store is locked; open it with `ostiary unlock`.\r\n")
+            #expect(content("out") == nil)
+        }
+        try expectLocked()
+        let wrong = try ostiary("unlock", answers: ["wrong one 1", "wrong one 2", "wrong one 3"])
+        #expect(wrong.status == 3 && !wrong.screen.contains("Unlocked."), "\(wrong.screen)")
+        let alone = try unattended("unlock")
+        let nobody = "ostiary: A question to the person is needed"
+        #expect(alone.status == 3 && alone.output.hasPrefix(nobody), "\(alone.output)")
+        try expectLocked()
+
+        let unlocked = try ostiary("unlock", answers: [Self.passcode])
+        #expect(unlocked.status == 0 && unlocked.screen.hasSuffix("Unlocked.\r\n"), "\(unlocked.screen)")
+        #expect(try ostiary("item", "find", "--service", "s", "--output", "out").status == 0)
+        #expect(content("out") == "secret")
+    }
+
+    @Test func `unlock asks nobody where nothing is locked`() throws {
+        let unset = try unattended("unlock")
+        #expect(unset.status == 0 && unset.output == "No passcode is set, so nothing is locked.\n", "\(unset.output)")
+        try setPasscode()
+        let open = try unattended("unlock")
+        #expect(open.status == 0 && open.output == "The store is unlocked already.\n", "\(open.output)")
+        daemon.kill()
+        try daemon.start()
+        #expect(try unattended("unlock").status == 3)
+    }
+
     @Test func `a key signs for its owner until it is removed`() throws {
         try setPasscode()
         try Data("challenge".utf8).write(to: daemon.folder.appendingPathComponent("in"))

@@ -27,7 +27,7 @@ enum Refusals {
     static let removedMeanwhile = Refusal(
         .notFound, "It was removed while its password was asked for.", cause: "object.removed")
 
-    static let locked = Refusal(.locked, "The store is locked; enter the passcode once.", cause: "store.locked")
+    static let locked = Refusal(.locked, "The store is locked; open it with `ostiary unlock`.", cause: "store.locked")
 
     static let keysChanged = Refusal(
         .systemCancel, "The passcode was changed or the store was locked meanwhile; try again.", cause: "keys.changed")

@@ -1,0 +1,28 @@
+import ArgumentParser
+import OstiaryClient
+import OstiaryWire
+
+struct UnlockCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unlock",
+        abstract: "Open the store by your passcode, so that programs can read what needs an unlocked store.",
+        discussion: """
+            The daemon's own prompt asks for the passcode. The store then stays open until it is locked or the daemon \
+            ends. When it is open already, or no passcode is set, nobody is asked.
+
+            Example:
+              ostiary unlock
+            """)
+
+    /// Raw value of `LAPolicy.deviceOwnerAuthentication`.
+    private static let ownerPolicy = 2
+
+    func run() throws {
+        let status = try OstiaryClient.shared.status()
+        guard status.passcode.isSet else { return StandardError.line("No passcode is set, so nothing is locked.") }
+        guard !status.unlocked else { return StandardError.line("The store is unlocked already.") }
+        let interaction = Interaction(reason: "unlock the store")
+        try AuthorizationContext().evaluate(policy: Self.ownerPolicy, interaction: interaction)
+        StandardError.line("Unlocked.")
+    }
+}
