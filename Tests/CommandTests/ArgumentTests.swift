@@ -59,6 +59,8 @@ struct ArgumentTests {
         ["log", "--last", "many"], ["unlock", "now"], ["log", "--verify", "--last", "3"],
         ["item", "add", "--service", "s", "secret"], ["item", "add", "--class", "genp"],
         ["item", "add", "--attribute", "colour=red"],
+        ["item", "find", "--attribute", "available=sometimes"],
+        ["item", "update", "--account", "a", "--set", "available=sometimes"],
         ["item", "add", "--attribute", "label"], ["item", "add", "--label", "a", "--attribute", "labl=b"],
         ["item", "find", "--account"], ["item", "update", "--account", "a"],
         ["item", "update", "--account", "a", "--secret", "-", "--new-secret"],

@@ -19,7 +19,13 @@ struct ItemCommandTests {
     @Test(arguments: [
         ("account=me", "acct", ItemAttributeValue.text("me")), ("port=443", "port", .number(443)),
         ("port=", "port", .text("")), ("label=a=b", "labl", .text("a=b")), ("svce=x", "svce", .text("x")),
-        ("account=443", "acct", .text("443")), ("type=9223372036854775808", "type", .text("9223372036854775808")),
+        ("account=443", "acct", .text("443")), ("sync=0", "sync", .number(0)), ("invi=1", "invi", .number(1)),
+        ("scrp=-1", "scrp", .number(-1)), ("protocol=443", "ptcl", .number(443)),
+        ("protocol=http", "ptcl", .text("http")),
+        ("port=0443", "port", .text("0443")), ("port=+1", "port", .text("+1")), ("nega=", "nega", .text("")),
+        ("available=when-unlocked", "pdmn", .text("aku")), ("available=after-first-unlock", "pdmn", .text("cku")),
+        ("available=always", "pdmn", .text("dku")), ("pdmn=when-passcode-set", "pdmn", .text("akpu")),
+        ("available=ak", "pdmn", .text("ak")), ("pdmn=dku", "pdmn", .text("dku")), ("type=9223372036854775808", "type", .text("9223372036854775808")),
     ])
     func `an assignment names an attribute and has the type that Apple has`(
         text: String, key: String, value: ItemAttributeValue
@@ -29,8 +35,20 @@ struct ItemCommandTests {
         #expect(assignment.value == value)
     }
 
-    @Test(arguments: ["account", "=x", "colour=red", "", "a=b"])
-    func `what names no attribute is refused`(text: String) {
+    @Test(arguments: [
+        "port", "type", "crtr", "sync", "ptcl", "scrp", "invi", "nega", "cusi", "kcls", "bsiz", "esiz", "perm", "priv",
+        "modi", "sens", "asen", "extr", "next", "encr", "decr", "drve", "sign", "vrfy", "snrc", "vyrc", "wrap", "unwp",
+        "ctyp", "cenc",
+    ])
+    func `what Apple has as a number is one`(key: String) {
+        #expect(AttributeAssignment(argument: "\(key)=7")?.value == .number(7))
+    }
+
+    @Test(arguments: [
+        "account", "=x", "colour=red", "", "a=b", "created=2026-01-31", "modified=2026-01-31T12:00:00Z", "available=",
+        "available=sometimes", "pdmn=akp", "available=Always",
+    ])
+    func `what names no attribute, or no class of availability, is refused`(text: String) {
         #expect(AttributeAssignment(argument: text) == nil)
     }
 

@@ -56,6 +56,31 @@ struct ItemCommandEndToEndTests {
         try UnattendedRun(BuiltProgram.ofThisPackage("ostiary"), arguments, in: daemon)
     }
 
+    @Test func `numbers and classes are found as they are stored`() throws {
+        try Data("secret".utf8).write(to: daemon.folder.appendingPathComponent("in"))
+        let added = try ostiary(
+            "item", "add", "--service", "s", "--secret", "in", "--available", "always", "--attribute", "invi=1")
+        #expect(added.status == 0, "\(added.screen)")
+        let list = try unattended("item", "list", "--json").output
+        #expect(list.contains(#""invi" : 1"#) && list.contains(#""pdmn" : "dku""#), "\(list)")
+        for (attribute, status) in [
+            ("sync=0", Int32(0)), ("sync=1", 1), ("invi=1", 0), ("invi=0", 1), ("available=always", 0),
+            ("available=when-unlocked", 1), ("pdmn=dk", 1),
+        ] {
+            let found = try ostiary("item", "find", "--attribute", attribute, "--output", "out")
+            #expect(found.status == status, "\(attribute): \(found.screen)")
+        }
+        let set = try ostiary(
+            "item", "update", "--service", "s", "--set", "available=after-first-unlock", "--set", "invi=0")
+        #expect(set.status == 0, "\(set.screen)")
+        for (attribute, status) in [
+            ("available=after-first-unlock", Int32(0)), ("available=always", 1), ("invi=1", 1),
+        ] {
+            let found = try ostiary("item", "find", "--attribute", attribute, "--output", "out")
+            #expect(found.status == status, "\(attribute): \(found.screen)")
+        }
+    }
+
     @Test func `a locked item is read after ostiary unlock, which asks for the passcode`() throws {
         try setPasscode()
         try Data("secret".utf8).write(to: daemon.folder.appendingPathComponent("in"))

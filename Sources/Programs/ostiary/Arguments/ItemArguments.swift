@@ -1,3 +1,4 @@
+import AccessControl
 import ArgumentParser
 import Foundation
 import OstiaryClient
@@ -24,7 +25,13 @@ enum ItemAttributeName {
         "account": "acct", "service": "svce", "server": "srvr", "port": "port", "protocol": "ptcl", "path": "path",
         "security-domain": "sdmn", "authentication-type": "atyp", "label": "labl", "comment": "icmt", "description": "desc",
         "generic": "gena", "tag": "atag", "type": "type", "creator": "crtr", "group": "agrp", "available": "pdmn",
-        "created": "cdat", "modified": "mdat",
+    ]
+
+    /// What Apple has as numbers, of any class.
+    private static let numbers: Set<String> = [
+        "port", "type", "crtr", "sync", "ptcl", "scrp", "invi", "nega", "cusi", "kcls", "bsiz", "esiz", "perm", "priv",
+        "modi", "sens", "asen", "extr", "next", "encr", "decr", "drve", "sign", "vrfy", "snrc", "vyrc", "wrap", "unwp",
+        "ctyp", "cenc",
     ]
 
     static var all: [String] { words.map(\.key) }
@@ -35,12 +42,23 @@ enum ItemAttributeName {
         return text.utf8.count == 4 ? text : nil
     }
 
-    static func word(for key: String) -> String { words.first { $0.value == key }?.key ?? key }
+    /// `text` as the value of an attribute: a number where Apple has numbers, Apple's name of a class of availability
+    /// where it has those, text otherwise. Text that is no number stays text; nil for what is no class.
+    static func value(_ text: String, for key: String) -> ItemAttributeValue? {
+        switch key {
+        case "pdmn": accessible(text).map(ItemAttributeValue.text)
+        // Only a number as it is written again: "007" is what some program stored as text.
+        case _ where numbers.contains(key):
+            Int64(text).flatMap { String($0) == text ? .number($0) : nil } ?? .text(text)
+        default: .text(text)
+        }
+    }
 
-    /// `text` as the value of an attribute: numbers where Apple has numbers, text otherwise.
-    static func value(_ text: String, for key: String) -> ItemAttributeValue {
-        guard ["port", "type", "crtr"].contains(key), let number = Int64(text) else { return .text(text) }
-        return .number(number)
+    /// A class as `--available` takes it, which `item add` stores as one that stays on this machine, or Apple's own
+    /// name.
+    private static func accessible(_ text: String) -> String? {
+        if let availability = AvailabilityClass(name: text) { return availability.accessible }
+        return ["ak", "ck", "dk", "aku", "cku", "dku", "akpu"].contains(text) ? text : nil
     }
 }
 
@@ -51,9 +69,10 @@ struct AttributeAssignment: ExpressibleByArgument, Equatable {
 
     init?(argument: String) {
         let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, let key = ItemAttributeName.key(named: String(parts[0])) else { return nil }
-        self.key = key
-        value = ItemAttributeName.value(String(parts[1]), for: key)
+        guard parts.count == 2, let key = ItemAttributeName.key(named: String(parts[0])),
+            let value = ItemAttributeName.value(String(parts[1]), for: key)
+        else { return nil }
+        (self.key, self.value) = (key, value)
     }
 }
 
