@@ -70,7 +70,8 @@ struct ArgumentTests {
         ["app", "register", "p", "--id", ""], ["app", "register", "p", "--id", ".a"],
         ["app", "register", "p", "--id", "a", "--group", "ä"], ["app", "adopt", "p", "--id", ""],
         ["app", "register", "p", "--id", String(repeating: "i", count: 129)], ["app", "register", "p", "--id", "a b"],
-        ["app", "register", "--id", "i"], ["app", "remove"],
+        ["app", "register", "p", "--id", "com.apple.mail"],
+        ["app", "register", "p", "--id", "a", "--group", "com.apple.token"], ["app", "register", "--id", "i"], ["app", "remove"],
     ])
     func `a command line that makes no sense is wrong usage`(arguments: [String]) {
         #expect(exitCode(arguments) == .validationFailure)

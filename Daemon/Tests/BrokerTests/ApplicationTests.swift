@@ -118,7 +118,8 @@ struct ApplicationTests {
     }
 
     @Test(arguments: [
-        "", "/", "com/x", "ünicode", "a b", ".com", "-com", "unknown program", "a\n",
+        "", "/", "com/x", "ünicode", "a b", ".com", "-com", "unknown program", "a\n", "com.apple.token", "com.apple.",
+        "com.apple.security",
         String(repeating: "a", count: 129),
     ])
     func `what is no name is refused before anybody is asked`(name: String) throws {

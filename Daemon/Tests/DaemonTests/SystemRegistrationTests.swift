@@ -103,6 +103,8 @@ struct SystemRegistrationTests {
         ("interpreter", 0o644, "application-id = a\npath = /usr/bin/python3.11\n"),
         ("line(1,", 0o644, "application-id = a b\npath = %\n"), ("line(2,", 0o644, "application-id = a\npath = tool\n"),
         ("line(3,", 0o644, "application-id = a\npath = %\naccess-groups = b;c\n"),
+        ("line(1,", 0o644, "application-id = com.apple.token\npath = %\n"),
+        ("line(3,", 0o644, "application-id = a\npath = %\naccess-groups = b, com.apple.token\n"),
         ("line(4,", 0o644, text + "label = hardware\n"),
         ("notUTF8", 0o644, text + "# \u{1}"),
     ])

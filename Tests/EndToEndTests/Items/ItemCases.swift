@@ -164,6 +164,14 @@ extension ItemEndToEndTests {
             #expect(keychain.find(password) == errSecSuccess)
         }
 
+        @Test func `case 41: nobody is in the group of tokens, so naming it is refused by all four calls`() {
+            let token = password.with([kSecAttrAccessGroup: kSecAttrAccessGroupToken])
+            #expect(keychain.add(token.holdingSecret) == errSecMissingEntitlement)
+            #expect(keychain.find(token) == errSecMissingEntitlement)
+            #expect(keychain.update(token, [kSecAttrComment: "x"]) == errSecMissingEntitlement)
+            #expect(keychain.delete(token) == errSecMissingEntitlement)
+        }
+
         @Test(arguments: ["r_Attributes", "r_Data", "r_Ref", "r_PersistentRef"])
         func `case 43: an update returns nothing and refuses to be asked`(key: String) {
             #expect(keychain.add(password.holdingSecret) == errSecSuccess)

@@ -26,9 +26,12 @@ struct Registration: Equatable, Sendable {
     static let count = 256
 
     /// Whether text can name an application or a group: 1 to 128 of letters, digits, `.`, `-` and `_` of ASCII, the first one
-    /// a letter or digit. So no name is ever a path, nor "unknown program".
+    /// a letter or digit. So no name is ever a path, nor "unknown program". Names of Apple's are nobody's here: they mean
+    /// something of their own, such as `com.apple.token`, the group of what tokens hold.
     static func isName(_ text: String) -> Bool {
-        guard 1...128 ~= text.utf8.count, let first = text.utf8.first, isAlphanumeric(first) else { return false }
+        guard 1...128 ~= text.utf8.count, let first = text.utf8.first, isAlphanumeric(first),
+            !text.hasPrefix("com.apple.")
+        else { return false }
         return text.utf8.allSatisfy { isAlphanumeric($0) || [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_")].contains($0) }
     }
 

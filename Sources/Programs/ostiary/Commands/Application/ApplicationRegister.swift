@@ -38,6 +38,9 @@ struct ApplicationRegister: ParsableCommand {
             throw ValidationError(
                 "An id or group has 1 to 128 letters, digits, '.', '-' and '_', and begins with a letter or digit.")
         }
+        guard !text.hasPrefix("com.apple.") else {
+            throw ValidationError("Names that begin with com.apple. are Apple's.")
+        }
         return text
     }
 }
