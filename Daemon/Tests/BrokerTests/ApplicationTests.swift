@@ -128,6 +128,30 @@ struct ApplicationTests {
         #expect(fixture.prompter.asked.isEmpty)
     }
 
+    @Test(arguments: ["com.apple", "com.applepie.cook", "org.com.apple.token"])
+    func `names that only resemble Apple's are names`(name: String) {
+        #expect(Registration.isName(name))
+    }
+
+    @Test(arguments: [
+        "awk", "mawk", "original-awk", "gawk-5.2.1", "busybox", "busybox-static", "bash5", "luajit", "luajit-2.1",
+        "lua5.4", "pypy", "pypy3", "pypy3.9", "julia", "julia-1.9", "gdb", "gdb-multiarch", "php", "php8.2", "php-cgi",
+        "php-cgi8.2", "php8.2-cgi", "python3.11", "python3.11-dbg", "python3-dbg", "perl5.36-x86_64-linux-gnu", "qemu",
+        "qemu-x86_64", "qemu-aarch64-static", "qemu-system-x86_64", "wine64", "ld-linux-x86-64.so.2", "ld.so",
+    ])
+    func `what is named like an interpreter is one`(name: String) {
+        #expect(CallerProgram.isInterpreter("/usr/bin/\(name)"))
+    }
+
+    @Test(arguments: [
+        "ostiary", "shred", "shell-tool", "sh-tool", "javac", "node-exporter", "pythonic", "lua-language-server",
+        "perldoc", "env-cgi-x", "rubygems", "qemud", "phpx86_64", "my-python3", "gdbserver", "python3-dbgx", "ostiary-awk",
+        "",
+    ])
+    func `what only begins or ends like an interpreter is none`(name: String) {
+        #expect(!CallerProgram.isInterpreter("/usr/bin/\(name)"))
+    }
+
     @Test func `groups are few, different, and none is the application`() throws {
         let many = (0...16).map { "group\($0)" }
         for groups in [many, ["a", "a"], ["com.example.tool"]] {

@@ -44,17 +44,35 @@ struct CallerProgram: Equatable, Sendable {
         return path
     }
 
+    /// By name, and not all there are: any other program may interpret something, too.
     private static let interpreters = [
-        "ash", "awk", "bash", "busybox", "dash", "deno", "env", "fish", "gawk", "guile", "java", "ksh", "lua", "node",
-        "perl", "php", "pwsh", "python", "qemu", "ruby", "sh", "tclsh", "wine", "zsh",
+        "ash", "awk", "bash", "busybox", "dash", "deno", "env", "fish", "gawk", "gdb", "guile", "java", "julia", "ksh",
+        "lua", "luajit", "mawk", "node", "original-awk", "perl", "php", "pwsh", "pypy", "python", "qemu", "ruby", "sh",
+        "tclsh", "wine", "zsh",
     ]
 
-    /// Whether the file is named like an interpreter, with or without a version behind (`python3.11`).
+    /// What builds of one interpreter are told apart by, beside versions (`python3.11-dbg`, `php-cgi8.2`).
+    private static let variants: Set = [
+        "aarch64", "arm64", "cgi", "dbg", "debug", "gnu", "i386", "i686", "linux", "multiarch", "static", "x86_64",
+    ]
+
+    /// Whether the file is named like an interpreter, with or without a version and a variant behind (`python3.11`).
     static func isInterpreter(_ path: String) -> Bool {
         let name = PathName.last(of: path)
-        // The dynamic loader runs whatever program it is given as an argument.
-        if name.hasPrefix("ld-") || name.hasPrefix("ld.so") { return true }
-        let stem = name.prefix { $0.isLetter }
-        return interpreters.contains(String(stem)) && name.dropFirst(stem.count).allSatisfy { !$0.isLetter }
+        // The dynamic loader runs whatever program it is given as an argument, and so do the emulators.
+        if ["ld-", "ld.so", "qemu-"].contains(where: name.hasPrefix) { return true }
+        return interpreters.contains { name.hasPrefix($0) && isVariant(name.dropFirst($0.count)) }
+    }
+
+    /// Whether `rest` of a name, behind that of an interpreter, says no more than which build it is.
+    private static func isVariant(_ rest: Substring) -> Bool {
+        let parts = rest.split(separator: "-", omittingEmptySubsequences: false)
+        return !parts[0].contains(where: \.isLetter)
+            && parts.dropFirst().allSatisfy { part in
+                let word = part.prefix(while: \.isLetter)
+                return variants.contains(String(part))
+                    || (word.isEmpty || variants.contains(String(word)))
+                        && !part.dropFirst(word.count).contains(where: \.isLetter)
+            }
     }
 }
