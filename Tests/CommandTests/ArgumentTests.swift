@@ -77,6 +77,19 @@ struct ArgumentTests {
         #expect(exitCode(arguments) == .validationFailure)
     }
 
+    @Test(arguments: [
+        ("", "A key has a label of at least one character."),
+        (String(repeating: "k", count: 513), "The label of a key has at most 512 bytes."),
+    ])
+    func `what cannot be a label of a key is refused as one`(label: String, message: String) {
+        let error = #expect(throws: ValidationError.self) { try KeyArgument.checkedLabel(label) }
+        #expect(error?.message == message)
+        for command in [["create"], ["sign"], ["public-key"], ["remove"]] {
+            let file = command == ["sign"] ? ["f"] : []
+            #expect(exitCode(["key"] + command + [label] + file) == .validationFailure)
+        }
+    }
+
     @Test func `names and reasons may be as long as the wire takes`() {
         #expect(exitCode(["right", "show", String(repeating: "n", count: 512)]) == nil)
         #expect(exitCode(["right", "authorize", "a", "--reason", String(repeating: "r", count: 2048)]) == nil)

@@ -290,6 +290,19 @@ struct ItemTests {
         Misfit(itemClass: "genp", values: ["acct": .data(Data(count: 65_537))], code: .tooLarge),
     ]
 
+    @Test(arguments: [
+        ("srvr", "The class genp has no attribute srvr."), ("zzzz", "The class genp has no attribute zzzz."),
+        ("", "The class genp has no such attribute."), ("abc", "The class genp has no such attribute."),
+        ("abcde", "The class genp has no such attribute."), ("ab 1", "The class genp has no such attribute."),
+        ("\u{1b}[2J", "The class genp has no such attribute."), ("éé", "The class genp has no such attribute."),
+    ])
+    func `an attribute that the class does not have is named if it is named like one`(key: String, message: String) {
+        let refused = #expect(throws: Refusal.self) {
+            _ = try ItemAttributes([.with { ($0.key, $0.text) = (key, "x") }], of: .genericPassword)
+        }
+        #expect(refused?.code == .noSuchAttribute && refused?.explanation == message)
+    }
+
     @Test(arguments: misfits) func `attributes that do not belong to the class are refused by every call`(
         misfit: Misfit
     ) throws {

@@ -70,8 +70,7 @@ struct ItemAttributes: Equatable, Sendable {
         }
         for attribute in attributes {
             guard let kind = itemClass.attributes[attribute.key] else {
-                throw Refusal(
-                    .noSuchAttribute, "The class \(itemClass.name) has no such attribute.", cause: "item.attribute")
+                throw Self.noSuchAttribute(attribute.key, of: itemClass)
             }
             guard let value = AttributeValue(attribute.value), value.fits(kind) else {
                 throw Refusal(
@@ -84,6 +83,14 @@ struct ItemAttributes: Equatable, Sendable {
             }
         }
         try requireSize()
+    }
+
+    /// Names the attribute if it is named as attributes are; nothing else that a program sent is repeated.
+    private static func noSuchAttribute(_ key: String, of itemClass: ItemClass) -> Refusal {
+        let isPlain = key.utf8.count == 4 && key.allSatisfy { $0.isASCII && $0.isLetter }
+        return Refusal(
+            .noSuchAttribute, "The class \(itemClass.name) has no \(isPlain ? "attribute \(key)" : "such attribute").",
+            cause: "item.attribute")
     }
 
     /// Throws `tooLarge` unless an item with these attributes can be shown in one message.

@@ -6,8 +6,17 @@ import OstiaryWire
 
 /// The enclave key that a command is about: by the label of its item, or by its id.
 struct KeyArgument: ParsableArguments {
-    @Argument(help: "The label of the key, or its id.", transform: RightArgument.checkedName)
+    @Argument(help: "The label of the key, or its id.", transform: Self.checkedLabel)
     var name: String
+
+    /// What can be neither label nor id is wrong usage.
+    static func checkedLabel(_ text: String) throws -> String {
+        guard !text.isEmpty else { throw ValidationError("A key has a label of at least one character.") }
+        guard text.utf8.count <= WireLimits.identifierByteCount else {
+            throw ValidationError("The label of a key has at most \(WireLimits.identifierByteCount) bytes.")
+        }
+        return text
+    }
 
     /// The item of the key.
     func findItem() throws -> StoredItem {

@@ -14,7 +14,7 @@ struct KeyCreate: ParsableCommand {
               ostiary key create backup --require "2 of (passcode, biometry, security-key)" --tag org.example.backup
             """)
 
-    @Argument(help: "The label of the key.", transform: RightArgument.checkedName) var label: String
+    @Argument(help: "The label of the key.", transform: KeyArgument.checkedLabel) var label: String
 
     @OptionGroup var protection: ProtectionOptions
 
