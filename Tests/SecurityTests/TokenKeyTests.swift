@@ -125,14 +125,23 @@ private final class RecordingServices: KeyStoring, TokenKeys, @unchecked Sendabl
     private(set) var created: [(attributes: [String: Any], isPermanent: Bool)] = []
     var failure: StatusError?
 
-    func store(_ key: SecKey, attributes: [String: Any]) throws {
+    func check(_ attributes: [String: Any]) {}
+
+    func store(_ key: SecKey, attributes: [String: Any]) throws -> Data {
         if let failure { throw failure }
         stored.append((key, attributes))
+        return Data()
     }
 
-    func create(tokenID: String, attributes: [String: Any], isPermanent: Bool) throws -> SecKey {
+    func remove(_ item: Data) {}
+
+    func create(
+        tokenID: String, attributes: [String: Any], isPermanent: Bool, beforeStoring: (SecKey) throws -> Void
+    ) throws -> SecKey {
         created.append((attributes, isPermanent))
-        return SecKey(try TokenKey([TokenKeyTests.digestOnly]))
+        let key = SecKey(try TokenKey([TokenKeyTests.digestOnly]))
+        try beforeStoring(key)
+        return key
     }
 
     func key(tokenID: String, objectID: Data, attributes: [String: Any]) throws -> SecKey {
@@ -185,6 +194,37 @@ extension TokenKeyTests {
                 try Keys.random(kSecAttrKeyTypeEC, 256, [kSecAttrIsPermanent: true])
             }
         }
+    }
+
+    /// Pairs of which one half can be stored and the other cannot; the groups are looked at by the store alone.
+    static let halves: [(ofPrivate: [String: any Sendable], ofPublic: [String: any Sendable], status: OSStatus)] = [
+        ([:], ["agrp": ItemStoreDouble.foreignGroup], errSecMissingEntitlement),
+        (["agrp": ItemStoreDouble.foreignGroup], [:], errSecMissingEntitlement),
+        ([:], ["svce": "x"], errSecNoSuchAttr), (["svce": "x"], [:], errSecNoSuchAttr),
+        ([:], ["labl": [1]], errSecParam), ([:], ["pdmn": "never"], errSecParam), (["pdmn": "never"], [:], errSecParam),
+    ]
+
+    @Test(arguments: halves, [false, true])
+    func `case 104: of a pair of which one half cannot be stored nothing stays, in a token neither`(
+        pair: (ofPrivate: [String: any Sendable], ofPublic: [String: any Sendable], status: OSStatus), inToken: Bool
+    ) throws {
+        let store = ItemStoreDouble()
+        KeyServices.install(storing: KeychainKeys(service: store), tokens: EnclaveKeys(service: store))
+        defer { KeyServices.install(storing: KeychainKeys(), tokens: EnclaveKeys()) }
+        var parameters: [CFString: Any] = [
+            kSecPrivateKeyAttrs: pair.ofPrivate.merging(["perm": true]) { $1 },
+            kSecPublicKeyAttrs: pair.ofPublic.merging(["perm": true]) { $1 },
+        ]
+        if inToken { parameters[kSecAttrTokenID] = kSecAttrTokenIDSecureEnclave }
+        expectStatus(pair.status) { try Keys.random(kSecAttrKeyTypeEC, 256, parameters) }
+        #expect(store.rows.isEmpty)
+        #expect(store.keys.isEmpty)
+        if pair.status != errSecMissingEntitlement { #expect(store.calls.isEmpty, "it is known before") }
+        parameters[kSecPrivateKeyAttrs] = ["perm": true]
+        parameters[kSecPublicKeyAttrs] = ["perm": true]
+        _ = try Keys.random(kSecAttrKeyTypeEC, 256, parameters)
+        #expect(store.rows.count == 2)
+        #expect(store.keys.count == (inToken ? 1 : 0))
     }
 
     @Test func `what stands at the top wins for a token, whose private half is permanent by default`() throws {

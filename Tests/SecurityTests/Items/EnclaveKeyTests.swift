@@ -17,7 +17,7 @@ import Testing
     }
 
     private func make(_ attributes: [String: Any] = [:], isPermanent: Bool = true) throws -> SecKey {
-        try keys.create(tokenID: EnclaveKey.tokenID, attributes: attributes, isPermanent: isPermanent)
+        try keys.create(tokenID: EnclaveKey.tokenID, attributes: attributes, isPermanent: isPermanent) { _ in }
     }
 
     private func status(_ work: () throws -> Void) -> OSStatus {
@@ -108,7 +108,7 @@ import Testing
 
     @Test func `there is one token, and an object id is one of its own`() {
         #expect(
-            status { _ = try keys.create(tokenID: "other", attributes: [:], isPermanent: false) } == errSecItemNotFound)
+            status { _ = try keys.create(tokenID: "other", attributes: [:], isPermanent: false) { _ in } } == errSecItemNotFound)
         for handle in [Data(), Data(count: 21), Data("ostk".utf8) + [2] + Data(count: 16)] {
             #expect(
                 status { _ = try keys.key(tokenID: EnclaveKey.tokenID, objectID: handle, attributes: [:]) }

@@ -59,6 +59,7 @@ final class ItemStoreDouble: ItemService {
         data: borrowing SecretBytes?, keyID: Data?, returningAttributes: Bool, use: ItemUse
     ) throws -> StoredItem {
         try record(.add, use)
+        try Self.checkGroup(attributes["agrp"])
         let bytes = Self.exposed(data)
         let added = attributes.merging(
             ["agrp": .text("G"), "cdat": .date(Self.date), "mdat": .date(Self.date)],
@@ -114,6 +115,8 @@ final class ItemStoreDouble: ItemService {
         try record(.delete, nil, selection)
         return try state.withLock { state in
             let count = state.rows.count
+            let keys = state.rows.filter { Self.matches($0.item, selection) }.compactMap(\.item.keyID)
+            state.keys.removeAll { keys.contains($0.id) }
             state.rows.removeAll { Self.matches($0.item, selection) }
             guard state.rows.count < count else { throw OstiaryError(.init(.notFound), "none") }
             return count - state.rows.count
@@ -125,6 +128,7 @@ final class ItemStoreDouble: ItemService {
         use: ItemUse
     ) throws -> EnclaveKey {
         try record(.createKey, use)
+        try Self.checkGroup(accessGroup.map { .text($0) })
         state.withLock { $0.keyGroups.append(accessGroup) }
         let key = EnclaveKey(
             id: Data((0..<16).map { _ in UInt8.random(in: 0...255) }), kind: kind, publicKey: Self.publicKey,
@@ -148,6 +152,13 @@ final class ItemStoreDouble: ItemService {
     }
 
     // MARK: the rules
+
+    /// A group that the program is not in.
+    static let foreignGroup = "org.example.foreign"
+
+    private static func checkGroup(_ group: ItemAttributeValue?) throws {
+        guard group != .text(foreignGroup) else { throw OstiaryError(.init(.missingEntitlement), "foreign") }
+    }
 
     static let date = Date(timeIntervalSinceReferenceDate: 1)
     /// A point of the curve.

@@ -3,16 +3,26 @@ import Synchronization
 
 /// Puts keys into the keychain. Given by the part that speaks to it.
 package protocol KeyStoring: Sendable {
+    /// Refuses attributes that no half could be stored with. What the store alone knows, as whose an access group is,
+    /// only ``store(_:attributes:)`` finds out.
+    func check(_ attributes: [String: Any]) throws
+
     /// Stores one half of a pair as an item of class `keys` with `attributes` (label, tag, access group, accessibility, …),
-    /// which override those of the key.
-    func store(_ key: SecKey, attributes: [String: Any]) throws
+    /// which override those of the key. Returns what names the item.
+    func store(_ key: SecKey, attributes: [String: Any]) throws -> Data
+
+    /// Deletes what ``store(_:attributes:)`` stored.
+    func remove(_ item: Data) throws
 }
 
 /// Makes and finds keys that a token, the enclave, holds.
 package protocol TokenKeys: Sendable {
     /// Makes a key of `tokenID` and returns its private half. `attributes` are those of the private half, overridden by the
-    /// ones at the top of the caller's dictionary; a type and a size may be missing. Stores the key, if `isPermanent`.
-    func create(tokenID: String, attributes: [String: Any], isPermanent: Bool) throws -> SecKey
+    /// ones at the top of the caller's dictionary; a type and a size may be missing. Calls `beforeStoring` with the key and
+    /// then stores it, if `isPermanent`. When either fails there is no key.
+    func create(
+        tokenID: String, attributes: [String: Any], isPermanent: Bool, beforeStoring: (SecKey) throws -> Void
+    ) throws -> SecKey
 
     /// The key of `tokenID` with the handle `objectID` (`kSecAttrTokenOID`), whether or not it is in the keychain.
     func key(tokenID: String, objectID: Data, attributes: [String: Any]) throws -> SecKey

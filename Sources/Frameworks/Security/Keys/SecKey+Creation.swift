@@ -5,7 +5,8 @@ import KeyAlgorithms
 ///
 /// `parameters` name `kSecAttrKeyType` and `kSecAttrKeySizeInBits`, and `kSecAttrTokenID` for a key of the enclave; what is to
 /// hold for one half stands under `kSecPrivateKeyAttrs` or `kSecPublicKeyAttrs`. A half with `kSecAttrIsPermanent` goes
-/// into the keychain; of an enclave key the private half does so by default.
+/// into the keychain; of an enclave key the private half does so by default. Either all halves that are permanent are
+/// stored, or none, and then there is no key either.
 ///
 /// Nil, and in `error` `errSecParam` for a type or size that is not made here, or why the key could not be stored. Making an
 /// enclave key speaks to the daemon; a large RSA key takes seconds.
@@ -56,30 +57,56 @@ private struct KeyCreation {
     private func softwareKey() throws -> SecKey {
         let publicAttributes = try parameters.attributes(under: kSecPublicKeyAttrs)
         let privateAttributes = try parameters.attributes(under: kSecPrivateKeyAttrs)
-        let storesPublicKey = try KeyParameters.isPermanent(publicAttributes, default: false)
-        let storesPrivateKey = try KeyParameters.isPermanent(privateAttributes, default: false)
         let (type, size) = (try parameters.keyType(), try parameters.sizeInBits())
-        let storing = storesPublicKey || storesPrivateKey ? try KeyServices.storing() : nil
+        let publicStore = try store(ofPermanent: publicAttributes)
+        let privateStore = try store(ofPermanent: privateAttributes)
         let key = SecKey(try SoftwareKeys.generate(type, sizeInBits: size))
-        if storesPublicKey { try storing?.store(SecKey(key.backing.publicKey()), attributes: publicAttributes) }
-        if storesPrivateKey { try storing?.store(key, attributes: privateAttributes) }
+        let publicItem = try publicStore?.store(SecKey(key.backing.publicKey()), attributes: publicAttributes)
+        do { _ = try privateStore?.store(key, attributes: privateAttributes) } catch {
+            takeBack(publicItem, from: publicStore)
+            throw error
+        }
         return key
     }
 
     private func tokenKey(_ tokenID: String) throws -> SecKey {
         let attributes = try parameters.tokenAttributes()
-        let publicSection = try parameters.section(kSecPublicKeyAttrs)
-        let storesPublicKey = try KeyParameters.isPermanent(publicSection, default: false)
         let isPermanent = try KeyParameters.isPermanent(attributes, default: true)
-        let storing = storesPublicKey ? try KeyServices.storing() : nil
-        let key = try KeyServices.tokens().create(
-            tokenID: tokenID, attributes: attributes, isPermanent: isPermanent)
-        if let storing {
-            var publicAttributes = try parameters.attributes(under: kSecPublicKeyAttrs)
-            publicAttributes[kSecAttrTokenID as String] = nil
-            publicAttributes[kSecAttrAccessControl as String] = nil
-            try storing.store(SecKey(key.backing.publicKey()), attributes: publicAttributes)
+        let (publicStore, publicAttributes) = try publicHalfOfTokenKey()
+        var publicItem: Data?
+        do {
+            return try KeyServices.tokens().create(
+                tokenID: tokenID, attributes: attributes, isPermanent: isPermanent
+            ) { key in
+                publicItem = try publicStore?.store(SecKey(key.backing.publicKey()), attributes: publicAttributes)
+            }
+        } catch {
+            takeBack(publicItem, from: publicStore)
+            throw error
         }
-        return key
+    }
+
+    /// The public half of a key of a token is an ordinary item. It is not permanent because the private one is.
+    private func publicHalfOfTokenKey() throws -> ((any KeyStoring)?, [String: Any]) {
+        let section = try parameters.section(kSecPublicKeyAttrs)
+        guard try KeyParameters.isPermanent(section, default: false) else { return (nil, [:]) }
+        var attributes = try parameters.attributes(under: kSecPublicKeyAttrs)
+        attributes[kSecAttrTokenID as String] = nil
+        attributes[kSecAttrAccessControl as String] = nil
+        return (try store(ofPermanent: attributes), attributes)
+    }
+
+    /// Where a half with these attributes goes, nil if it is not permanent; refuses attributes that no item can have.
+    private func store(ofPermanent attributes: [String: Any]) throws -> (any KeyStoring)? {
+        guard try KeyParameters.isPermanent(attributes, default: false) else { return nil }
+        let storing = try KeyServices.storing()
+        try storing.check(attributes)
+        return storing
+    }
+
+    private func takeBack(_ item: Data?, from storing: (any KeyStoring)?) {
+        guard let item else { return }
+        // What the caller hears of is why the other half could not be stored.
+        try? storing?.remove(item)
     }
 }

@@ -11,15 +11,25 @@ package struct EnclaveKeys: TokenKeys {
 
     private var daemon: any ItemService { service ?? OstiaryClient.shared }
 
-    package func create(tokenID: String, attributes: [String: Any], isPermanent: Bool) throws -> SecKey {
+    package func create(
+        tokenID: String, attributes: [String: Any], isPermanent: Bool, beforeStoring: (SecKey) throws -> Void
+    ) throws -> SecKey {
         try Self.requireEnclave(tokenID)
         try Self.requireP256(attributes)
         // The same rules as for an item, checked before the key is made.
         let query = try Self.query(attributes)
         do {
             let key = try create(query)
-            if isPermanent { try store(key, query) }
-            return SecKey(try EnclaveKeyBacking(key, query.authentication))
+            do {
+                let object = SecKey(try EnclaveKeyBacking(key, query.authentication))
+                try beforeStoring(object)
+                if isPermanent { try store(key, query) }
+                return object
+            } catch {
+                // Nobody could ever find it again; the first error says what went wrong.
+                try? daemon.removeKey(id: key.id)
+                throw error
+            }
         } catch let error as OstiaryError { throw Self.failure(error) }
     }
 
@@ -48,16 +58,10 @@ package struct EnclaveKeys: TokenKeys {
 
     private func store(_ key: EnclaveKey, _ query: ItemQuery) throws {
         let new = try NewItem(query, enclaveKey: key)
-        do {
-            _ = try daemon.addItem(
-                ItemClass.key.rawValue, attributes: new.attributes, accessControl: new.accessControl,
-                shownAccessControl: new.shownAccessControl, data: nil, keyID: new.keyID, returningAttributes: false,
-                use: query.authentication.use(reason: "add a key to your keychain"))
-        } catch {
-            // Nobody could ever find it again; the first error says what went wrong.
-            try? daemon.removeKey(id: key.id)
-            throw error
-        }
+        _ = try daemon.addItem(
+            ItemClass.key.rawValue, attributes: new.attributes, accessControl: new.accessControl,
+            shownAccessControl: new.shownAccessControl, data: nil, keyID: new.keyID, returningAttributes: false,
+            use: query.authentication.use(reason: "add a key to your keychain"))
     }
 
     private static func query(_ attributes: [String: Any]) throws(StatusError) -> ItemQuery {
