@@ -96,8 +96,11 @@ struct CProgramEndToEndTests {
             ])
     }
 
-    @Test func `a status has words, and randomness is random`() throws {
-        #expect(try run("words") == ["message: ok", "random: 0", "filled: 1"])
+    @Test func `case 110: a status has words, and randomness is random whatever generator is named`() throws {
+        #expect(
+            try run("words") == [
+                "message: ok", "random: 0", "filled: 1", "random of a bogus generator: 0", "filled by it: 1",
+            ])
     }
 
     /// The header repeats names, texts and numbers of the module, which C cannot read.

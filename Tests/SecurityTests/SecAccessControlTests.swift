@@ -177,7 +177,7 @@ import Testing
         #expect(try CFGetTypeID(make([])) == SecAccessControlGetTypeID())
     }
 
-    @Test func `cases 86 and 87: only an object made without operations has none`() throws {
+    @Test func `only an object made without operations has none`() throws {
         #expect(SecAccessControl(protection: "ak", operations: nil).operations == nil)
         #expect(try make([]).operations != nil)
     }

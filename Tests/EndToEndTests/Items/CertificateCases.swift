@@ -57,6 +57,21 @@ extension ItemEndToEndTests {
             #expect(attributes["issr"] is Data)
         }
 
+        @Test func `case 8: all that can be returned of a new certificate is returned`() throws {
+            let asked = query.returningData.returningAttributes.returningReference.with([kSecReturnRef: true])
+            let (status, result) = keychain.adding(asked)
+            #expect(status == errSecSuccess)
+            let parts = try #require(result as? [String: Any])
+            #expect(parts["v_Data"] as? Data == certificate)
+            let object = try #require(parts["v_Ref"] as? SecCertificate)
+            #expect(SecCertificateCopyData(object) as Data == certificate)
+            let reference = try #require(parts["v_PersistentRef"] as? Data)
+            #expect(keychain.finding([kSecValuePersistentRef: reference, kSecReturnData: true]).result as? Data == certificate)
+            #expect(parts["class"] as? String == "cert")
+            #expect(parts["labl"] as? String == "a test")
+            #expect(parts["agrp"] is String)
+        }
+
         @Test func `case 11: a synchronizable certificate is added and deleted as one`() {
             let twin = query.with([kSecAttrSynchronizable: true])
             #expect(keychain.add(twin) == errSecSuccess)

@@ -28,7 +28,7 @@ extension ItemEndToEndTests {
             #expect(keychain.add(password.with([kSecAttrAccessible: kSecAttrAccessibleAlways])) == errSecDuplicateItem)
         }
 
-        @Test func `case 8: all that can be returned of a new item is returned`() throws {
+        @Test func `all that can be returned of a new password is returned, which has no reference`() throws {
             let (status, result) = keychain.adding(
                 password.holdingSecret.with([
                     kSecReturnData: true, kSecReturnAttributes: true, kSecReturnRef: true,
@@ -37,6 +37,7 @@ extension ItemEndToEndTests {
             #expect(status == errSecSuccess)
             let parts = try #require(result as? [String: Any])
             #expect(parts["v_Data"] as? Data == Query.data)
+            #expect(parts["v_Ref"] == nil)
             #expect((parts["v_PersistentRef"] as? Data)?.count == 20)
             #expect(parts["class"] as? String == "genp")
             #expect(parts["acct"] as? String == "test-account")
@@ -199,11 +200,13 @@ extension ItemEndToEndTests {
             #expect(keychain.delete(marked) == errSecParam)
         }
 
-        @Test func `case 47: a password has no reference`() {
-            let (status, result) = keychain.adding(password.holdingSecret.with([kSecReturnRef: true]))
+        @Test(arguments: ["genp", "inet"])
+        func `case 47: a password has no reference`(itemClass: String) {
+            let query = itemClass == "inet" ? server : password
+            let (status, result) = keychain.adding(query.holdingSecret.with([kSecReturnRef: true]))
             #expect(status == errSecSuccess)
             #expect(result == nil)
-            let found = keychain.finding(password.with([kSecReturnRef: true]))
+            let found = keychain.finding(query.with([kSecReturnRef: true]))
             #expect(found.status == errSecSuccess)
             #expect(found.result == nil)
         }

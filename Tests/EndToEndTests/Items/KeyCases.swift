@@ -30,39 +30,104 @@ extension ItemEndToEndTests {
             return try #require(key, "\(String(describing: error?.takeRetainedValue()))")
         }
 
-        @Test(arguments: [(false, false), (true, false), (false, true), (true, true)])
-        func `case 99: as many halves are stored as are permanent`(ofPrivate: Bool, ofPublic: Bool) throws {
+        /// Which halves are permanent.
+        static let halves = [(false, false), (true, false), (false, true), (true, true)]
+
+        private func pair(
+            ofPrivate: Bool, ofPublic: Bool, _ more: [CFString: Any] = [kSecAttrLabel: "a key"]
+        ) throws -> [SecKey] {
             let parameters: [CFString: Any] = [
-                kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 256, kSecAttrLabel: "a key",
+                kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 256,
                 kSecPrivateKeyAttrs: [kSecAttrIsPermanent: ofPrivate],
-                kSecPublicKeyAttrs: [kSecAttrIsPermanent: ofPublic]
+                kSecPublicKeyAttrs: [kSecAttrIsPermanent: ofPublic],
             ]
-            _ = try #require(SecKeyCreateRandomKey(parameters as CFDictionary, nil))
-            let found = keychain.finding(byLabel.all.returningAttributes).result as? [[String: Any]]
-            #expect((found?.count ?? 0) == (ofPrivate ? 1 : 0) + (ofPublic ? 1 : 0))
+            let key = try #require(SecKeyCreateRandomKey(parameters.with(more) as CFDictionary, nil))
+            return [key, try #require(SecKeyCopyPublicKey(key))]
         }
 
-        @Test func `cases 100 and 102: halves are added and deleted by themselves`() throws {
-            let parameters: [CFString: Any] = [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 256]
-            let key = try #require(SecKeyCreateRandomKey(parameters as CFDictionary, nil))
-            for half in [key, try #require(SecKeyCopyPublicKey(key))] {
+        private func rows() -> Int {
+            (keychain.finding(byLabel.all.returningAttributes).result as? [[String: Any]])?.count ?? 0
+        }
+
+        /// Types are text here, since the constants cannot be arguments of a test: 73 is EC, 42 RSA.
+        @Test(arguments: halves, [("73", 256), ("42", 1024)])
+        func `case 99: as many halves are stored as are permanent`(
+            permanent: (ofPrivate: Bool, ofPublic: Bool), kind: (type: String, size: Int)
+        ) throws {
+            _ = try pair(
+                ofPrivate: permanent.ofPrivate, ofPublic: permanent.ofPublic,
+                [kSecAttrLabel: "a key", kSecAttrKeyType: kind.type, kSecAttrKeySizeInBits: kind.size])
+            #expect(rows() == (permanent.ofPrivate ? 1 : 0) + (permanent.ofPublic ? 1 : 0))
+        }
+
+        @Test(arguments: halves)
+        func `cases 100 and 102: missing halves are added beside the others, and each is deleted by itself`(
+            ofPrivate: Bool, ofPublic: Bool
+        ) throws {
+            let pair = try pair(ofPrivate: ofPrivate, ofPublic: ofPublic)
+            for (half, isStored) in zip(pair, [ofPrivate, ofPublic]) where !isStored {
                 let added = keychain.adding([kSecValueRef: half, kSecAttrLabel: "a key", kSecReturnPersistentRef: true])
                 #expect(added.status == errSecSuccess)
                 #expect(added.result is Data)
-                #expect(keychain.delete([kSecValueRef: half]) == errSecSuccess)
-                #expect(keychain.find([kSecValueRef: half]) == errSecItemNotFound)
             }
+            #expect(rows() == 2)
+            #expect(keychain.delete([kSecValueRef: pair[0]]) == errSecSuccess)
+            #expect(keychain.find([kSecValueRef: pair[0]]) == errSecItemNotFound)
+            #expect(keychain.find([kSecValueRef: pair[1]]) == errSecSuccess)
+            #expect(rows() == 1)
+            #expect(keychain.delete([kSecValueRef: pair[1]]) == errSecSuccess)
+            #expect(rows() == 0)
         }
 
-        @Test func `case 104: a key of a group that is not the program's is neither made nor stored`() {
+        @Test(arguments: [("a key", nil), (nil, "a tag"), ("a key", "a tag")] as [(String?, String?)], [0, 1])
+        func `case 101: label and tag of a permanent key are found by the reference of either half`(
+            names: (label: String?, tag: String?), half: Int
+        ) throws {
+            var given: [CFString: Any] = [:]
+            given[kSecAttrLabel] = names.label
+            given[kSecAttrApplicationTag] = names.tag.map { Data($0.utf8) }
+            let pair = try pair(ofPrivate: true, ofPublic: true, given)
+            let found = keychain.finding([kSecValueRef: pair[half], kSecReturnAttributes: true])
+            #expect(found.status == errSecSuccess)
+            let attributes = try #require(found.result as? [String: Any])
+            #expect(attributes["labl"] as? String == names.label)
+            #expect(attributes["atag"] as? Data == names.tag.map { Data($0.utf8) })
+            #expect(attributes["kcls"] as? Int == [1, 0][half])
+        }
+
+        @Test func `case 103: a key of a size that there is not is neither made nor stored`() {
             let parameters: [CFString: Any] = [
-                kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 256, kSecAttrLabel: "a key",
-                kSecAttrAccessGroup: "org.example.foreign", kSecPrivateKeyAttrs: [kSecAttrIsPermanent: true],
+                kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 1_000_000, kSecAttrLabel: "a key",
+                kSecAttrIsPermanent: true,
             ]
+            var error: Unmanaged<CFError>?
+            #expect(SecKeyCreateRandomKey(parameters as CFDictionary, &error) == nil)
+            #expect(error?.takeRetainedValue().code == Int(errSecParam))
+            #expect(keychain.find(byLabel) == errSecItemNotFound)
+        }
+
+        @Test(arguments: ["private", "public", "both"], [false, true])
+        func `case 104: of a key with a half in a group that is not the program's nothing is made or stored`(
+            foreign: String, inToken: Bool
+        ) throws {
+            func half(_ name: String) -> [CFString: Any] {
+                let isForeign = [name, "both"].contains(foreign)
+                return [kSecAttrIsPermanent: true].with(isForeign ? [kSecAttrAccessGroup: "org.example.foreign"] : [:])
+            }
+            var parameters: [CFString: Any] = [
+                kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 256, kSecAttrLabel: "a key",
+                kSecPrivateKeyAttrs: half("private"), kSecPublicKeyAttrs: half("public"),
+            ]
+            if inToken { parameters[kSecAttrTokenID] = kSecAttrTokenIDSecureEnclave }
             var error: Unmanaged<CFError>?
             #expect(SecKeyCreateRandomKey(parameters as CFDictionary, &error) == nil)
             #expect(error?.takeRetainedValue().code == Int(errSecMissingEntitlement))
             #expect(keychain.find(byLabel) == errSecItemNotFound)
+            #expect(keychain.find([kSecClass: kSecClassKey]) == errSecItemNotFound)
+        }
+
+        @Test func `case 109: the block size of the public half of a key of the enclave is that of its curve`() throws {
+            #expect(try SecKeyGetBlockSize(#require(SecKeyCopyPublicKey(enclaveKey(isPermanent: false)))) == 32)
         }
 
         @Test func `case 106: a permanent key of the enclave is found, signs and goes`() throws {
@@ -74,7 +139,6 @@ extension ItemEndToEndTests {
             let signature = try #require(SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, message, nil))
             let publicKey = try #require(SecKeyCopyPublicKey(key))
             #expect(SecKeyVerifySignature(publicKey, .ecdsaSignatureMessageX962SHA256, message, signature, nil))
-            #expect(SecKeyGetBlockSize(publicKey) == 32)
             #expect(keychain.delete(byLabel) == errSecSuccess)
             #expect(keychain.find(byLabel) == errSecItemNotFound)
             #expect(SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, message, nil) == nil)

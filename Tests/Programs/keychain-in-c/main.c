@@ -294,6 +294,10 @@ static void words(void)
     uint8_t bytes[32] = {0}, zeros[32] = {0};
     status("random", SecRandomCopyBytes(kSecRandomDefault, sizeof bytes, bytes));
     printf("filled: %d\n", memcmp(bytes, zeros, sizeof bytes) != 0);
+    /* What is no generator at all: zeros that are not even aligned as one. */
+    uint8_t others[32] = {0};
+    status("random of a bogus generator", SecRandomCopyBytes((SecRandomRef)(void *)(zeros + 1), sizeof others, others));
+    printf("filled by it: %d\n", memcmp(others, zeros, sizeof others) != 0);
 }
 
 int main(int count, char **arguments)
