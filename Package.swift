@@ -163,8 +163,8 @@ let package = Package(
             name: "right-scenarios", dependencies: ["LocalAuthentication", "Security"],
             path: "Tests/Programs/right-scenarios", swiftSettings: adapter),
         .executableTarget(
-            name: "keychain-calls", dependencies: ["Security"], path: "Tests/Programs/keychain-calls",
-            swiftSettings: adapter),
+            name: "keychain-calls", dependencies: ["LocalAuthentication", "Security"],
+            path: "Tests/Programs/keychain-calls", swiftSettings: adapter),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

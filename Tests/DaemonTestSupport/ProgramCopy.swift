@@ -25,14 +25,24 @@ public struct ProgramCopy {
         Self.outcomes(try PlayedTerminal(url, arguments, answers: answers, in: daemon).screen)
     }
 
+    /// As ``run(_:answers:)``, with a line `prompt` wherever the person was asked for the passcode.
+    public func runShowingPrompts(_ arguments: String..., answers: [String]) throws -> [String] {
+        let screen = try PlayedTerminal(url, arguments, answers: answers, in: daemon).screen
+        return screen.split(whereSeparator: \.isNewline).compactMap { line in
+            line.contains("asscode: ") ? "prompt" : Self.isOutcome(line) ? String(line) : nil
+        }
+    }
+
     /// Runs it where nobody can be asked.
     public func runUnattended(_ arguments: String...) throws -> [String] {
         Self.outcomes(try UnattendedRun(url, arguments, in: daemon).output)
     }
 
     private static func outcomes(_ text: String) -> [String] {
-        text.split(whereSeparator: \.isNewline).map(String.init).filter {
-            $0.range(of: #"^[a-z][a-z ]*: "#, options: .regularExpression) != nil
-        }
+        text.split(whereSeparator: \.isNewline).filter(isOutcome).map(String.init)
+    }
+
+    private static func isOutcome(_ line: Substring) -> Bool {
+        line.range(of: #"^[a-z][a-z ]*: "#, options: .regularExpression) != nil
     }
 }

@@ -152,6 +152,21 @@ struct RegisteredProgramEndToEndTests {
         }
     }
 
+    @Test func `a passcode that is proved in a context counts for its searches until it is invalidated`() throws {
+        let passcode = CommandEndToEndTests.passcode
+        try ostiary(["passcode", "set"], answers: [passcode, passcode])
+        #expect(try mail.run("protect", "secret") == ["protect: 0"])
+        // More answers than there are to be prompts, so that one more would be seen.
+        let shown = try mail.runShowingPrompts(
+            "context", "secret", answers: Array(repeating: passcode, count: 7))
+        #expect(
+            shown == [
+                "prompt", "first in a context: 0", "data: secret", "again in it: 0", "data: secret",
+                "prompt", "evaluate: 0", "evaluated before: 0", "data: secret", "invalidated: -25293",
+                "prompt", "without one: 0", "data: secret", "prompt", "without one again: 0", "data: secret",
+            ])
+    }
+
     @Test func `case 88: a person who breaks off is not asked again, and the call says so`() throws {
         let passcode = CommandEndToEndTests.passcode
         try ostiary(["passcode", "set"], answers: [passcode, passcode])

@@ -4,22 +4,23 @@
 //
 // Prints lines `call: status`, and more for what was found.
 import Foundation
+import LocalAuthentication
 import Security
 
 @main
 struct KeychainCalls {
     static let label = "of the tests"
 
-    static func main() {
+    static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
         guard arguments.count >= 2 else { return print("usage: keychain-calls CALL NAME [GROUP]") }
-        KeychainCalls(name: arguments[1], group: arguments.count > 2 ? arguments[2] : nil).make(arguments[0])
+        await KeychainCalls(name: arguments[1], group: arguments.count > 2 ? arguments[2] : nil).make(arguments[0])
     }
 
     let name: String
     let group: String?
 
-    private func make(_ call: String) {
+    private func make(_ call: String) async {
         switch call {
         case "add": report(call, SecItemAdd(secret as CFDictionary, nil))
         case "protect": protect()
@@ -30,6 +31,7 @@ struct KeychainCalls {
         case "delete": report(call, SecItemDelete(password as CFDictionary))
         case "make-key": makeKey()
         case "sign": sign()
+        case "context": await findInContexts()
         default: print("unknown call")
         }
     }
@@ -53,19 +55,42 @@ struct KeychainCalls {
     private var password: [CFString: Any] { inGroup(login) }
     private var secret: [CFString: Any] { password.merging([kSecValueData: Data(name.utf8)]) { $1 } }
 
-    /// Adds an item that asks for the passcode when it is read.
+    /// Asks for the passcode when an item is read.
+    private var accessControl: SecAccessControl? {
+        SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .devicePasscode, nil)
+    }
+
     private func protect() {
-        let control = SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .devicePasscode, nil)
         var item = secret
-        item[kSecAttrAccessControl] = control
+        item[kSecAttrAccessControl] = accessControl
         report("protect", SecItemAdd(item as CFDictionary, nil))
     }
 
-    private func find() {
+    private func find(_ call: String = "find", in context: LAContext? = nil) {
+        var query = password.merging([kSecReturnData: true]) { $1 }
+        query[kSecUseAuthenticationContext] = context
         var found: CFTypeRef?
-        let status = SecItemCopyMatching(password.merging([kSecReturnData: true]) { $1 } as CFDictionary, &found)
-        report("find", status)
+        report(call, SecItemCopyMatching(query as CFDictionary, &found))
         if let data = found as? Data { print("data: \(String(decoding: data, as: UTF8.self))") }
+    }
+
+    /// Finds what ``protect()`` added, in a context that a search authorizes, in one that is authorized before, and in none.
+    private func findInContexts() async {
+        let asked = LAContext()
+        find("first in a context", in: asked)
+        find("again in it", in: asked)
+        let authorized = LAContext()
+        do {
+            guard let accessControl else { return print("no access control") }
+            try await authorized.evaluateAccessControl(
+                accessControl, operation: .useItem, localizedReason: "read what the tests keep")
+            print("evaluate: 0")
+        } catch { print("evaluate: \((error as NSError).code)") }
+        find("evaluated before", in: authorized)
+        authorized.invalidate()
+        find("invalidated", in: authorized)
+        find("without one")
+        find("without one again")
     }
 
     /// All items of the label, whatever their names and groups.
