@@ -28,6 +28,10 @@ import Testing
 
     @Test(arguments: [
         (errSecItemNotFound, "The keychain holds no such item."),
+        (
+            errSecMissingEntitlement,
+            "The program is not entitled to this, or was replaced since it was registered (`ostiary app adopt`)."
+        ),
         (errSecOCSPResponderUnauthorized, "OCSP responder unauthorized."),
         (errSecInvalidCRLGroup, "Invalid CRL group."),
         (-25330, "OSStatus -25330"), (1, "OSStatus 1"), (OSStatus.min, "OSStatus -2147483648"),

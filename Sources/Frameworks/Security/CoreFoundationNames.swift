@@ -46,6 +46,9 @@ public final class CFAllocator: NSObject, Sendable {
 /// The allocator of every call: nil.
 public let kCFAllocatorDefault: CFAllocator! = nil
 
+/// Where nothing is freed (Apple's `kCFAllocatorNull`): nil as well, since no call here takes bytes over from its caller.
+public let kCFAllocatorNull: CFAllocator! = nil
+
 /// The null object.
 public var kCFNull: CFNull! { NSNull() }
 

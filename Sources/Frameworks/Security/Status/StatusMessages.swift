@@ -34,7 +34,8 @@ enum StatusMessages {
         errSecInDarkWake: "Nobody can be asked while the machine is asleep.",
         errSecNotSigner: "The certificate did not sign the one before it.",
         errSecDecode: "The data could not be decoded.",
-        errSecMissingEntitlement: "The program is not entitled to this access group or feature.",
+        errSecMissingEntitlement:
+            "The program is not entitled to this, or was replaced since it was registered (`ostiary app adopt`).",
         errSecRestrictedAPI: "Programs of this kind may not do this.",
         errSecServiceNotAvailable: "The service does not answer.",
         errSecVerifyFailed: "The signature does not belong to this data and key.",
