@@ -104,20 +104,8 @@ import Testing
     }
 }
 
-@Suite(.serialized) struct SecTaskTests {
-    private struct Source: EntitlementSource {
-        func value(forEntitlement name: String) throws -> Any? {
-            switch name {
-            case "keychain-access-groups": ["one", "two"]
-            case "unreadable": throw StatusError(errSecNotAvailable, "The registration cannot be read.")
-            default: nil
-            }
-        }
-
-        func signingIdentifier() throws -> String? { "org.example.door" }
-    }
-
-    @Test func `a process without a registration has no entitlements`() throws {
+@Suite struct SecTaskTests {
+    @Test func `a process has no entitlements`() throws {
         let task = try #require(SecTaskCreateFromSelf(kCFAllocatorDefault))
         var error: Unmanaged<CFError>?
         #expect(SecTaskCopyValueForEntitlement(task, "keychain-access-groups", &error) == nil)
@@ -128,18 +116,9 @@ import Testing
         #expect(CFGetTypeID(task) == SecTaskGetTypeID())
     }
 
-    @Test func `entitlements are those of the registration`() throws {
-        Entitlements.install(Source())
-        defer { Entitlements.install(nil) }
+    @Test func `names of entitlements are strings`() throws {
         let task = try #require(SecTaskCreateFromSelf(nil))
-        #expect(SecTaskCopyValueForEntitlement(task, "keychain-access-groups", nil) as? [String] == ["one", "two"])
-        #expect(SecTaskCopySigningIdentifier(task, nil)! as String == "org.example.door")
-        let names = ["keychain-access-groups", "absent"] as CFArray
-        let values = SecTaskCopyValuesForEntitlements(task, names, nil) as? [String: [String]]
-        #expect(values == ["keychain-access-groups": ["one", "two"]])
         var error: Unmanaged<CFError>?
-        #expect(SecTaskCopyValueForEntitlement(task, "unreadable", &error) == nil)
-        #expect(error?.takeRetainedValue().code == Int(errSecNotAvailable))
         #expect(SecTaskCopyValuesForEntitlements(task, [1] as CFArray, &error) == nil)
         #expect(error?.takeRetainedValue().code == -50)
     }
