@@ -46,7 +46,7 @@ public final class CFAllocator: NSObject, Sendable {
 /// The allocator of every call: nil.
 public let kCFAllocatorDefault: CFAllocator! = nil
 
-/// Where nothing is freed (Apple's `kCFAllocatorNull`): nil as well, since no call here takes bytes over from its caller.
+/// The allocator that frees nothing (Apple's `kCFAllocatorNull`): nil as well, since no call here uses one.
 public let kCFAllocatorNull: CFAllocator! = nil
 
 /// The null object.

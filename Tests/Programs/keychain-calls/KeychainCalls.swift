@@ -74,7 +74,8 @@ struct KeychainCalls {
         if let data = found as? Data { print("data: \(String(decoding: data, as: UTF8.self))") }
     }
 
-    /// Finds what ``protect()`` added, in a context that a search authorizes, in one that is authorized before, and in none.
+    /// Finds what ``protect()`` added: in a context that a search authorizes, in one that is authorized before, and in
+    /// none.
     private func findInContexts() async {
         let asked = LAContext()
         find("first in a context", in: asked)

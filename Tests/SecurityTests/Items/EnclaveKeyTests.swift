@@ -108,7 +108,8 @@ import Testing
 
     @Test func `there is one token, and an object id is one of its own`() {
         #expect(
-            status { _ = try keys.create(tokenID: "other", attributes: [:], isPermanent: false) { _ in } } == errSecItemNotFound)
+            status { _ = try keys.create(tokenID: "other", attributes: [:], isPermanent: false) { _ in } }
+                == errSecItemNotFound)
         for handle in [Data(), Data(count: 21), Data("ostk".utf8) + [2] + Data(count: 16)] {
             #expect(
                 status { _ = try keys.key(tokenID: EnclaveKey.tokenID, objectID: handle, attributes: [:]) }

@@ -1,7 +1,7 @@
 public import Foundation
 
-/// A process whose entitlements are asked about (Apple's `SecTask`): here always this process, which has none, registered or
-/// not. The access groups of a registration are known to the daemon alone.
+/// A process whose entitlements are asked about (Apple's `SecTask`): here always this process, which has none,
+/// registered or not. The access groups of a registration are known to the daemon alone.
 public final class SecTask: NSObject, Sendable {
     fileprivate override init() {}
 }
