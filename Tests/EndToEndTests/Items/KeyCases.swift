@@ -251,14 +251,19 @@ extension ItemEndToEndTests {
 
         @Test func `a key that an item stands for goes with the item alone`() throws {
             let key = try enclaveKey()
-            let handle = try #require((SecKeyCopyAttributes(key) as? [String: Any])?["toid"] as? Data)
-            #expect(keychain.update(byLabel, [kSecAttrSynchronizable: true]) == errSecSuccess)
+            // No reference to the key finds an item of another application label.
+            #expect(keychain.update(byLabel, [kSecAttrApplicationLabel: Data("other".utf8)]) == errSecSuccess)
             #expect(keychain.delete([kSecValueRef: key]) == errSecItemNotFound)
-            #expect(keychain.delete(named(handle)) == errSecItemNotFound)
             let message = Data("message".utf8) as CFData
             #expect(SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, message, nil) != nil)
-            #expect(keychain.delete([kSecValueRef: key, kSecAttrSynchronizable: true]) == errSecSuccess)
+            #expect(keychain.delete(byLabel) == errSecSuccess)
             #expect(SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, message, nil) == nil)
+        }
+
+        @Test func `a key of the enclave has a rule, so its item is not synchronizable`() throws {
+            let key = try enclaveKey()
+            #expect(keychain.update(byLabel, [kSecAttrSynchronizable: true]) == errSecParam)
+            #expect(keychain.delete([kSecValueRef: key]) == errSecSuccess)
         }
 
         @Test(arguments: [
