@@ -188,11 +188,11 @@ extension Broker {
     // MARK: deleting
 
     func deleteItems(_ body: WireDeleteItemsRequest, _ request: IncomingRequest, _ session: Session) throws -> Reply {
-        let selection = try Self.withoutHost(
-            ItemSelection(body.query, groups: session.caller.accessGroups, digests: items.digests))
+        // Once, so that what is found and which keys go along is decided for one and the same caller.
+        let groups = session.caller.accessGroups
+        let selection = try Self.withoutHost(ItemSelection(body.query, groups: groups, digests: items.digests))
         try session.verifyCaller()
-        let groups = AccessGroups(session.caller.accessGroups)
-        let deleted = try changing.withLock { try items.delete(selection, groups: groups) }
+        let deleted = try changing.withLock { try items.delete(selection, groups: AccessGroups(groups)) }
         trail.end(event(request.eventName, session, object: deleted.name)) {
             for key in deleted.keys { sessions.endGrants(on: key) }
         }
