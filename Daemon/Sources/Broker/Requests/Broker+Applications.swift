@@ -58,7 +58,7 @@ extension Broker {
         guard registration.isWellFormed else {
             throw Refusal(
                 .invalidParameter, "Application ids and groups are 1 to 128 letters, digits, '.', '-' and '_', each named "
-                    + "once, and there are at most \(Registration.groupCount) groups.", cause: "application.name")
+                    + "once, and there are at most \(Registration.groupCount) groups. None begins with com.apple.", cause: "application.name")
         }
         return registration
     }

@@ -4,7 +4,7 @@
 /// Kept in two halves: when the young one is full it becomes the old one, and what of that is never asked for again goes.
 struct RecentItems {
     private static let halfCount = 256
-    /// Of attributes, rules, wrap and data together; with that, what is kept stays below 2 MiB.
+    /// Of attributes, rules, wrap and data together; with that, what is kept is at most 2 MiB.
     private static let recordByteCount = 4096
 
     private var young: [VaultID: ItemRecord] = [:]
