@@ -54,7 +54,7 @@ let package = Package(
         .target(name: "Authenticators", dependencies: [shared, crypto, "CArgon2"], swiftSettings: strict),
         .target(name: "PromptProtocol", dependencies: [shared], swiftSettings: strict),
         .target(name: "Prompting", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
-        .target(name: "SessionLocks", dependencies: [shared, "CSystemd"], swiftSettings: adapter),
+        .target(name: "SessionLocks", dependencies: [shared, "CSystemd"], swiftSettings: strict),
         .target(
             name: "Broker",
             dependencies: [

@@ -30,5 +30,5 @@ struct BusError: Error, Equatable, CustomStringConvertible {
         name == "org.freedesktop.DBus.Error.UnknownObject" || name == "org.freedesktop.DBus.Error.UnknownMethod"
     }
 
-    var description: String { "\(call): \(name.isEmpty ? String(cString: strerror(code)) : name)" }
+    var description: String { unsafe "\(call): \(name.isEmpty ? String(cString: strerror(code)) : name)" }
 }

@@ -2,21 +2,22 @@ import CSystemd
 import Glibc
 
 /// A message that came over the bus, read from its beginning on (sd_bus_message_read_basic(3)).
+@safe
 final class BusMessage {
     private let message: OpaquePointer
 
     /// Takes over the caller's reference.
-    init(owning message: OpaquePointer) { self.message = message }
+    init(owning message: OpaquePointer) { unsafe self.message = unsafe message }
 
-    deinit { sd_bus_message_unref(message) }
+    deinit { unsafe sd_bus_message_unref(message) }
 
     /// The connection that sent it, as the bus names it: no sender can choose this.
-    var sender: String? { sd_bus_message_get_sender(message).map { String(cString: $0) } }
+    var sender: String? { unsafe sd_bus_message_get_sender(message).map { unsafe String(cString: $0) } }
 
-    var path: String? { sd_bus_message_get_path(message).map { String(cString: $0) } }
+    var path: String? { unsafe sd_bus_message_get_path(message).map { unsafe String(cString: $0) } }
 
     func isSignal(_ interface: String, _ member: String) -> Bool {
-        sd_bus_message_is_signal(message, interface, member) > 0
+        unsafe sd_bus_message_is_signal(message, interface, member) > 0
     }
 
     // MARK: reading
@@ -35,44 +36,44 @@ final class BusMessage {
 
     func readText(_ type: Text = .string) throws(BusError) -> String {
         var text: UnsafePointer<CChar>?
-        try read(type.rawValue, into: &text)
-        guard let text else { throw Self.endOfMessage }
-        return String(cString: text)
+        try unsafe read(type.rawValue, into: &text)
+        guard let text = unsafe text else { throw Self.endOfMessage }
+        return unsafe String(cString: text)
     }
 
     func readUInt32() throws(BusError) -> UInt32 {
         var value: UInt32 = 0
-        try read(UInt8(ascii: "u"), into: &value)
+        try unsafe read(UInt8(ascii: "u"), into: &value)
         return value
     }
 
     func readBool() throws(BusError) -> Bool {
         // sd-bus writes a C `int`, 0 or 1.
         var value: CInt = 0
-        try read(UInt8(ascii: "b"), into: &value)
+        try unsafe read(UInt8(ascii: "b"), into: &value)
         return value != 0
     }
 
     private func read(_ type: UInt8, into value: UnsafeMutableRawPointer) throws(BusError) {
-        let result = try BusError.check(
+        let result = try unsafe BusError.check(
             sd_bus_message_read_basic(message, CChar(type), value), "sd_bus_message_read_basic")
         guard result > 0 else { throw Self.endOfMessage }
     }
 
     /// Goes into a container; false at the end of the array that it would be in.
     func enter(_ container: Container, _ contents: String) throws(BusError) -> Bool {
-        try BusError.check(
+        try unsafe BusError.check(
             sd_bus_message_enter_container(message, CChar(container.rawValue), contents),
             "sd_bus_message_enter_container")
             > 0
     }
 
     func exitContainer() throws(BusError) {
-        try BusError.check(sd_bus_message_exit_container(message), "sd_bus_message_exit_container")
+        try unsafe BusError.check(sd_bus_message_exit_container(message), "sd_bus_message_exit_container")
     }
 
     func skip(_ types: String) throws(BusError) {
-        try BusError.check(sd_bus_message_skip(message, types), "sd_bus_message_skip")
+        try unsafe BusError.check(sd_bus_message_skip(message, types), "sd_bus_message_skip")
     }
 
     /// Reads each element of the array that comes next.
@@ -80,7 +81,7 @@ final class BusMessage {
         of contents: String, _ element: () throws(BusError) -> Void
     ) throws(BusError) {
         guard try enter(.array, contents) else { throw Self.endOfMessage }
-        while sd_bus_message_at_end(message, 0) == 0 { try element() }
+        while unsafe sd_bus_message_at_end(message, 0) == 0 { try element() }
         try exitContainer()
     }
 

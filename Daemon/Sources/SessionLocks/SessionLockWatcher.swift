@@ -71,7 +71,7 @@ public final class SessionLockWatcher: Sendable {
 
     private func connection() -> UnixSocket? {
         // Most machines without a bus never get one: no socket is made to find that out.
-        guard access(socketPath, F_OK) == 0 else { return nil }
+        guard unsafe access(socketPath, F_OK) == 0 else { return nil }
         do throws(SystemCallError) { return try UnixSocket.connect(to: socketPath) } catch { return nil }
     }
 
