@@ -38,6 +38,20 @@ import Testing
         }
     }
 
+    @Test func `a buffer of a negative length is refused, and none is written to`() throws {
+        let (key, publicKey) = (try Keys.rsa(), try Keys.publicKey(Keys.rsa()))
+        let input = [UInt8](repeating: 5, count: 32)
+        var (output, length) = ([UInt8](repeating: 0, count: 256), 256)
+        #expect(SecKeyRawSign(key, .PKCS1, input, -1, &output, &length) == errSecParam)
+        #expect(SecKeyRawVerify(publicKey, .PKCS1, input, -1, input, 32) == errSecParam)
+        #expect(SecKeyRawVerify(publicKey, .PKCS1, input, 32, input, .min) == errSecParam)
+        #expect(SecKeyEncrypt(publicKey, .PKCS1, input, -1, &output, &length) == errSecParam)
+        #expect(SecKeyDecrypt(key, .PKCS1, input, .min, &output, &length) == errSecParam)
+        length = -1
+        #expect(SecKeyRawSign(key, .PKCS1, input, 32, &output, &length) == errSecBufferTooSmall)
+        #expect(length == -1 && output.allSatisfy { $0 == 0 })
+    }
+
     @Test(arguments: [SecPadding.PKCS1, .OAEP]) func `RSA encrypts and decrypts`(padding: SecPadding) throws {
         let key = try Keys.rsa()
         let plaintext = Array("small".utf8)

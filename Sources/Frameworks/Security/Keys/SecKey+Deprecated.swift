@@ -26,7 +26,7 @@ public func SecKeyRawSign(
     _ sig: UnsafeMutablePointer<UInt8>, _ sigLen: UnsafeMutablePointer<Int>
 ) -> OSStatus {
     unsafe writing(to: sig, sigLen) {
-        let digest = unsafe Data(bytes: dataToSign, count: dataToSignLen)
+        let digest = try unsafe bytes(dataToSign, dataToSignLen)
         let algorithm = try key.signatureAlgorithm(padding, .sign, digestByteCount: dataToSignLen)
         return try key.signature(of: digest, algorithm: algorithm)
     }
@@ -39,9 +39,9 @@ public func SecKeyRawVerify(
     _ sig: UnsafePointer<UInt8>, _ sigLen: Int
 ) -> OSStatus {
     status {
-        let digest = unsafe Data(bytes: signedData, count: signedDataLen)
+        let digest = try unsafe bytes(signedData, signedDataLen)
         let algorithm = try key.signatureAlgorithm(padding, .verify, digestByteCount: signedDataLen)
-        try key.verify(unsafe Data(bytes: sig, count: sigLen), of: digest, algorithm: algorithm)
+        try key.verify(unsafe bytes(sig, sigLen), of: digest, algorithm: algorithm)
     }
 }
 
@@ -52,7 +52,7 @@ public func SecKeyEncrypt(
     _ cipherText: UnsafeMutablePointer<UInt8>, _ cipherTextLen: UnsafeMutablePointer<Int>
 ) -> OSStatus {
     unsafe writing(to: cipherText, cipherTextLen) {
-        let plaintext = unsafe Data(bytes: plainText, count: plainTextLen)
+        let plaintext = try unsafe bytes(plainText, plainTextLen)
         return try key.encrypt(plaintext, algorithm: key.encryptionAlgorithm(padding))
     }
 }
@@ -64,7 +64,7 @@ public func SecKeyDecrypt(
     _ plainText: UnsafeMutablePointer<UInt8>, _ plainTextLen: UnsafeMutablePointer<Int>
 ) -> OSStatus {
     unsafe writing(to: plainText, plainTextLen) {
-        let ciphertext = unsafe Data(bytes: cipherText, count: cipherTextLen)
+        let ciphertext = try unsafe bytes(cipherText, cipherTextLen)
         return Data(exposing: try key.decrypt(ciphertext, algorithm: key.encryptionAlgorithm(padding)))
     }
 }
@@ -77,9 +77,8 @@ extension SecKey {
         _ padding: SecPadding, _ operation: KeyOperation, digestByteCount: Int
     ) throws(KeyAlgorithmError) -> KeyAlgorithm {
         let algorithms = padding.signatureAlgorithms(for: backing.keyType, digestByteCount: digestByteCount)
-        guard let algorithm = algorithms.compactMap(KeyAlgorithm.init(kind:)).first(where: { performs(operation, $0) }) else {
-            throw .unsupportedAlgorithm
-        }
+        let known = algorithms.compactMap(KeyAlgorithm.init(kind:))
+        guard let algorithm = known.first(where: { performs(operation, $0) }) else { throw .unsupportedAlgorithm }
         return algorithm
     }
 
@@ -98,6 +97,13 @@ private func status(_ work: () throws -> Void) -> OSStatus {
     } catch {
         return NSError.reporting(error).status
     }
+}
+
+/// What a caller's buffer holds; `errSecParam` for a negative length, which is also what a length of C that no buffer has
+/// becomes.
+private func bytes(_ start: UnsafePointer<UInt8>, _ count: Int) throws(StatusError) -> Data {
+    guard count >= 0 else { throw .parameter("The length of a buffer is negative.") }
+    return unsafe Data(bytes: start, count: count)
 }
 
 /// Writes the result of `work` to a caller's buffer.
