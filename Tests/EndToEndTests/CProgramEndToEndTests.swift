@@ -1,5 +1,6 @@
 import DaemonTestSupport
 import Foundation
+import Security
 import Testing
 
 /// A program in C, compiled against the header and linked with the library as its author would, on a real daemon.
@@ -19,27 +20,34 @@ struct CProgramEndToEndTests {
         try #require(set.status == 0, "\(set.screen)")
     }
 
+    /// Compiles the program, with the library in a folder beside it.
     static func compile(to program: URL) throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
             .standardizedFileURL
-        let library = BuiltProgram.ofThisPackage("libostiary-security.so")
-        let folder = library.deletingLastPathComponent().path
+        let sources = root.appendingPathComponent("Tests/Programs/keychain-in-c")
+        let files = try FileManager.default.contentsOfDirectory(at: sources, includingPropertiesForKeys: nil)
+        let folder = program.deletingLastPathComponent().appendingPathComponent("lib")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let library = "libostiary-security.so"
+        try FileManager.default.createSymbolicLink(
+            at: folder.appendingPathComponent(library), withDestinationURL: BuiltProgram.ofThisPackage(library))
         let compiler = Process()
         compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        compiler.arguments = [
-            "clang", "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror",
-            "-I", root.path + "/Sources/Frameworks/COstiarySecurity/include",
-            root.path + "/Tests/Programs/keychain-in-c/main.c", library.path, "-Wl,-rpath," + folder, "-o",
-            program.path,
-        ]
+        compiler.arguments =
+            [
+                "clang", "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror",
+                "-I", root.path + "/Sources/Frameworks/COstiarySecurity/include",
+            ] + files.filter { $0.pathExtension == "c" }.map(\.path).sorted() + [
+                "-L", folder.path, "-lostiary-security", "-Wl,-rpath," + folder.path, "-o", program.path,
+            ]
         try compiler.run()
         compiler.waitUntilExit()
         try #require(compiler.terminationStatus == 0)
     }
 
     /// The scenario's lines of the form `name: outcome`, without what the prompts drew.
-    private func run(_ scenario: String, answers: [String] = []) throws -> [String] {
-        let run = try PlayedTerminal(program, [scenario], answers: answers, in: daemon)
+    private func run(_ scenario: String, _ arguments: String..., answers: [String] = []) throws -> [String] {
+        let run = try PlayedTerminal(program, [scenario] + arguments, answers: answers, in: daemon)
         #expect(run.status == 0, "\(run.screen)")
         return run.screen.split(whereSeparator: \.isNewline).map(String.init).filter {
             $0.range(of: #"^[a-z][a-z ]*: "#, options: .regularExpression) != nil
@@ -68,8 +76,152 @@ struct CProgramEndToEndTests {
         #expect(
             try run("keys") == [
                 "public key: 65", "verify: 1", "verify other: 0", "error: NSOSStatusErrorDomain -67808",
-                "sign with public key: refused", "error: NSOSStatusErrorDomain -50",
+                "sign with public key: NSOSStatusErrorDomain -50",
             ])
+    }
+
+    @Test func `attributes say what a key is, and a key is equal to what is read from its bytes`() throws {
+        #expect(
+            try run("attributes") == [
+                "size: 384", "class: 1", "class of the public half: 0", "signs: yes", "public half signs: no",
+                "one label: yes", "block size: 48", "read back: yes", "equals its public half: no",
+            ])
+    }
+
+    /// The digits are: signs, verifies, encrypts, decrypts, exchanges.
+    @Test func `a key says what it supports`() throws {
+        #expect(
+            try run("support") == [
+                "signatures: 10000", "signatures of the public half: 01000", "encryption: 00010",
+                "encryption of the public half: 00100", "exchange: 00001", "exchange of the public half: 00000",
+                "algorithm of another type: 00000", "unknown algorithm: 00000", "no algorithm: 00000", "no key: 00000",
+                "no key but text: 00000", "other operations: no",
+            ])
+    }
+
+    private static let encryption = ["decrypted: known to two"] + refusals(
+        "tampered", "empty", "for another key", "under another algorithm", "decrypt with the public half",
+        "encrypt with the private half", "unknown algorithm")
+
+    private static let exchange = [
+        "raw: 32", "raw is one: yes", "derived: 40", "derived is one: yes", "with another shared info: no",
+    ] + refusals(
+        "without a size", "size of no bytes", "negative size", "size in words", "fraction", "too large a size",
+        "no number", "info in words", "peer of another type", "peer of another curve", "with the public half",
+        "algorithm of signatures")
+
+    private static func refusals(_ names: String...) -> [String] { names.map { $0 + ": NSOSStatusErrorDomain -50" } }
+
+    @Test func `keys on a curve and RSA keys encrypt and decrypt, and nothing else is decrypted`() throws {
+        #expect(try run("encryption") == Self.encryption + Self.encryption)
+    }
+
+    @Test func `both sides of a key exchange have one result`() throws {
+        #expect(try run("exchange") == Self.exchange)
+    }
+
+    @Test func `an enclave key decrypts and exchanges keys as one in the process does`() throws {
+        #expect(
+            try run("enclave") == [
+                "in the enclave: yes", "protected: yes", "leaves: no", "block size: 32",
+                "export: NSOSStatusErrorDomain -4", "signatures: 10000", "encryption: 00010",
+                "encryption with another type: 00000", "exchange: 00001",
+            ] + Self.encryption + Self.exchange + [
+                "delete: 0", "sign with what is deleted: NSOSStatusErrorDomain -25300",
+            ])
+    }
+
+    @Test func `an enclave key under the passcode decrypts for its owner alone`() throws {
+        #expect(try run("protected key", answers: [Self.passcode]) == ["decrypted: known to two"])
+        #expect(
+            try run("protected key", answers: ["wrong 1", "wrong 2", "wrong 3"]) == [
+                "decrypt: com.apple.LocalAuthentication -1"
+            ])
+    }
+
+    @Test func `the older calls sign and encrypt, and refuse lengths that no buffer has`() throws {
+        func outcomes(encrypt: Int, same: String) -> [String] {
+            [
+                "generate: 0", "too little room: -25301", "sign: 0", "fits: yes", "verify: 0", "tampered: -67808",
+                "short digest: -50", "unknown padding: -50", "encrypt: \(encrypt)", "decrypt: \(encrypt)",
+                "same: \(same)",
+            ] + [
+                "endless input", "endless signature", "endless plaintext", "endless ciphertext", "sign nothing",
+                "sign nowhere", "sign without room", "sign with text", "verify nothing", "verify with nothing",
+                "encrypt with nothing", "decrypt with nothing",
+            ].map { $0 + ": -50" }
+        }
+        #expect(
+            try run("older calls")
+                == outcomes(encrypt: 0, same: "yes") + outcomes(encrypt: -50, same: "no") + [
+                    "generate of nothing: -50", "something was made: no", "generate of text: -50",
+                ])
+    }
+
+    @Test func `the calls of keys refuse NULL and handles of a wrong kind in the place of each argument`() throws {
+        #expect(
+            try run("key refusals") == Self.refusals(
+                "encrypt with nothing", "encrypt with text", "encrypt by nothing", "encrypt by a dictionary",
+                "encrypt nothing", "encrypt text", "decrypt with nothing", "decrypt with text", "decrypt by nothing",
+                "decrypt nothing", "decrypt text", "exchange with nothing", "exchange with text", "exchange by nothing",
+                "exchange for nothing", "exchange for text", "without parameters", "text as parameters",
+                "parameters without end") + ["without an error: no", "of nothing: no"])
+    }
+
+    @Test func `what the calls of keys make is freed`() throws {
+        #expect(try run("leaks") == ["leaks: none", "leaks with the enclave: none"])
+    }
+
+    @Test func `an error lends its domain and tells what happened`() throws {
+        #expect(
+            try run("errors") == [
+                "is an error: yes", "domain is lent: yes", "description is told: yes", "and for developers: yes",
+                "reason: no", "description: An argument is NULL or an object of a wrong kind.",
+                "own domain: NSPOSIXErrorDomain", "own code: 2", "own description: It did not work.",
+                "own reason: It was off.", "cause: yes", "own: NSPOSIXErrorDomain 2", "description of a number: yes",
+                "reason of a number: no", "odd: NSCocoaErrorDomain 7", "odder: NSCocoaErrorDomain 8", "refused: yes",
+                "error: NSOSStatusErrorDomain -50",
+            ])
+    }
+
+    @Test func `objects are compared by content, and loops of them have an end`() throws {
+        #expect(
+            try run("objects") == [
+                "date: 86400.5", "array: 3", "date in it: yes", "null in it: yes", "texts are equal: yes",
+                "arrays are equal: yes", "text equals array: no", "text equals another: no",
+                "unlike dictionaries are equal: no", "dictionaries are equal: yes", "loops are equal: no",
+                "a loop equals itself: yes", "a loop is described: no", "description: text", "refused: yes",
+            ])
+    }
+
+    @Test func `a certificate and its key are read, joined, stored and found`() throws {
+        let parameters: [CFString: Any] = [
+            kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256,
+        ]
+        let key = try #require(SecKeyCreateRandomKey(parameters as CFDictionary, nil))
+        let certificate = try CertificateMaker(in: daemon.folder).certificate("of C", for: key, serial: 66)
+        let bytes = try #require(SecKeyCopyExternalRepresentation(key, nil)) as Data
+        #expect(
+            try run("certificates", hexadecimal(SecCertificateCopyData(certificate) as Data), hexadecimal(bytes)) == [
+                "is a certificate: yes", "same bytes: yes", "summary: of C", "name: 0", "common name: of C",
+                "serial number: 42", "certified key: yes", "is an identity: yes", "certificate: 0", "key: 0",
+                "same parts: yes", "add: 0", "find: 0", "found it: yes", "name of nothing: -50", "name: no",
+                "name nowhere: -50", "certificate of a key: -50", "key of a certificate: -50", "key nowhere: -50",
+                "parts: no", "serial number of a key: NSOSStatusErrorDomain -50", "made of anything: no",
+            ])
+    }
+
+    private func hexadecimal(_ bytes: Data) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    @Test func `a task has neither entitlements nor a signature`() throws {
+        #expect(
+            try run("task") == [
+                "is a task: yes", "entitlement: nothing", "entitlements: no", "identifier: nothing", "signed: 0",
+            ] + Self.refusals(
+                "entitlements of truth", "entitlements of nothing", "entitlement of nothing", "entitlement of no task",
+                "identifier of no task") + ["signed of no task: 0"])
     }
 
     @Test func `NULL and handles of a wrong kind are refused and trap nowhere`() throws {
@@ -107,7 +259,7 @@ struct CProgramEndToEndTests {
     @Test(arguments: [
         (
             "Constants", #"public var (kSec\w+): CFString \{ "(.*)" \}"#, "constants",
-            #"X\((kSec(?!KeyAlgorithm)\w+), "(.*)"\)"#
+            #"X\((kSec(?!KeyAlgorithm|KeyKeyExchange)\w+), "(.*)"\)"#
         ),
         ("SecBase.swift", #"public let (errSec\w+): OSStatus = (-?\d+)"#, "status", #"(errSec\w+) = (-?\d+),"#),
         (
@@ -118,25 +270,49 @@ struct CProgramEndToEndTests {
     func `the header has every constant of the module`(
         source: String, declaration: String, header: String, entry: String
     ) throws {
-        let frameworks = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Sources/Frameworks")
-            .standardizedFileURL
         let module = frameworks.appendingPathComponent("Security/" + source)
         var files = [module]
         if module.pathExtension.isEmpty {
             files = try FileManager.default.contentsOfDirectory(at: module, includingPropertiesForKeys: nil)
         }
-        let declared = try files.flatMap { try pairs(in: $0, declaration) }
-        let listed = try pairs(
+        let declared = try files.flatMap { try matches(in: $0, declaration) }
+        let listed = try matches(
             in: frameworks.appendingPathComponent("COstiarySecurity/include/ostiary-security-\(header).h"), entry)
         #expect(declared.count > 80)
         #expect(Set(declared) == Set(listed))
     }
 
-    private func pairs(in file: URL, _ pattern: String) throws -> [[String]] {
+    /// Objects that C has no use for: there is nothing to be had of them.
+    private static let withoutC: Set = ["CFAllocatorGetTypeID", "CFSetGetTypeID", "CFURLGetTypeID"]
+
+    @Test func `the header declares every function of the module, and the library has it`() throws {
+        let module = try declarations(below: "Security", #"public func ((?:Sec|CF)\w+)\("#)
+        let library = try declarations(below: "OstiarySecurityC", #"@c\((?:ostiary_)?((?:Sec|CF)\w+)\)"#)
+        let header = try declarations(
+            below: "COstiarySecurity/include", #"\b((?:Sec|CF)\w+)\([^()]*\)(?:;|\s+OSTIARY_SYMBOL)"#)
+        #expect(module.count > 60)
+        #expect(module.subtracting(Self.withoutC).subtracting(header).isEmpty)
+        #expect(header == library)
+    }
+
+    private func declarations(below folder: String, _ pattern: String) throws -> Set<String> {
+        let folder = frameworks.appendingPathComponent(folder)
+        let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+        return Set(
+            try files.compactMap { $0 as? URL }.filter { ["swift", "h"].contains($0.pathExtension) }.flatMap {
+                try matches(in: $0, pattern, groups: 1).map { $0[0] }
+            })
+    }
+
+    private let frameworks = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Sources/Frameworks")
+        .standardizedFileURL
+
+    /// What the groups of the pattern hold, for each place where it matches.
+    private func matches(in file: URL, _ pattern: String, groups: Int = 2) throws -> [[String]] {
         let text = try String(contentsOf: file, encoding: .utf8)
         return try NSRegularExpression(pattern: pattern).matches(in: text, range: NSRange(text.startIndex..., in: text))
             .map {
-            match in (1...2).map { String(text[Range(match.range(at: $0), in: text)!]) }
-        }
+                match in (1...groups).map { String(text[Range(match.range(at: $0), in: text)!]) }
+            }
     }
 }

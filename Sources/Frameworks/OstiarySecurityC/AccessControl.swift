@@ -3,10 +3,10 @@ import Security
 
 @c(SecAccessControlCreateWithFlags)
 func createAccessControl(
-    _ allocator: Handle?, _ protection: Handle?, _ flags: CFOptionFlags, _ error: ErrorPlace
+    _ allocator: Handle?, _ protection: Handle?, _ flags: CFOptionFlags, _ error: HandlePlace
 ) -> Handle? {
-    reporting(to: error) { error in
-        guard let protection = protection.object else { return nil }
-        return SecAccessControlCreateWithFlags(nil, protection, SecAccessControlCreateFlags(rawValue: flags), error)
+    reporting(to: error) { error throws(StatusError) in
+        SecAccessControlCreateWithFlags(
+            nil, try protection.object.required(), SecAccessControlCreateFlags(rawValue: flags), error)
     }
 }

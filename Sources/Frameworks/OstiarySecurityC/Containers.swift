@@ -26,6 +26,17 @@ func value(_ dictionary: Handle?, _ key: Handle?) -> Handle? {
 @c(ostiary_CFDictionaryGetCount)
 func count(_ dictionary: Handle?) -> Int { dictionary.object(ObjectDictionary.self)?.count ?? 0 }
 
+@c(ostiary_CFArrayCreate)
+func createArray(
+    _ allocator: Handle?, _ values: UnsafePointer<Handle?>?, _ count: Int, _ callBacks: Handle?
+) -> Handle? {
+    guard count >= 0 else { return nil }
+    let objects = UnsafeBufferPointer(start: values, count: values == nil ? 0 : count).compactMap {
+        $0.object(NSObject.self)
+    }
+    return objects.count == count ? Handle(owning: ObjectArray(objects)) : nil
+}
+
 @c(ostiary_CFArrayGetCount)
 func arrayCount(_ array: Handle?) -> Int { array.object(ObjectArray.self)?.objects.count ?? 0 }
 

@@ -1,34 +1,49 @@
 import Foundation
 import Security
 
-/// Where a function puts an error that the caller owns; nil if the caller wants none.
-typealias ErrorPlace = UnsafeMutablePointer<Handle?>?
-
-/// What `call` returns, as a handle that the caller owns; its error goes to `place`. A call that returns nil without an error
-/// was given a handle of a wrong kind.
+/// What `call` returns, as a handle that the caller owns; its error, and what it throws, goes to `place`.
 func reporting(
-    to place: ErrorPlace, _ call: (UnsafeMutablePointer<Unmanaged<CFError>?>) -> AnyObject?
+    to place: HandlePlace, _ call: (UnsafeMutablePointer<Unmanaged<CFError>?>) throws(StatusError) -> NSObject?
 ) -> Handle? {
-    var error: Unmanaged<CFError>?
-    let result = call(&error)
-    let reported = error?.takeRetainedValue()
-    guard let result else {
-        place?.pointee = Handle(
-            owning: reported ?? NSError(domain: NSOSStatusErrorDomain, code: Int(errSecParam)))
-        return nil
+    var reported: Unmanaged<CFError>?
+    let failure: NSError?
+    do {
+        let result = try call(&reported)
+        failure = reported?.takeRetainedValue()
+        if let result { return Handle(owning: result.forC) }
+    } catch {
+        failure = .reporting(error)
     }
-    return Handle(owning: result)
+    if let failure { place?.pointee = Handle(owning: failure.forC) }
+    return nil
+}
+
+@c(ostiary_CFErrorCreate)
+func createError(_ allocator: Handle?, _ domain: Handle?, _ code: Int, _ userInfo: Handle?) -> Handle? {
+    guard let domain = domain.object(NSString.self) else { return nil }
+    guard userInfo != nil else { return Handle(owning: CFErrorCreate(nil, domain, code, nil)?.forC) }
+    return userInfo.dictionary.flatMap { Handle(owning: CFErrorCreate(nil, domain, code, $0)?.forC) }
 }
 
 @c(ostiary_CFErrorGetCode)
-func errorCode(_ error: Handle?) -> Int { CFErrorGetCode(error.object(NSError.self)) }
+func errorCode(_ error: Handle?) -> Int { CFErrorGetCode(error.object(ObjectError.self)?.foundation) }
 
-@c(ostiary_CFErrorCopyDomain)
-func copyErrorDomain(_ error: Handle?) -> Handle? { Handle(owning: CFErrorGetDomain(error.object(NSError.self))) }
+@c(ostiary_CFErrorGetDomain)
+func errorDomain(_ error: Handle?) -> Handle? { error.object(ObjectError.self).map { Handle(borrowing: $0.domain) } }
+
+@c(ostiary_CFErrorCopyUserInfo)
+func copyErrorUserInfo(_ error: Handle?) -> Handle? {
+    Handle(owning: CFErrorCopyUserInfo(error.object(ObjectError.self)?.foundation)?.forC)
+}
 
 @c(ostiary_CFErrorCopyDescription)
 func copyErrorDescription(_ error: Handle?) -> Handle? {
-    Handle(owning: CFErrorCopyDescription(error.object(NSError.self)))
+    Handle(owning: CFErrorCopyDescription(error.object(ObjectError.self)?.foundation))
+}
+
+@c(ostiary_CFErrorCopyFailureReason)
+func copyErrorFailureReason(_ error: Handle?) -> Handle? {
+    Handle(owning: CFErrorCopyFailureReason(error.object(ObjectError.self)?.foundation))
 }
 
 @c(SecCopyErrorMessageString)

@@ -1,9 +1,12 @@
 import Foundation
 import Security
 
-/// A reference of a C program to an object: the object's address, with the owners counted by the Swift runtime. Where C owns
-/// one, it was made by ``init(owning:)``; everything else is borrowed.
+/// A reference of a C program to an object: the object's address, with the owners counted by the Swift runtime. Where C
+/// owns one, it was made by ``init(owning:)``; everything else is borrowed.
 typealias Handle = UnsafeRawPointer
+
+/// Where a function puts an object that the caller owns; nil if the caller wants none.
+typealias HandlePlace = UnsafeMutablePointer<Handle?>?
 
 extension Handle {
     /// A handle that the C program gives back with `CFRelease`; nil for no object.
@@ -26,6 +29,31 @@ extension Handle? {
     /// The object, if it is of that type.
     func object<Object: AnyObject>(_ type: Object.Type) -> Object? { object as? Object }
 
+    /// The object as the calls of the Security module take it; nil for NULL and for too deep a container.
+    var foundation: NSObject? { object(NSObject.self)?.foundationObject() }
+
     /// The dictionary as the calls of the Security module take it; nil for another object and for too deep a one.
     var dictionary: CFDictionary? { object(ObjectDictionary.self)?.foundation() }
+
+    /// The array as the calls of the Security module take it; nil for another object and for too deep a one.
+    var array: CFArray? { object(ObjectArray.self)?.foundation() }
+}
+
+extension Optional {
+    /// What a call cannot do without; `errSecParam` if its argument was NULL or of a wrong kind.
+    func required() throws(StatusError) -> Wrapped {
+        guard let self else { throw .parameter("An argument is NULL or an object of a wrong kind.") }
+        return self
+    }
+}
+
+/// Puts what `call` copies into `place`, NULL when it fails; `errSecParam` if there is no place.
+func copying<Object: AnyObject>(
+    to place: HandlePlace, _ call: (UnsafeMutablePointer<Object?>) -> OSStatus
+) -> OSStatus {
+    guard let place else { return errSecParam }
+    var object: Object?
+    let status = call(&object)
+    place.pointee = Handle(owning: object)
+    return status
 }

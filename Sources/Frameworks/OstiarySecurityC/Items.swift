@@ -2,12 +2,12 @@ import Foundation
 import Security
 
 @c(SecItemAdd)
-func addItem(_ attributes: Handle?, _ result: UnsafeMutablePointer<Handle?>?) -> OSStatus {
+func addItem(_ attributes: Handle?, _ result: HandlePlace) -> OSStatus {
     answering(attributes, result) { SecItemAdd($0, $1) }
 }
 
 @c(SecItemCopyMatching)
-func copyMatchingItems(_ query: Handle?, _ result: UnsafeMutablePointer<Handle?>?) -> OSStatus {
+func copyMatchingItems(_ query: Handle?, _ result: HandlePlace) -> OSStatus {
     answering(query, result) { SecItemCopyMatching($0, $1) }
 }
 
@@ -25,7 +25,7 @@ func deleteItems(_ query: Handle?) -> OSStatus {
 
 /// Puts what `call` returns for the query into `result`, NULL when it fails.
 private func answering(
-    _ query: Handle?, _ result: UnsafeMutablePointer<Handle?>?,
+    _ query: Handle?, _ result: HandlePlace,
     _ call: (CFDictionary, UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus
 ) -> OSStatus {
     result?.pointee = nil

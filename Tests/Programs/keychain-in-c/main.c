@@ -1,34 +1,11 @@
 /* The keychain as a C program uses it: `keychain-in-c SCENARIO` prints what happens as lines of the form
- * `name: outcome`. One scenario takes an argument more. */
-#include <ostiary-security.h>
+ * `name: outcome`. Two scenarios take arguments more. */
+#include "program.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const char account[] = "owner", service[] = "vault of C", secret[] = "a secret from C";
-
-static CFStringRef string(const char *text)
-{
-    return CFStringCreateWithCString(kCFAllocatorDefault, text, kCFStringEncodingUTF8);
-}
-
-static CFDataRef data(const char *text)
-{
-    return CFDataCreate(kCFAllocatorDefault, (const uint8_t *)text, (CFIndex)strlen(text));
-}
-
-/* Sets a value that the caller owned, and gives it up. */
-static void set(CFMutableDictionaryRef dictionary, CFStringRef key, CFTypeRef value)
-{
-    CFDictionarySetValue(dictionary, key, value);
-    CFRelease(value);
-}
-
-static CFMutableDictionaryRef dictionary(void)
-{
-    return CFDictionaryCreateMutable(
-        kCFAllocatorDefault, 0, &kCFTypeDictionaryKeyCallBacks, &kCFTypeDictionaryValueCallBacks);
-}
 
 static CFMutableDictionaryRef password(void)
 {
@@ -37,33 +14,6 @@ static CFMutableDictionaryRef password(void)
     set(query, kSecAttrAccount, string(account));
     set(query, kSecAttrService, string(service));
     return query;
-}
-
-static void status(const char *name, OSStatus status)
-{
-    printf("%s: %d\n", name, (int)status);
-}
-
-/* Prints the code of an error, and frees it. */
-static void failure(const char *name, CFErrorRef error)
-{
-    CFStringRef domain = CFErrorCopyDomain(error);
-    char text[64] = "no error";
-    CFStringGetCString(domain, text, sizeof text, kCFStringEncodingUTF8);
-    printf("%s: %s %ld\n", name, text, CFErrorGetCode(error));
-    CFRelease(domain);
-    CFRelease(error);
-}
-
-static void text(const char *name, CFTypeRef value)
-{
-    char text[128];
-    if (CFGetTypeID(value) == CFDataGetTypeID())
-        printf("%s: %.*s\n", name, (int)CFDataGetLength(value), (const char *)CFDataGetBytePtr(value));
-    else if (CFStringGetCString(value, text, sizeof text, kCFStringEncodingUTF8))
-        printf("%s: %s\n", name, text);
-    else
-        printf("%s: neither data nor text\n", name);
 }
 
 /* Adds, under the passcode of the person, what `read` finds. */
@@ -115,7 +65,8 @@ static void list(void)
         text("account", CFDictionaryGetValue(item, kSecAttrAccount));
         if (CFNumberGetValue(CFDictionaryGetValue(item, kSecAttrType), kCFNumberCFIndexType, &number))
             printf("type: %ld\n", number);
-        printf("date: %s\n", CFGetTypeID(CFDictionaryGetValue(item, kSecAttrCreationDate)) == CFDateGetTypeID() ? "ok" : "none");
+        CFTypeRef date = CFDictionaryGetValue(item, kSecAttrCreationDate);
+        printf("date: %s\n", CFGetTypeID(date) == CFDateGetTypeID() ? "ok" : "none");
     }
     CFRelease(items);
     CFRelease(plain);
@@ -132,34 +83,6 @@ static void change_and_delete(void)
     status("find deleted", SecItemCopyMatching(query, NULL));
     CFRelease(changes);
     CFRelease(query);
-}
-
-static void keys(void)
-{
-    CFErrorRef error = NULL;
-    CFMutableDictionaryRef parameters = dictionary();
-    int size = 256;
-    CFDictionarySetValue(parameters, kSecAttrKeyType, kSecAttrKeyTypeECSECPrimeRandom);
-    set(parameters, kSecAttrKeySizeInBits, CFNumberCreate(kCFAllocatorDefault, kCFNumberIntType, &size));
-    SecKeyRef key = SecKeyCreateRandomKey(parameters, &error), public_key = SecKeyCopyPublicKey(key);
-    CFDataRef bytes = SecKeyCopyExternalRepresentation(public_key, &error);
-    printf("public key: %ld\n", CFDataGetLength(bytes));
-    CFDataRef message = data("message"), other = data("other message");
-    SecKeyAlgorithm algorithm = kSecKeyAlgorithmECDSASignatureMessageX962SHA256;
-    CFDataRef signature = SecKeyCreateSignature(key, algorithm, message, &error);
-    printf("verify: %d\n", SecKeyVerifySignature(public_key, algorithm, message, signature, &error));
-    printf("verify other: %d\n", SecKeyVerifySignature(public_key, algorithm, other, signature, &error));
-    failure("error", error);
-    error = NULL;
-    printf("sign with public key: %s\n", SecKeyCreateSignature(public_key, algorithm, message, &error) ? "ok" : "refused");
-    failure("error", error);
-    CFRelease(signature);
-    CFRelease(other);
-    CFRelease(message);
-    CFRelease(bytes);
-    CFRelease(public_key);
-    CFRelease(key);
-    CFRelease(parameters);
 }
 
 /* NULL and handles of a wrong kind, everywhere. */
@@ -188,18 +111,18 @@ static void refusals(void)
     CFDataRef bytes = data("bytes");
     SecKeyAlgorithm algorithm = kSecKeyAlgorithmECDSASignatureMessageX962SHA256;
     SecKeyCreateRandomKey(NULL, &error);
-    failure("make a key of nothing", error);
+    failure("make a key of nothing", &error);
     SecKeyCreateSignature((SecKeyRef)wrong, algorithm, bytes, &error);
-    failure("sign with text", error);
+    failure("sign with text", &error);
     SecKeyCreateSignature(NULL, NULL, NULL, NULL);
     printf("verify with text: %d\n", SecKeyVerifySignature((SecKeyRef)wrong, algorithm, bytes, bytes, &error));
-    failure("error", error);
+    failure("error", &error);
     SecKeyCopyExternalRepresentation(NULL, &error);
-    failure("export nothing", error);
+    failure("export nothing", &error);
     SecAccessControlCreateWithFlags(NULL, NULL, 0, &error);
-    failure("protect with nothing", error);
+    failure("protect with nothing", &error);
     SecAccessControlCreateWithFlags(NULL, wrong, 0, &error);
-    failure("protect with text", error);
+    failure("protect with text", &error);
     status("random nowhere", SecRandomCopyBytes(kSecRandomDefault, 8, NULL));
 
     int number = 1;
@@ -218,7 +141,7 @@ static void refusals(void)
             && !CFNumberGetValue((CFNumberRef)wrong, kCFNumberIntType, &number) && CFDictionaryGetCount(NULL) == 0
             && CFDictionaryGetValue((CFDictionaryRef)wrong, wrong) == NULL && CFDictionaryGetValue(query, NULL) == NULL
             && CFArrayGetCount((CFArrayRef)query) == 0 && CFArrayGetValueAtIndex(NULL, 0) == NULL
-            && !CFBooleanGetValue((CFBooleanRef)wrong) && CFErrorGetCode(NULL) == 0 && CFErrorCopyDomain(NULL) == NULL);
+            && !CFBooleanGetValue((CFBooleanRef)wrong) && CFErrorGetCode(NULL) == 0 && CFErrorGetDomain(NULL) == NULL);
     CFDictionarySetValue(query, NULL, wrong);
     CFDictionarySetValue(query, wrong, NULL);
     CFDictionarySetValue((CFMutableDictionaryRef)wrong, wrong, wrong);
@@ -261,31 +184,6 @@ static void objective(void)
     CFRelease(query);
 }
 
-/* Tries what is the owner's: to open and to delete the enclave key of a handle, given in hexadecimal. */
-static void foreign_key(const char *handle)
-{
-    uint8_t bytes[64];
-    CFIndex length = 0;
-    for (unsigned byte; length < (CFIndex)sizeof bytes && sscanf(handle + 2 * length, "%2x", &byte) == 1; length++)
-        bytes[length] = (uint8_t)byte;
-    CFMutableDictionaryRef query = dictionary();
-    CFDictionarySetValue(query, kSecAttrTokenID, kSecAttrTokenIDSecureEnclave);
-    CFStringRef object_id = string("toid");
-    set(query, object_id, CFDataCreate(kCFAllocatorDefault, bytes, length));
-    CFRelease(object_id);
-    CFDataRef nothing = CFDataCreate(kCFAllocatorDefault, bytes, 0);
-    CFErrorRef error = NULL;
-    SecKeyRef key = SecKeyCreateWithData(nothing, query, &error);
-    if (key)
-        printf("open: ok\n");
-    else
-        failure("open", error);
-    CFDictionarySetValue(query, kSecClass, kSecClassKey);
-    status("delete", SecItemDelete(query));
-    CFRelease(nothing);
-    CFRelease(query);
-}
-
 static void words(void)
 {
     CFStringRef message = SecCopyErrorMessageString(errSecDuplicateItem, NULL);
@@ -306,11 +204,33 @@ int main(int count, char **arguments)
         const char *name;
         void (*run)(void);
     } scenarios[] = {
-        {"store", store}, {"read", read_back}, {"list", list},   {"change", change_and_delete},
-        {"keys", keys},   {"refusals", refusals}, {"words", words}, {"objective", objective},
+        {"store", store},
+        {"read", read_back},
+        {"list", list},
+        {"change", change_and_delete},
+        {"refusals", refusals},
+        {"words", words},
+        {"objective", objective},
+        {"objects", objects},
+        {"errors", errors},
+        {"keys", keys},
+        {"attributes", attributes},
+        {"support", support},
+        {"encryption", encryption},
+        {"exchange", exchange},
+        {"enclave", enclave},
+        {"protected key", protected_key},
+        {"older calls", older_calls},
+        {"key refusals", key_refusals},
+        {"leaks", leaks},
+        {"task", task},
     };
     if (count == 3 && strcmp(arguments[1], "foreign key") == 0) {
         foreign_key(arguments[2]);
+        return 0;
+    }
+    if (count == 4 && strcmp(arguments[1], "certificates") == 0) {
+        certificates(arguments[2], arguments[3]);
         return 0;
     }
     for (size_t index = 0; count == 2 && index < sizeof scenarios / sizeof *scenarios; index++)

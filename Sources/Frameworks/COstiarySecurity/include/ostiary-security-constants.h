@@ -162,8 +162,20 @@
     X(kSecUseDataProtectionKeychain, "nleg") \
     X(kSecUseUserIndependentKeychain, "u_UserIndependentKeychain")
 
-/* Algorithms of keys. */
-#define OSTIARY_KEY_ALGORITHMS(X) \
+/* Domains of errors, and entries of what an error says beyond its code. */
+#define OSTIARY_ERROR_CONSTANTS(X) \
+    X(kCFErrorDomainOSStatus, "NSOSStatusErrorDomain") \
+    X(kCFErrorDomainPOSIX, "NSPOSIXErrorDomain") \
+    X(kCFErrorDomainCocoa, "NSCocoaErrorDomain") \
+    X(kCFErrorDescriptionKey, "NSDescription") \
+    X(kCFErrorLocalizedDescriptionKey, "NSLocalizedDescription") \
+    X(kCFErrorLocalizedFailureReasonKey, "NSLocalizedFailureReason") \
+    X(kCFErrorUnderlyingErrorKey, "NSUnderlyingError")
+
+/* Parameters of a key exchange, and algorithms of keys. */
+#define OSTIARY_KEY_CONSTANTS(X) \
+    X(kSecKeyKeyExchangeParameterRequestedSize, "requestedSize") \
+    X(kSecKeyKeyExchangeParameterSharedInfo, "sharedInfo") \
     X(kSecKeyAlgorithmECDSASignatureRFC4754, "algid:sign:ECDSA:RFC4754") \
     X(kSecKeyAlgorithmECDSASignatureDigestRFC4754, "algid:sign:ECDSA:digest-RFC4754") \
     X(kSecKeyAlgorithmECDSASignatureDigestRFC4754SHA1, "algid:sign:ECDSA:digest-RFC4754:SHA1") \

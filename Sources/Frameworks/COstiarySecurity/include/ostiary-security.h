@@ -1,19 +1,20 @@
 /*
- * The keychain and its keys for C: the functions of Apple's Security framework that libostiary-security.so has, and as much of
- * Core Foundation as is needed to call them.
+ * The keychain and its keys for C: the functions of Apple's Security framework that libostiary-security.so has, and
+ * as much of Core Foundation as is needed to call them.
  *
- * Objects are handles. A function with Create or Copy in its name returns one that the caller owns and gives back with
- * CFRelease. A function with Get in its name returns one that lives as long as the object that it was got from. Containers
- * retain what they hold.
+ * Objects are handles. A function with Create or Copy in its name returns one that the caller owns and gives back
+ * with CFRelease. A function with Get in its name returns one that lives as long as the object that it was got from.
+ * Containers retain what they hold.
  *
- * NULL and handles of a wrong kind are refused: with errSecParam where there is a status or an error, else with NULL, 0 or no
- * effect. A handle that was released too often, or never was one, is undefined behaviour, as everywhere in C.
+ * NULL and handles of a wrong kind are refused: with errSecParam where there is a status or an error, else with
+ * NULL, 0 or no effect. A handle that was released too often, or never was one, is undefined behaviour, as
+ * everywhere in C.
  *
- * Handles that nobody changes can be used from several threads. Calls of items and keys block until the daemon has answered,
- * which is as long as a person is asked.
+ * Handles that nobody changes can be used from several threads. Calls of items and keys block until the daemon has
+ * answered, which is as long as a person is asked.
  *
- * To the linker the Core Foundation names are ostiary_CF…: the Swift runtime brings a Core Foundation of its
- * own into the same process, whose symbols must not be replaced. Handles of the two do not mix.
+ * To the linker the Core Foundation names are ostiary_CF…: the Swift runtime brings a Core Foundation of its own
+ * into the same process, whose symbols must not be replaced. Handles of the two do not mix.
  */
 #ifndef OSTIARY_SECURITY_H
 #define OSTIARY_SECURITY_H
@@ -44,20 +45,29 @@ typedef const struct OstiaryString *CFStringRef;
 typedef const struct OstiaryData *CFDataRef;
 typedef const struct OstiaryNumber *CFNumberRef;
 typedef const struct OstiaryBoolean *CFBooleanRef;
+typedef const struct OstiaryDate *CFDateRef;
+typedef const struct OstiaryNull *CFNullRef;
 typedef const struct OstiaryArray *CFArrayRef;
 typedef const struct OstiaryDictionary *CFDictionaryRef;
 typedef struct OstiaryDictionary *CFMutableDictionaryRef;
 typedef struct OstiaryError *CFErrorRef;
 typedef struct OstiaryAccessControl *SecAccessControlRef;
 typedef struct OstiaryKey *SecKeyRef;
+typedef struct OstiaryCertificate *SecCertificateRef;
+typedef struct OstiaryIdentity *SecIdentityRef;
+typedef struct OstiaryTask *SecTaskRef;
 typedef const struct OstiaryRandom *SecRandomRef;
 
 typedef unsigned char Boolean;
 typedef long CFIndex;
 typedef unsigned long CFTypeID;
+typedef unsigned long CFHashCode;
 typedef unsigned long CFOptionFlags;
 typedef int32_t OSStatus;
+typedef double CFAbsoluteTime;
+typedef CFStringRef CFErrorDomain;
 typedef CFStringRef SecKeyAlgorithm;
+typedef CFStringRef SecKeyKeyExchangeParameter;
 typedef CFOptionFlags SecAccessControlCreateFlags;
 
 /* There is one allocator and one generator of random numbers, and parameters of these types are ignored. */
@@ -70,6 +80,13 @@ typedef CFOptionFlags SecAccessControlCreateFlags;
 CFTypeRef CFRetain(CFTypeRef object) OSTIARY_SYMBOL(CFRetain);
 /* One owner less; the last one frees the object. */
 void CFRelease(CFTypeRef object) OSTIARY_SYMBOL(CFRelease);
+/* Whether two objects are of one kind and content: two keys that are the same half of the same key are. NULL is equal
+ * to NULL alone. */
+Boolean CFEqual(CFTypeRef first, CFTypeRef second) OSTIARY_SYMBOL(CFEqual);
+/* A number that equal objects share; 0 for NULL. */
+CFHashCode CFHash(CFTypeRef object) OSTIARY_SYMBOL(CFHash);
+/* Words for a developer: of data its bytes, of a key never the key itself. */
+CFStringRef CFCopyDescription(CFTypeRef object) OSTIARY_SYMBOL(CFCopyDescription);
 /* The kind of an object, to be compared with those below; 0 for NULL. */
 CFTypeID CFGetTypeID(CFTypeRef object) OSTIARY_SYMBOL(CFGetTypeID);
 CFTypeID CFStringGetTypeID(void) OSTIARY_SYMBOL(CFStringGetTypeID);
@@ -79,8 +96,16 @@ CFTypeID CFBooleanGetTypeID(void) OSTIARY_SYMBOL(CFBooleanGetTypeID);
 CFTypeID CFDateGetTypeID(void) OSTIARY_SYMBOL(CFDateGetTypeID);
 CFTypeID CFArrayGetTypeID(void) OSTIARY_SYMBOL(CFArrayGetTypeID);
 CFTypeID CFDictionaryGetTypeID(void) OSTIARY_SYMBOL(CFDictionaryGetTypeID);
+CFTypeID CFErrorGetTypeID(void) OSTIARY_SYMBOL(CFErrorGetTypeID);
+CFTypeID CFNullGetTypeID(void) OSTIARY_SYMBOL(CFNullGetTypeID);
 CFTypeID SecAccessControlGetTypeID(void);
 CFTypeID SecKeyGetTypeID(void);
+CFTypeID SecCertificateGetTypeID(void);
+CFTypeID SecIdentityGetTypeID(void);
+CFTypeID SecTaskGetTypeID(void);
+
+/* The null object, a value that is not there (not NULL). */
+extern CFNullRef OSTIARY_CONSTANT kCFNull OSTIARY_SYMBOL(kCFNull);
 
 /* ---- Text ---- */
 
@@ -129,7 +154,8 @@ enum {
 };
 
 /* The number at `value`, which is of the C type that `type` names. */
-CFNumberRef CFNumberCreate(CFAllocatorRef allocator, CFNumberType type, const void *value) OSTIARY_SYMBOL(CFNumberCreate);
+CFNumberRef CFNumberCreate(CFAllocatorRef allocator, CFNumberType type, const void *value)
+    OSTIARY_SYMBOL(CFNumberCreate);
 /* Writes the number as `type`; false, and nothing written, if it is none of that type's values. */
 Boolean CFNumberGetValue(CFNumberRef number, CFNumberType type, void *value) OSTIARY_SYMBOL(CFNumberGetValue);
 
@@ -137,13 +163,21 @@ extern CFBooleanRef OSTIARY_CONSTANT kCFBooleanTrue OSTIARY_SYMBOL(kCFBooleanTru
 extern CFBooleanRef OSTIARY_CONSTANT kCFBooleanFalse OSTIARY_SYMBOL(kCFBooleanFalse);
 Boolean CFBooleanGetValue(CFBooleanRef boolean) OSTIARY_SYMBOL(CFBooleanGetValue);
 
+/* ---- Dates ---- */
+
+/* A moment, as seconds since 2001-01-01 00:00:00 UTC. */
+CFDateRef CFDateCreate(CFAllocatorRef allocator, CFAbsoluteTime time) OSTIARY_SYMBOL(CFDateCreate);
+CFAbsoluteTime CFDateGetAbsoluteTime(CFDateRef date) OSTIARY_SYMBOL(CFDateGetAbsoluteTime);
+
 /* ---- Dictionaries and arrays ---- */
 
-/* Every dictionary retains its keys and values and compares keys by content, whichever of these is given. */
+/* Every container retains what it holds, and a dictionary compares its keys by content, whichever of these is given. */
 typedef struct { CFIndex version; } CFDictionaryKeyCallBacks;
 typedef struct { CFIndex version; } CFDictionaryValueCallBacks;
+typedef struct { CFIndex version; } CFArrayCallBacks;
 extern const CFDictionaryKeyCallBacks kCFTypeDictionaryKeyCallBacks OSTIARY_SYMBOL(kCFTypeDictionaryKeyCallBacks);
 extern const CFDictionaryValueCallBacks kCFTypeDictionaryValueCallBacks OSTIARY_SYMBOL(kCFTypeDictionaryValueCallBacks);
+extern const CFArrayCallBacks kCFTypeArrayCallBacks OSTIARY_SYMBOL(kCFTypeArrayCallBacks);
 
 /* An empty dictionary; the capacity is ignored. */
 CFMutableDictionaryRef CFDictionaryCreateMutable(
@@ -152,11 +186,17 @@ CFMutableDictionaryRef CFDictionaryCreateMutable(
 /* Sets or replaces a value. What a call returned does not change. */
 void CFDictionarySetValue(CFMutableDictionaryRef dictionary, const void *key, const void *value)
     OSTIARY_SYMBOL(CFDictionarySetValue);
-void CFDictionaryRemoveValue(CFMutableDictionaryRef dictionary, const void *key) OSTIARY_SYMBOL(CFDictionaryRemoveValue);
+void CFDictionaryRemoveValue(CFMutableDictionaryRef dictionary, const void *key)
+    OSTIARY_SYMBOL(CFDictionaryRemoveValue);
 /* The value, which the dictionary keeps; NULL if there is none. */
 const void *CFDictionaryGetValue(CFDictionaryRef dictionary, const void *key) OSTIARY_SYMBOL(CFDictionaryGetValue);
 CFIndex CFDictionaryGetCount(CFDictionaryRef dictionary) OSTIARY_SYMBOL(CFDictionaryGetCount);
 
+/* The objects at `values`; NULL if one of them is. Containers that lie more than eight deep in one another are refused
+ * by the functions that read them. */
+CFArrayRef CFArrayCreate(
+    CFAllocatorRef allocator, const void **values, CFIndex count, const CFArrayCallBacks *callBacks)
+    OSTIARY_SYMBOL(CFArrayCreate);
 CFIndex CFArrayGetCount(CFArrayRef array) OSTIARY_SYMBOL(CFArrayGetCount);
 /* The value, which the array keeps; NULL outside of it. */
 const void *CFArrayGetValueAtIndex(CFArrayRef array, CFIndex index) OSTIARY_SYMBOL(CFArrayGetValueAtIndex);
@@ -165,9 +205,18 @@ const void *CFArrayGetValueAtIndex(CFArrayRef array, CFIndex index) OSTIARY_SYMB
 
 /* Functions with an error parameter put an error that the caller owns there when they fail, unless it is NULL. */
 CFIndex CFErrorGetCode(CFErrorRef error) OSTIARY_SYMBOL(CFErrorGetCode);
-/* NSOSStatusErrorDomain for status codes, com.apple.LocalAuthentication for what concerns the person. */
-CFStringRef CFErrorCopyDomain(CFErrorRef error) OSTIARY_SYMBOL(CFErrorCopyDomain);
+/* What the code is one of, which the error keeps: kCFErrorDomainOSStatus for status codes,
+ * com.apple.LocalAuthentication for what concerns the person. */
+CFErrorDomain CFErrorGetDomain(CFErrorRef error) OSTIARY_SYMBOL(CFErrorGetDomain);
+/* What happened, in words. */
 CFStringRef CFErrorCopyDescription(CFErrorRef error) OSTIARY_SYMBOL(CFErrorCopyDescription);
+/* Why it happened, in words; NULL if the error does not say. */
+CFStringRef CFErrorCopyFailureReason(CFErrorRef error) OSTIARY_SYMBOL(CFErrorCopyFailureReason);
+/* Everything that the error says, under kCFError…Key. */
+CFDictionaryRef CFErrorCopyUserInfo(CFErrorRef error) OSTIARY_SYMBOL(CFErrorCopyUserInfo);
+/* An error of the program's own; `userInfo` may be NULL. */
+CFErrorRef CFErrorCreate(CFAllocatorRef allocator, CFErrorDomain domain, CFIndex code, CFDictionaryRef userInfo)
+    OSTIARY_SYMBOL(CFErrorCreate);
 /* What a status means, in words. */
 CFStringRef SecCopyErrorMessageString(OSStatus status, void *reserved);
 
@@ -175,7 +224,10 @@ CFStringRef SecCopyErrorMessageString(OSStatus status, void *reserved);
 
 #define OSTIARY_DECLARE(name, text) extern CFStringRef OSTIARY_CONSTANT name;
 OSTIARY_ITEM_CONSTANTS(OSTIARY_DECLARE)
-OSTIARY_KEY_ALGORITHMS(OSTIARY_DECLARE)
+OSTIARY_KEY_CONSTANTS(OSTIARY_DECLARE)
+#undef OSTIARY_DECLARE
+#define OSTIARY_DECLARE(name, text) extern CFStringRef OSTIARY_CONSTANT name OSTIARY_SYMBOL(name);
+OSTIARY_ERROR_CONSTANTS(OSTIARY_DECLARE)
 #undef OSTIARY_DECLARE
 
 /* ---- Access control ---- */
@@ -189,6 +241,10 @@ OSTIARY_KEY_ALGORITHMS(OSTIARY_DECLARE)
 #define kSecAccessControlAnd ((CFOptionFlags)1 << 15)
 #define kSecAccessControlPrivateKeyUsage ((CFOptionFlags)1 << 30)
 #define kSecAccessControlApplicationPassword ((CFOptionFlags)1 << 31)
+/* Older names. */
+#define kSecAccessControlTouchIDAny kSecAccessControlBiometryAny
+#define kSecAccessControlTouchIDCurrentSet kSecAccessControlBiometryCurrentSet
+#define kSecAccessControlWatch kSecAccessControlCompanion
 
 /* The conditions on an item or key: `protection` is one of kSecAttrAccessible…, `flags` what a person is asked for. */
 SecAccessControlRef SecAccessControlCreateWithFlags(
@@ -203,13 +259,106 @@ OSStatus SecItemDelete(CFDictionaryRef query);
 
 /* ---- Keys ---- */
 
+/* Makes a key pair, here or with kSecAttrTokenIDSecureEnclave in the enclave, and returns its private half. */
 SecKeyRef SecKeyCreateRandomKey(CFDictionaryRef parameters, CFErrorRef *error);
+/* Reads a key from what SecKeyCopyExternalRepresentation returns; `attributes` say of which type and half it is. */
 SecKeyRef SecKeyCreateWithData(CFDataRef keyData, CFDictionaryRef attributes, CFErrorRef *error);
+/* The public half; of a public key, the key itself. */
 SecKeyRef SecKeyCopyPublicKey(SecKeyRef key);
+/* ANSI X9.63 on a curve, PKCS #1 for RSA; errSecUnimplemented for a key that does not leave the enclave. */
 CFDataRef SecKeyCopyExternalRepresentation(SecKeyRef key, CFErrorRef *error);
+/* What the key is, as kSecAttr… entries. That of a private key in this process holds its bytes too. */
+CFDictionaryRef SecKeyCopyAttributes(SecKeyRef key);
+/* The bytes of a number of the curve's group, or of the modulus; 0 for another object. */
+size_t SecKeyGetBlockSize(SecKeyRef key);
+
+typedef CFIndex SecKeyOperationType;
+enum {
+    kSecKeyOperationTypeSign = 0,
+    kSecKeyOperationTypeVerify = 1,
+    kSecKeyOperationTypeEncrypt = 2,
+    kSecKeyOperationTypeDecrypt = 3,
+    kSecKeyOperationTypeKeyExchange = 4
+};
+
+/* Whether the key does that with that algorithm. Private keys sign, decrypt and exchange; public ones verify and
+ * encrypt. */
+Boolean SecKeyIsAlgorithmSupported(SecKeyRef key, SecKeyOperationType operation, SecKeyAlgorithm algorithm);
+
+/* What the private half does may ask the person if the key is in the enclave. An algorithm that the key does not
+ * support is errSecParam, as is a ciphertext that is not one for the key; a wrong signature is errSecVerifyFailed. */
 CFDataRef SecKeyCreateSignature(SecKeyRef key, SecKeyAlgorithm algorithm, CFDataRef dataToSign, CFErrorRef *error);
 Boolean SecKeyVerifySignature(
     SecKeyRef key, SecKeyAlgorithm algorithm, CFDataRef signedData, CFDataRef signature, CFErrorRef *error);
+CFDataRef SecKeyCreateEncryptedData(SecKeyRef key, SecKeyAlgorithm algorithm, CFDataRef plaintext, CFErrorRef *error);
+CFDataRef SecKeyCreateDecryptedData(SecKeyRef key, SecKeyAlgorithm algorithm, CFDataRef ciphertext, CFErrorRef *error);
+/* The parameters are kSecKeyKeyExchangeParameter…; algorithms with key derivation need a requested size, the others
+ * take an empty dictionary. */
+CFDataRef SecKeyCopyKeyExchangeResult(
+    SecKeyRef privateKey, SecKeyAlgorithm algorithm, SecKeyRef publicKey, CFDictionaryRef parameters,
+    CFErrorRef *error);
+
+/* ---- Older calls of keys ---- */
+
+typedef uint32_t SecPadding;
+enum {
+    kSecPaddingNone = 0,
+    kSecPaddingPKCS1 = 1,
+    kSecPaddingOAEP = 2,
+    kSecPaddingSigRaw = 0x4000,
+    kSecPaddingPKCS1MD2 = 0x8000,
+    kSecPaddingPKCS1MD5 = 0x8001,
+    kSecPaddingPKCS1SHA1 = 0x8002,
+    kSecPaddingPKCS1SHA224 = 0x8003,
+    kSecPaddingPKCS1SHA256 = 0x8004,
+    kSecPaddingPKCS1SHA384 = 0x8005,
+    kSecPaddingPKCS1SHA512 = 0x8006
+};
+
+/* As SecKeyCreateRandomKey; either half may be left out with NULL. */
+OSStatus SecKeyGeneratePair(CFDictionaryRef parameters, SecKeyRef *publicKey, SecKeyRef *privateKey);
+/* These sign and verify digests, and encrypt and decrypt with RSA. Where they write, the length says how much room
+ * there is, and afterwards how much was written; errSecBufferTooSmall, and nothing written, if that is not enough. */
+OSStatus SecKeyRawSign(
+    SecKeyRef key, SecPadding padding, const uint8_t *dataToSign, size_t dataToSignLen, uint8_t *sig, size_t *sigLen);
+OSStatus SecKeyRawVerify(
+    SecKeyRef key, SecPadding padding, const uint8_t *signedData, size_t signedDataLen, const uint8_t *sig,
+    size_t sigLen);
+OSStatus SecKeyEncrypt(
+    SecKeyRef key, SecPadding padding, const uint8_t *plainText, size_t plainTextLen, uint8_t *cipherText,
+    size_t *cipherTextLen);
+OSStatus SecKeyDecrypt(
+    SecKeyRef key, SecPadding padding, const uint8_t *cipherText, size_t cipherTextLen, uint8_t *plainText,
+    size_t *plainTextLen);
+
+/* ---- Certificates and identities ---- */
+
+/* A certificate in DER; NULL for anything else. Nothing here says whether it is trusted. */
+SecCertificateRef SecCertificateCreateWithData(CFAllocatorRef allocator, CFDataRef data);
+CFDataRef SecCertificateCopyData(SecCertificateRef certificate);
+/* A short name for a person. */
+CFStringRef SecCertificateCopySubjectSummary(SecCertificateRef certificate);
+/* The common name of the subject; NULL there if it has none. */
+OSStatus SecCertificateCopyCommonName(SecCertificateRef certificate, CFStringRef *commonName);
+/* The public key; NULL if it is of a kind that there are no keys of here. */
+SecKeyRef SecCertificateCopyKey(SecCertificateRef certificate);
+/* The serial number, big-endian, as it is encoded. */
+CFDataRef SecCertificateCopySerialNumberData(SecCertificateRef certificate, CFErrorRef *error);
+
+/* A certificate and the private key of its public key; NULL if they do not belong together. */
+SecIdentityRef SecIdentityCreate(CFAllocatorRef allocator, SecCertificateRef certificate, SecKeyRef privateKey);
+OSStatus SecIdentityCopyCertificate(SecIdentityRef identityRef, SecCertificateRef *certificateRef);
+OSStatus SecIdentityCopyPrivateKey(SecIdentityRef identityRef, SecKeyRef *privateKeyRef);
+
+/* ---- Tasks ---- */
+
+/* This process, which has no entitlements and no code signature on Linux: what is asked for is not there, and that is
+ * no error. */
+SecTaskRef SecTaskCreateFromSelf(CFAllocatorRef allocator);
+CFTypeRef SecTaskCopyValueForEntitlement(SecTaskRef task, CFStringRef entitlement, CFErrorRef *error);
+CFDictionaryRef SecTaskCopyValuesForEntitlements(SecTaskRef task, CFArrayRef entitlements, CFErrorRef *error);
+CFStringRef SecTaskCopySigningIdentifier(SecTaskRef task, CFErrorRef *error);
+uint32_t SecTaskGetCodeSignStatus(SecTaskRef task);
 
 /* ---- Random numbers ---- */
 

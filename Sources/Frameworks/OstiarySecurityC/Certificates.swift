@@ -1,0 +1,58 @@
+import Foundation
+import Security
+
+@c(SecCertificateCreateWithData)
+func createCertificate(_ allocator: Handle?, _ data: Handle?) -> Handle? {
+    Handle(owning: data.object(NSData.self).flatMap { SecCertificateCreateWithData(nil, $0) })
+}
+
+@c(SecCertificateCopyData)
+func copyCertificateData(_ certificate: Handle?) -> Handle? {
+    Handle(owning: certificate.object(SecCertificate.self).map(SecCertificateCopyData))
+}
+
+@c(SecCertificateCopySubjectSummary)
+func copySubjectSummary(_ certificate: Handle?) -> Handle? {
+    Handle(owning: certificate.object(SecCertificate.self).flatMap(SecCertificateCopySubjectSummary))
+}
+
+@c(SecCertificateCopyCommonName)
+func copyCommonName(_ certificate: Handle?, _ commonName: HandlePlace) -> OSStatus {
+    copying(to: commonName) { name in
+        certificate.object(SecCertificate.self).map { SecCertificateCopyCommonName($0, name) } ?? errSecParam
+    }
+}
+
+@c(SecCertificateCopyKey)
+func copyCertificateKey(_ certificate: Handle?) -> Handle? {
+    Handle(owning: certificate.object(SecCertificate.self).flatMap(SecCertificateCopyKey))
+}
+
+@c(SecCertificateCopySerialNumberData)
+func copySerialNumber(_ certificate: Handle?, _ error: HandlePlace) -> Handle? {
+    reporting(to: error) { error throws(StatusError) in
+        SecCertificateCopySerialNumberData(try certificate.object(SecCertificate.self).required(), error)
+    }
+}
+
+@c(SecIdentityCreate)
+func createIdentity(_ allocator: Handle?, _ certificate: Handle?, _ privateKey: Handle?) -> Handle? {
+    guard let certificate = certificate.object(SecCertificate.self), let key = privateKey.object(SecKey.self) else {
+        return nil
+    }
+    return Handle(owning: SecIdentityCreate(nil, certificate, key))
+}
+
+@c(SecIdentityCopyCertificate)
+func copyIdentityCertificate(_ identity: Handle?, _ certificate: HandlePlace) -> OSStatus {
+    copying(to: certificate) { certificate in
+        identity.object(SecIdentity.self).map { SecIdentityCopyCertificate($0, certificate) } ?? errSecParam
+    }
+}
+
+@c(SecIdentityCopyPrivateKey)
+func copyIdentityPrivateKey(_ identity: Handle?, _ privateKey: HandlePlace) -> OSStatus {
+    copying(to: privateKey) { key in
+        identity.object(SecIdentity.self).map { SecIdentityCopyPrivateKey($0, key) } ?? errSecParam
+    }
+}

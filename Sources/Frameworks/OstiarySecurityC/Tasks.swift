@@ -1,0 +1,31 @@
+import Foundation
+import Security
+
+@c(SecTaskCreateFromSelf)
+func createTask(_ allocator: Handle?) -> Handle? { Handle(owning: SecTaskCreateFromSelf(nil)) }
+
+@c(SecTaskCopyValueForEntitlement)
+func copyEntitlement(_ task: Handle?, _ entitlement: Handle?, _ error: HandlePlace) -> Handle? {
+    reporting(to: error) { error throws(StatusError) in
+        let (task, name) = (try task.object(SecTask.self).required(), try entitlement.object(NSString.self).required())
+        return SecTaskCopyValueForEntitlement(task, name, error) as? NSObject
+    }
+}
+
+@c(SecTaskCopyValuesForEntitlements)
+func copyEntitlements(_ task: Handle?, _ entitlements: Handle?, _ error: HandlePlace) -> Handle? {
+    reporting(to: error) { error throws(StatusError) in
+        SecTaskCopyValuesForEntitlements(
+            try task.object(SecTask.self).required(), try entitlements.array.required(), error)
+    }
+}
+
+@c(SecTaskCopySigningIdentifier)
+func copySigningIdentifier(_ task: Handle?, _ error: HandlePlace) -> Handle? {
+    reporting(to: error) { error throws(StatusError) in
+        SecTaskCopySigningIdentifier(try task.object(SecTask.self).required(), error)
+    }
+}
+
+@c(SecTaskGetCodeSignStatus)
+func codeSignStatus(_ task: Handle?) -> UInt32 { task.object(SecTask.self).map(SecTaskGetCodeSignStatus) ?? 0 }
