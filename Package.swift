@@ -25,6 +25,19 @@ let adapter: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// What the dynamic linker reads in libostiary-security.so: its name, whose number counts up when something is taken from
+/// the library or changed, and where it looks for the Swift runtime besides the system's folders. That is beside the library,
+/// where `script/install` puts it, and not in the toolchain of the machine that built it.
+///
+/// SwiftPM has no other settings for these. No product for Swift programs has the target with them, so a package can depend
+/// on a version of this one.
+let securityForC: [LinkerSetting] = [
+    .unsafeFlags([
+        "-no-toolchain-stdlib-rpath", "-Xlinker", "-rpath=$ORIGIN/ostiary",
+        "-Xlinker", "-soname=libostiary-security.so.0",
+    ])
+]
+
 let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
@@ -75,7 +88,7 @@ let package = Package(
             path: "Sources/Frameworks/CryptoKit", swiftSettings: strict),
         .target(
             name: "OstiarySecurityC", dependencies: ["COstiarySecurity", "Security"],
-            path: "Sources/Frameworks/OstiarySecurityC", swiftSettings: adapter),
+            path: "Sources/Frameworks/OstiarySecurityC", swiftSettings: adapter, linkerSettings: securityForC),
         // The header, and the constants, which Swift cannot export.
         .target(name: "COstiarySecurity", path: "Sources/Frameworks/COstiarySecurity"),
         .target(

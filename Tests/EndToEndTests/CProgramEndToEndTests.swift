@@ -20,7 +20,7 @@ struct CProgramEndToEndTests {
         try #require(set.status == 0, "\(set.screen)")
     }
 
-    /// Compiles the program, with the library in a folder beside it.
+    /// Compiles the program, and lays the library and the Swift runtime out beside it as `script/install` does.
     static func compile(to program: URL) throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
             .standardizedFileURL
@@ -28,9 +28,14 @@ struct CProgramEndToEndTests {
         let files = try FileManager.default.contentsOfDirectory(at: sources, includingPropertiesForKeys: nil)
         let folder = program.deletingLastPathComponent().appendingPathComponent("lib")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let library = "libostiary-security.so"
-        try FileManager.default.createSymbolicLink(
-            at: folder.appendingPathComponent(library), withDestinationURL: BuiltProgram.ofThisPackage(library))
+        let library = BuiltProgram.ofThisPackage("libostiary-security.so")
+        let places = try [
+            "libostiary-security.so": library, "libostiary-security.so.0": library, "ostiary": swiftRuntime(),
+        ]
+        for (name, destination) in places {
+            try FileManager.default.createSymbolicLink(
+                at: folder.appendingPathComponent(name), withDestinationURL: destination)
+        }
         let compiler = Process()
         compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         compiler.arguments =
@@ -43,6 +48,16 @@ struct CProgramEndToEndTests {
         try compiler.run()
         compiler.waitUntilExit()
         try #require(compiler.terminationStatus == 0)
+    }
+
+    /// The folder of the Swift runtime that this process runs with.
+    private static func swiftRuntime() throws -> URL {
+        // Not `String(contentsOfFile:)`, which stops at the first short read.
+        let maps = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps"))
+        let files = String(decoding: try maps.readToEnd() ?? Data(), as: UTF8.self).split(separator: "\n")
+        let core = try #require(files.first { $0.hasSuffix("/libswiftCore.so") })
+        let path = core[try #require(core.firstIndex(of: "/"))...]
+        return URL(fileURLWithPath: String(path)).deletingLastPathComponent()
     }
 
     /// The scenario's lines of the form `name: outcome`, without what the prompts drew.
