@@ -99,7 +99,7 @@ struct ReleaseTests {
         let vaultID = try #require(VaultID(bytes: id))
         let stored = try broker.vault.read { try $0.object(vaultID, owner: broker.owner) }
         let object = try #require(stored)
-        let opener = try RightOpener(object, in: broker.vault, ring: broker.ring, stretching: .quick)
+        let opener = try RightOpener(object, label: nil, in: broker.vault, ring: broker.ring, stretching: .quick)
         let evaluation = Evaluation(factors: [], proved: [], strength: "", passcode: nil, proof: nil)
         return try opener.opened(by: evaluation, enclave: broker.enclave)
     }

@@ -32,9 +32,14 @@ struct ItemDigests: Sendable {
 
     func term(ofGroup group: String) -> UInt64 { term(Self.group, .text(group), of: .genericPassword) }
 
-    private static let group = "agrp"
+    /// What an item that stands for this key is found by.
+    func term(ofKey key: VaultID) -> UInt64 { term(Self.key, .data(key.bytes), of: .key) }
 
-    func index(of attributes: ItemAttributes, itemClass: ItemClass) -> ItemIndex {
+    private static let group = "agrp"
+    /// No attribute's name, as those have four letters.
+    private static let key = "key_id"
+
+    func index(of attributes: ItemAttributes, itemClass: ItemClass, keyID: VaultID?) -> ItemIndex {
         var writer = CanonicalWriter(capacity: 256)
         writer.write(Use.uniqueness.rawValue)
         writer.write(itemClass.rawValue)
@@ -45,7 +50,9 @@ struct ItemDigests: Sendable {
         guard let uniqueness = ItemDigest(prefixOf: Array(digest(of: writer))) else {
             preconditionFailure("a digest has 32 bytes")
         }
-        return ItemIndex(uniqueness: uniqueness, terms: attributes.values.map { term($0, $1, of: itemClass) })
+        return ItemIndex(
+            uniqueness: uniqueness,
+            terms: attributes.values.map { term($0, $1, of: itemClass) } + (keyID.map { [term(ofKey: $0)] } ?? []))
     }
 
     private func write(_ name: String, _ value: AttributeValue, _ kind: AttributeKind, to writer: inout CanonicalWriter)

@@ -95,8 +95,13 @@ final class ItemProofs {
 
 extension ItemAttributes {
     /// What a person knows the item by.
-    var shownName: String {
-        for name in ["labl", "svce", "srvr", "acct", "atag"] {
+    var shownName: String { firstText(of: ["labl", "svce", "srvr", "acct", "atag"]) ?? "a keychain item" }
+
+    /// What programs call a key. The application label is in most cases a digest, which is no text.
+    var label: String? { firstText(of: ["labl", "klbl"]) }
+
+    private func firstText(of names: [String]) -> String? {
+        for name in names {
             switch self[name] {
             case .text(let text)? where !text.isEmpty: return text
             case .data(let data)?:
@@ -104,7 +109,7 @@ extension ItemAttributes {
             default: continue
             }
         }
-        return "a keychain item"
+        return nil
     }
 }
 

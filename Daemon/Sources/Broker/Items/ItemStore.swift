@@ -38,8 +38,8 @@ struct ItemStore: Sendable {
         let record = ItemRecord(
             id: id, owner: owner, itemClass: draft.itemClass, suite: Self.suite,
             attributes: try sealed(draft.attributes, header), accessControl: accessControl, wrap: wrap,
-            payload: payload, keyID: draft.keyID, index: digests.index(of: draft.attributes, itemClass: draft.itemClass)
-        )
+            payload: payload, keyID: draft.keyID,
+            index: digests.index(of: draft.attributes, itemClass: draft.itemClass, keyID: draft.keyID))
         try Self.explained { try vault.write("item.add") { try $0.insertItem(record) } }
         return record
     }
@@ -172,7 +172,7 @@ struct ItemStore: Sendable {
             storeID: vault.storeID)
         try rewrap(&record, target, accessControl, header, change)
         record.attributes = try sealed(attributes, header)
-        record.index = digests.index(of: attributes, itemClass: record.itemClass)
+        record.index = digests.index(of: attributes, itemClass: record.itemClass, keyID: record.keyID)
         record.generation += 1
         return record
     }
@@ -306,6 +306,20 @@ struct ItemStore: Sendable {
             key.kind == .enclaveKey, groups.names.contains(key.attributes.group)
         else { throw Refusal(.notFound, "There is no such key.", cause: "key.not-found") }
         return key
+    }
+
+    /// How programs call a key: the label of the first item that stands for it in the key's own access group, since only who
+    /// may use the key is to name it. Nil where no such item has one, and where it cannot be read: it is for the person's
+    /// ease, and keeps nobody from using the key.
+    func label(ofKey key: ObjectRecord) -> String? {
+        let query = ItemQuery(
+            itemClass: .key, allOf: [digests.term(ofKey: key.id)], anyOf: [digests.term(ofGroup: key.attributes.group)])
+        do {
+            let records = try vault.readItems { reader in
+                try reader.items(matching: query, owner: owner).compactMap { try readable($0.id, in: reader) }
+            }
+            return try records.lazy.filter { $0.keyID == key.id }.compactMap { try opener($0).attributes().label }.first
+        } catch { return nil }
     }
 
     /// Number of items whose rows do not verify.

@@ -96,7 +96,8 @@ extension Broker {
     ) throws -> Reply {
         guard let id = VaultID(bytes: bytes) else { throw RightStore.notFound }
         let object = try rights.find(id: id, usableBy: session.caller)
-        let opener = try RightOpener(object, in: vault, ring: ring, stretching: stretching)
+        let label = object.kind == .enclaveKey ? items.label(ofKey: object) : nil
+        let opener = try RightOpener(object, label: label, in: vault, ring: ring, stretching: stretching)
         if body.preflight { return try preflight(opener.demand, body.contextID, session) }
         let context = try session.contexts.context(body.contextID)
         var asking = try asking(body.question, request, session, cancellation)

@@ -1,5 +1,6 @@
 import Enclave
 import OstiaryWire
+import Prompting
 import Vault
 
 /// An enclave key's record says its type in the flags and holds, as application label, the access control as the program
@@ -15,8 +16,19 @@ extension ObjectRecord {
         }
     }
 
-    /// What a person knows the object by.
-    var shownName: String { kind == .right ? attributes.identifier : "key \(attributes.identifier.prefix(8))" }
+    /// What a person knows the object by. Of a key that is first the beginning of its id, which the store vouches for, and
+    /// then what programs say of it, marked as theirs and at the end: whatever it pretends, nothing of ours follows.
+    ///
+    /// - Parameter label: how programs call a key.
+    func shownName(label: String?) -> String {
+        guard kind != .right else { return attributes.identifier }
+        let key = "key \(attributes.identifier.prefix(8))"
+        let label = DisplayText(label ?? "", maximumScalarCount: Self.labelScalarCount)
+        return label.isEmpty ? key : "\(key), which a program named “\(label)”"
+    }
+
+    /// Of a label, so that its end stays in sight.
+    private static let labelScalarCount = 100
 }
 
 extension WireKey {

@@ -9,6 +9,8 @@ import Vault
 /// Opens one right's slots with what an evaluation proved.
 final class RightOpener {
     let object: ObjectRecord
+    /// How programs call a key; for the person who is asked.
+    private let label: String?
     let accessControl: AccessControl
     private let header: SlotHeader
     private let slots: SlotAccess
@@ -16,8 +18,12 @@ final class RightOpener {
     /// The uses that an authorization of a right covers: all that its access control permits.
     static let uses: [AccessControl.Operation] = [.read, .sign, .decrypt, .keyExchange]
 
-    init(_ object: ObjectRecord, in vault: Vault, ring: KeyRing, stretching: PasscodeStretching) throws {
+    /// - Parameter label: how programs call a key; nil for a right, whose name is its own.
+    init(
+        _ object: ObjectRecord, label: String?, in vault: Vault, ring: KeyRing, stretching: PasscodeStretching
+    ) throws {
         self.object = object
+        self.label = label
         accessControl = try AccessControl(canonicalBytes: Array(object.accessControl))
         header = try SlotHeader(of: object, storeID: vault.storeID)
         slots = try SlotAccess(object.slots, header: header, ring: ring, stretching: stretching) {
@@ -33,9 +39,9 @@ final class RightOpener {
     var demand: Demand {
         Demand(
             requirements: operations.sorted().map { accessControl[$0] }, availability: accessControl.availability,
-            object: object.shownName,
+            object: object.shownName(label: label),
             operation: object.kind == .right ? "use the key and the secret of a right" : "use a key",
-            applicationPassword: slots.applicationPasswordCheck)
+            applicationPassword: slots.applicationPasswordCheck, logName: object.attributes.identifier)
     }
 
     /// The opened right. Uses a slot that the evaluation satisfied.
