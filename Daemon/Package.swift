@@ -122,7 +122,7 @@ let package = Package(
             name: "DaemonTests",
             dependencies: [
                 "ostiaryd", "ostiary-prompt", "test-caller", "Prompting", "StoreTestSupport", "TerminalTestSupport", shared,
-                protobuf,
+                grdb, protobuf,
             ],
             swiftSettings: adapter),
         .executableTarget(

@@ -15,6 +15,7 @@ public enum CrashOperation: String, CaseIterable, Sendable {
     case addItem
     case updateItem
     case deleteItem
+    case addKey
     case removeGuarded
 
     /// The right that `create` makes.
@@ -41,7 +42,7 @@ public enum CrashOperation: String, CaseIterable, Sendable {
     /// What the person answers.
     public var answers: [ScriptedPrompter.Answer] {
         switch self {
-        case .create, .replace, .remove, .addItem, .updateItem, .deleteItem, .removeGuarded: []
+        case .create, .replace, .remove, .addItem, .updateItem, .deleteItem, .addKey, .removeGuarded: []
         case .authorize: [.text(Self.passcode)]
         case .wrongPasscode: [.text("wrong"), .cancel]
         case .setPasscode: [.text(Self.newPasscode), .text(Self.newPasscode)]
@@ -67,6 +68,9 @@ public enum CrashOperation: String, CaseIterable, Sendable {
         case .addItem: try client.addOpenItem(Self.addedAccount)
         case .updateItem: try client.updateItems(Self.item(Self.openAccount), data: Data("updated".utf8))
         case .deleteItem: try client.deleteItems(Self.item(Self.openAccount))
+        case .addKey:
+            let key = try client.createKey(.p256, unrestricted, awaitsItem: true)
+            try client.addItem("keys", ["labl": .text(Self.createdName), "pdmn": .text("dk")], data: nil, keyID: key.keyID)
         case .removeGuarded: try client.remove(Self.guardedName)
         }
     }

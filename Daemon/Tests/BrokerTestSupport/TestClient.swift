@@ -282,13 +282,14 @@ public final class TestClient {
 
     public func createKey(
         _ kind: WireKeyKind, _ accessControl: AccessControl, in context: UInt64 = 0, group: String = "",
-        asking: Bool = true
+        asking: Bool = true, awaitsItem: Bool = false
     ) throws -> WireKey {
         let request = WireCreateKeyRequest.with {
             $0.kind = kind
             $0.accessControl = Data(accessControl.canonicalBytes)
             $0.shownAccessControl = Data("shown".utf8)
             $0.accessGroup = group
+            $0.awaitsItem = awaitsItem
             $0.use.contextID = context
             if asking { $0.use.question = Self.question }
         }

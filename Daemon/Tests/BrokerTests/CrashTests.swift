@@ -149,6 +149,7 @@ private struct Aftermath {
         let passcode = try survivingPasscode(comment)
         try checkRights(passcode, comment)
         try checkItems(comment)
+        try checkKeys(comment)
         try checkCounters(comment)
         try checkRecords(passcode, comment)
         fixture.prompter.prepare(passcode.map { [.text($0)] } ?? [])
@@ -224,6 +225,17 @@ private struct Aftermath {
         }
         let finding = try #require(try fixture.client().diagnosis().findings.first { $0.check == "items" })
         #expect(finding.verdict == .ok, comment)
+    }
+
+    /// A key that was made for an item is there with the item, or neither is.
+    private func checkKeys(_ comment: Comment) throws {
+        let (vault, owner) = (fixture.broker.vault, fixture.broker.owner)
+        let keys = try vault.read { try $0.objects(owner: owner, kind: .enclaveKey) }.compactMap(\.record)
+        let items = try vault.readItems { reader in
+            try reader.itemIDs(owner: owner).compactMap { try reader.item($0, owner: owner)?.keyID }
+        }
+        #expect(keys.map(\.id) == items, comment)
+        #expect(operation == .addKey ? !isAcknowledged || keys.count == 1 : keys.isEmpty, comment)
     }
 
     /// A right and the counter of guesses at it are there together, or neither is.

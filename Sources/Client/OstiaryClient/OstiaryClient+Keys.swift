@@ -45,9 +45,11 @@ extension OstiaryClient {
     ///
     /// - Parameter accessGroup: whose programs may find and use the key, for good; nil for the first group of this
     ///   program. One that this program is not in is refused with `missingEntitlement`.
+    /// - Parameter awaitsItem: the key is stored together with the item that is added for it next, and cannot be used before;
+    ///   without one it ends with the program, or by ``removeKey(id:)``.
     public func createKey(
         _ kind: EnclaveKeyKind, accessControl: AccessControl, shownAccessControl: Data = Data(),
-        accessGroup: String? = nil, use: ItemUse = ItemUse()
+        accessGroup: String? = nil, awaitsItem: Bool = false, use: ItemUse = ItemUse()
     ) throws -> EnclaveKey {
         try key(
             call(under: use) { use in
@@ -57,6 +59,7 @@ extension OstiaryClient {
                         $0.accessControl = Data(accessControl.canonicalBytes)
                         $0.shownAccessControl = shownAccessControl
                         $0.accessGroup = accessGroup ?? ""
+                        $0.awaitsItem = awaitsItem
                         $0.use = use
                     })
             })

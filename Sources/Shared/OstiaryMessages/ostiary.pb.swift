@@ -2166,6 +2166,9 @@ public nonisolated struct WireCreateKeyRequest: Sendable {
   /// one of the caller's; empty for the first
   public var accessGroup: String = String()
 
+  /// the key is stored with the item that AddItemRequest names it for, and not before
+  public var awaitsItem: Bool = false
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -5676,7 +5679,7 @@ nonisolated extension WireItemPage: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
 nonisolated extension WireCreateKeyRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".CreateKeyRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{3}access_control\0\u{3}shown_access_control\0\u{1}use\0\u{3}access_group\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{3}access_control\0\u{3}shown_access_control\0\u{1}use\0\u{3}access_group\0\u{3}awaits_item\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5689,6 +5692,7 @@ nonisolated extension WireCreateKeyRequest: SwiftProtobuf.Message, SwiftProtobuf
       case 3: try { try decoder.decodeSingularBytesField(value: &self.shownAccessControl) }()
       case 4: try { try decoder.decodeSingularMessageField(value: &self._use) }()
       case 5: try { try decoder.decodeSingularStringField(value: &self.accessGroup) }()
+      case 6: try { try decoder.decodeSingularBoolField(value: &self.awaitsItem) }()
       default: break
       }
     }
@@ -5714,6 +5718,9 @@ nonisolated extension WireCreateKeyRequest: SwiftProtobuf.Message, SwiftProtobuf
     if !self.accessGroup.isEmpty {
       try visitor.visitSingularStringField(value: self.accessGroup, fieldNumber: 5)
     }
+    if self.awaitsItem != false {
+      try visitor.visitSingularBoolField(value: self.awaitsItem, fieldNumber: 6)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -5723,6 +5730,7 @@ nonisolated extension WireCreateKeyRequest: SwiftProtobuf.Message, SwiftProtobuf
     if lhs.shownAccessControl != rhs.shownAccessControl {return false}
     if lhs._use != rhs._use {return false}
     if lhs.accessGroup != rhs.accessGroup {return false}
+    if lhs.awaitsItem != rhs.awaitsItem {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -35,6 +35,7 @@ import Testing
         let row = try #require(keychain.store.rows.first)
         #expect(row.data == nil)
         #expect(row.item.keyID == keychain.store.keys.first?.id)
+        #expect(keychain.store.awaitsItem == [true], "the key is stored with its item, or not at all")
         #expect(row.item.attributes["pdmn"] == .text("dk"))
         #expect(row.item.attributes["tkid"] == .text("com.apple.setoken"))
         #expect(keychain.store.keys.first?.accessControl[.sign]?.factors == [.passcode])
@@ -52,6 +53,7 @@ import Testing
     @Test func `a key that is not permanent is opened again by its object id alone`() throws {
         let key = try make(isPermanent: false)
         #expect(keychain.store.rows.isEmpty)
+        #expect(keychain.store.awaitsItem == [false], "its handle alone may be kept")
         let attributes = try #require(SecKeyCopyAttributes(key) as? [String: Any])
         let handle = try #require(attributes["toid"] as? Data)
         #expect(try keys.key(tokenID: EnclaveKey.tokenID, objectID: handle, attributes: [:]) == key)

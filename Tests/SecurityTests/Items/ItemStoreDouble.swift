@@ -22,6 +22,7 @@ final class ItemStoreDouble: ItemService {
         var rows: [Row] = []
         var keys: [EnclaveKey] = []
         var keyGroups: [String?] = []
+        var awaitsItem: [Bool] = []
         var calls: [Call] = []
         var uses: [ItemUse] = []
         var selections: [ItemSelection] = []
@@ -34,6 +35,8 @@ final class ItemStoreDouble: ItemService {
     var keys: [EnclaveKey] { state.withLock { $0.keys } }
     /// The access groups that keys were asked for, in order.
     var keyGroups: [String?] { state.withLock { $0.keyGroups } }
+    /// Whether each key was to be stored with its item, in order.
+    var awaitsItem: [Bool] { state.withLock { $0.awaitsItem } }
     var calls: [Call] { state.withLock { $0.calls } }
     var lastUse: ItemUse? { state.withLock { $0.uses.last } }
     var lastSelection: ItemSelection? { state.withLock { $0.selections.last } }
@@ -125,9 +128,10 @@ final class ItemStoreDouble: ItemService {
 
     func createKey(
         _ kind: EnclaveKeyKind, accessControl: AccessControl, shownAccessControl: Data, accessGroup: String?,
-        use: ItemUse
+        awaitsItem: Bool, use: ItemUse
     ) throws -> EnclaveKey {
         try record(.createKey, use)
+        state.withLock { $0.awaitsItem.append(awaitsItem) }
         try Self.checkGroup(accessGroup.map { .text($0) })
         state.withLock { $0.keyGroups.append(accessGroup) }
         let key = EnclaveKey(

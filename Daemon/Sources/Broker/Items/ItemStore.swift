@@ -24,7 +24,11 @@ struct ItemStore: Sendable {
     // MARK: making
 
     /// Encrypts a new item and stores it. The class must be open.
-    func add(_ draft: borrowing ItemDraft) throws -> ItemRecord {
+    ///
+    /// - Parameter insert: what is stored in the same transaction, before the item.
+    func add(
+        _ draft: borrowing ItemDraft, after insert: (VaultWriter) throws -> Void = { _ in }
+    ) throws -> ItemRecord {
         let (id, accessControl) = (VaultID(), Data(draft.accessControl.canonicalBytes))
         let header = SlotHeader(
             of: id, owner: owner, accessControl: draft.accessControl, encoded: accessControl, storeID: vault.storeID)
@@ -40,7 +44,12 @@ struct ItemStore: Sendable {
             attributes: try sealed(draft.attributes, header), accessControl: accessControl, wrap: wrap,
             payload: payload, keyID: draft.keyID,
             index: digests.index(of: draft.attributes, itemClass: draft.itemClass, keyID: draft.keyID))
-        try Self.explained { try vault.write("item.add") { try $0.insertItem(record) } }
+        try Self.explained {
+            try vault.write("item.add") { writer in
+                try insert(writer)
+                try writer.insertItem(record)
+            }
+        }
         return record
     }
 

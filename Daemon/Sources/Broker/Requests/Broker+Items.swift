@@ -20,7 +20,8 @@ extension Broker {
         let itemClass = try ItemClass(named: body.itemClass)
         let groups = AccessGroups(session.caller.accessGroups)
         var attributes = try ItemAttributes(body.attributes, of: itemClass)
-        let key = try items.key(body.keyID, groups: groups)
+        let draftKey = session.draftKeys.key(body.keyID, groups: groups)
+        let key = try draftKey ?? items.key(body.keyID, groups: groups)
         // A key's item shows the key's own rule, whatever the program says it is.
         attributes.shownAccessControl = try key?.attributes.applicationLabel ?? Self.shown(body.shownAccessControl)
         let accessControl = try attributes.prepareForAdding(
@@ -39,7 +40,15 @@ extension Broker {
             data: body.hasData_p ? SecretBytes(copying: request.tail) : nil, applicationPassword: password)
         try session.verifyCaller()
         let event = event(request.eventName, session, object: itemClass.name)
-        let record = try changingItems(event) { try items.add(draft) }
+        let keyEvent = draftKey.map { self.event("key-create", session, object: $0.attributes.identifier) }
+        let record = try changingItems(event, making: keyEvent) {
+            if let draftKey { try session.draftKeys.requireCurrent(draftKey.id, ring.publicHalves) }
+            return try items.add(draft) { writer in
+                if let draftKey { try rights.insert(draftKey, in: writer) }
+            }
+        }
+        if let draftKey { session.draftKeys.remove(draftKey.id) }
+        if let keyEvent { trail.note(keyEvent) }
         trail.note(self.event(request.eventName, session, object: record.logName))
         var page = ItemPageBuilder()
         page.add(record, body.returnsAttributes ? attributes : nil)
@@ -203,13 +212,17 @@ extension Broker {
     // MARK: shared
 
     /// Changes items while no keys change: recorded before, since what cannot be recorded is not done.
+    ///
+    /// - Parameter keyEvent: a key is made together with its item.
     private func changingItems<Result>(
-        _ event: AuditTrail.Event, whenStanding proofs: ItemProofs? = nil, _ body: () throws -> Result
+        _ event: AuditTrail.Event, making keyEvent: AuditTrail.Event? = nil, whenStanding proofs: ItemProofs? = nil,
+        _ body: () throws -> Result
     ) throws -> Result {
         changing.lock()
         defer { changing.unlock() }
         try trail.decide {
             try proofs?.requireStanding()
+            if let keyEvent { try trail.change(keyEvent, durability: .soon) }
             try trail.change(event, durability: .soon)
         }
         return try body()

@@ -29,9 +29,20 @@ extension Broker {
         }
         let draft = RightStore.Draft.key(
             type, in: group, accessControl, shown: body.shownAccessControl, applicationPassword: password)
+        guard !body.awaitsItem else { return Reply(.key(try WireKey(makeDraft(draft, session), enclave: enclave.kind))) }
         let created = event("key-create", session, object: "\(draft.id)")
         let record = try make(draft, replacing: false, for: session, recordedAs: created)
         return Reply(.key(try WireKey(record, enclave: enclave.kind)))
+    }
+
+    /// Makes a key that is stored with its item. Nothing is recorded before that: nothing was changed.
+    private func makeDraft(_ draft: consuming RightStore.Draft, _ session: Session) throws -> ObjectRecord {
+        changing.lock()
+        defer { changing.unlock() }
+        let record = try rights.prepare(draft)
+        try session.verifyCaller()
+        try session.draftKeys.add(record, wrappedTo: ring.publicHalves)
+        return record
     }
 
     func findKey(_ body: WireFindKeyRequest, _ session: Session) throws -> Reply {
@@ -41,6 +52,7 @@ extension Broker {
     }
 
     func removeKey(_ body: WireRemoveKeyRequest, _ session: Session) throws -> Reply {
+        if let id = VaultID(bytes: body.keyID), session.draftKeys.remove(id) { return Reply(.done(.with { $0.count = 1 })) }
         let key = try key(body.keyID, session)
         try session.verifyCaller()
         try changing.withLock { try rights.remove(key.id) }

@@ -99,17 +99,24 @@ struct RightStore {
         let replaced = try vault.write("right.create") { writer in
             let existing = try writer.object(
                 identifier: record.attributes.identifier, group: record.attributes.group, kind: record.kind, owner: owner)
-            if let existing {
-                guard replacing else { throw Self.duplicate }
-                try Self.requireRemovable(existing)
-                try writer.removeObject(existing.id, owner: owner)
+            guard let existing else {
+                try insert(record, in: writer)
+                return nil as VaultID?
             }
-            if existing == nil { try requireRoom(for: record, in: writer) }
+            guard replacing else { throw Self.duplicate }
+            try Self.requireRemovable(existing)
+            try writer.removeObject(existing.id, owner: owner)
             try writer.insertObject(record)
-            return existing?.id
+            return existing.id
         }
         if replaced != nil { eraser.erase() }
         return replaced
+    }
+
+    /// Stores a prepared right or key whose name is free.
+    func insert(_ record: ObjectRecord, in writer: VaultWriter) throws {
+        try requireRoom(for: record, in: writer)
+        try writer.insertObject(record)
     }
 
     private func requireRoom(for record: ObjectRecord, in reader: VaultReader) throws {

@@ -15,6 +15,7 @@ import UnixSocket
 final class Session: Sendable {
     let caller: CallerProcess
     let contexts: ContextTable
+    let draftKeys = DraftKeys()
     private let socket: UnixSocket
     private let broker: Broker
     private let nonce: Data

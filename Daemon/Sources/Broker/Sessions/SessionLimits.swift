@@ -26,6 +26,8 @@ enum SessionLimits {
     static let rightCount = 20_000
     /// Enclave keys of one access group.
     static let keyCountOfGroup = 1_000
+    /// Keys of one connection that wait for their item, each a few kB: as many as a program can be making at once.
+    static let draftKeyCount = slowRequestCount
     /// An access control as a program shows it again.
     static let shownAccessControlByteCount = 4096
 }

@@ -24,7 +24,7 @@ package protocol ItemService: Sendable {
 
     func createKey(
         _ kind: EnclaveKeyKind, accessControl: AccessControl, shownAccessControl: Data, accessGroup: String?,
-        use: ItemUse
+        awaitsItem: Bool, use: ItemUse
     ) throws -> EnclaveKey
 
     func key(id: Data) throws -> EnclaveKey

@@ -19,14 +19,15 @@ package struct EnclaveKeys: TokenKeys {
         // The same rules as for an item, checked before the key is made.
         let query = try Self.query(attributes)
         do {
-            let key = try create(query)
+            let key = try create(query, awaitsItem: isPermanent)
             do {
                 let object = SecKey(try EnclaveKeyBacking(key, query.authentication))
                 try beforeStoring(object)
                 if isPermanent { try store(key, query) }
                 return object
             } catch {
-                // Nobody could ever find it again; the first error says what went wrong.
+                // Nobody could ever find it again; the first error says what went wrong. One that awaits its item would end
+                // with this process.
                 try? daemon.removeKey(id: key.id)
                 throw error
             }
@@ -46,13 +47,13 @@ package struct EnclaveKeys: TokenKeys {
 
     // MARK: making
 
-    private func create(_ query: ItemQuery) throws -> EnclaveKey {
+    private func create(_ query: ItemQuery, awaitsItem: Bool) throws -> EnclaveKey {
         let protection = query.protection ?? ItemProtection.standardOfEnclaveKey
         var group: String?
         if case .text(let named) = query.attributes[AttributeName.accessGroup.rawValue] { group = named }
         return try daemon.createKey(
             .p256, accessControl: try protection.canonical(), shownAccessControl: protection.shown,
-            accessGroup: group,
+            accessGroup: group, awaitsItem: awaitsItem,
             use: query.authentication.use(reason: "choose the password of a new key"))
     }
 

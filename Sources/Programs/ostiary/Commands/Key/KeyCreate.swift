@@ -29,12 +29,8 @@ struct KeyCreate: ParsableCommand {
         let use = ItemUse(interaction: Interaction(reason: "choose the application password of the new key"))
         let key = try OstiaryClient.shared.createKey(
             .p256, accessControl: AccessControl(availability: protection.available, keyUse: requirement),
-            accessGroup: group, use: use)
-        do { try addItem(of: key) } catch {
-            // A key without an item could never be found again; the first error says what went wrong.
-            try? OstiaryClient.shared.removeKey(id: key.id)
-            throw error
-        }
+            accessGroup: group, awaitsItem: true, use: use)
+        try addItem(of: key)
         StandardError.line("Created \(label), which requires \(requirement); its id is \(key.id.hexadecimal).".visibleLine)
     }
 

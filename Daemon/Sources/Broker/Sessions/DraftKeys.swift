@@ -1,0 +1,54 @@
+import Foundation
+import KeySlots
+import OstiaryMessages
+import Synchronization
+import Vault
+
+/// Enclave keys that a connection made for items which it is about to add.
+///
+/// They are nowhere else. Nobody can find or use them, nothing of them is stored before their item is, in one transaction
+/// with it, and with the connection they are gone. So whenever the program or the daemon ends, no key is left that nobody
+/// could ever name again.
+final class DraftKeys: Sendable {
+    private struct Draft {
+        let record: ObjectRecord
+        /// What its slots were wrapped to.
+        let publicHalves: Set<PublicHalf>
+    }
+
+    private let drafts = Mutex<[VaultID: Draft]>([:])
+
+    /// - Parameter publicHalves: all that there are, as they were when the slots were made.
+    func add(_ record: ObjectRecord, wrappedTo publicHalves: [PublicHalf]) throws(Refusal) {
+        let isAdded = drafts.withLock { drafts in
+            guard drafts.count < SessionLimits.draftKeyCount else { return false }
+            drafts[record.id] = Draft(record: record, publicHalves: Set(publicHalves))
+            return true
+        }
+        guard isAdded else {
+            throw Refusal(
+                .tooMany, "\(SessionLimits.draftKeyCount) keys wait for their items already; add these first.",
+                cause: "key.too-many")
+        }
+    }
+
+    /// The key with this id, in one of `groups`; nil for any other, which may be stored.
+    func key(_ id: Data, groups: AccessGroups) -> ObjectRecord? {
+        guard let id = VaultID(bytes: id), let draft = drafts.withLock({ $0[id] }),
+            groups.names.contains(draft.record.attributes.group)
+        else { return nil }
+        return draft.record
+    }
+
+    /// Throws unless the key is still here and its slots can be opened with the keys of now: nobody wraps anew what is not
+    /// stored. To be asked while no keys change.
+    func requireCurrent(_ id: VaultID, _ publicHalves: [PublicHalf]) throws(Refusal) {
+        guard let draft = drafts.withLock({ $0[id] }) else { throw RightStore.keyNotFound }
+        guard draft.publicHalves == Set(publicHalves) else { throw Refusals.keysChanged }
+    }
+
+    /// Forgets a key that was stored or is not wanted any more; false when it is not here.
+    @discardableResult func remove(_ id: VaultID) -> Bool {
+        drafts.withLock { $0.removeValue(forKey: id) } != nil
+    }
+}
