@@ -32,6 +32,8 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     public let object: DisplayText?
     /// What will be done with it.
     public let operation: DisplayText
+    /// What else that will bring about; nil when nothing is to be said of it.
+    public let consequence: DisplayText?
     /// The caller's own words; shown as such.
     public let reason: DisplayText?
     /// What went wrong before, for example "Wrong passcode."
@@ -45,13 +47,14 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     public let fallbackTitle: DisplayText?
 
     public init(
-        _ kind: PromptKind, object: DisplayText? = nil, operation: DisplayText, reason: DisplayText? = nil,
-        notice: DisplayText? = nil, triesLeft: Int? = nil, cancelTitle: DisplayText? = nil,
-        fallbackTitle: DisplayText? = nil
+        _ kind: PromptKind, object: DisplayText? = nil, operation: DisplayText, consequence: DisplayText? = nil,
+        reason: DisplayText? = nil, notice: DisplayText? = nil, triesLeft: Int? = nil,
+        cancelTitle: DisplayText? = nil, fallbackTitle: DisplayText? = nil
     ) {
         self.kind = kind
         self.object = object
         self.operation = operation
+        self.consequence = consequence
         self.reason = reason
         self.notice = notice
         self.triesLeft = triesLeft

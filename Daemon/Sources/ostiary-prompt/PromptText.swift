@@ -37,6 +37,7 @@ struct PromptText {
         if let application = request.application { facts.append(("Known as", application.string)) }
         if let object = question.object { facts.append(("For", object.string)) }
         facts.append(("To", question.operation.string))
+        if let consequence = question.consequence { facts.append(("Note", consequence.string)) }
         return facts
     }
 

@@ -98,6 +98,43 @@ struct ApplicationTests {
         client = try fixture.client()
     }
 
+    @Test func `the owner hears what a program leaves behind under its path, before and after`() throws {
+        let own = Self.ownProgram
+        try #require(!own.isEmpty)
+        let open = AccessControl(availability: .whenUnlocked, using: .unrestricted)
+        try client.create("right", open)
+        try client.addItem(["acct": .text("a")])
+        try client.addItem("cert", ["slnr": .data(Data([1]))])
+        _ = try client.createKey(.p256, open)
+        let stored = try client.createKey(.p256, open, awaitsItem: true)
+        try client.addItem("keys", ["pdmn": .text("dk")], data: nil, keyID: stored.keyID)
+        #expect(try !register().hasLeftBehind, "another program's things are nobody else's")
+        #expect(fixture.prompter.asked.first?.consequence == nil)
+        try fixture.setPasscode()
+        let answers = [ScriptedPrompter.Answer.text("wrong"), .text(BrokerFixture.passcode)]
+        let registered = try register(own, "com.example.tests", [], answers)
+        #expect(registered.leftBehind == .with { ($0.items, $0.rights, $0.keys) = (3, 1, 1) })
+        let consequences = fixture.prompter.asked.map { $0.consequence?.string ?? "" }
+        #expect(consequences.count == 2, "once more after the wrong passcode")
+        for consequence in consequences {
+            #expect(consequence.contains("under its path: 3 keychain items, 1 right, 1 enclave key."))
+        }
+        #expect(try list().allSatisfy { !$0.hasLeftBehind })
+        #expect(try refusal { _ = try client.page(TestClient.query()) } == .notFound)
+        try remove("com.example.tests", [.text(BrokerFixture.passcode)])
+        #expect(try client.page(TestClient.query()).items.count == 1, "it is seen again")
+    }
+
+    @Test func `a program that is adopted elsewhere leaves behind what was stored there, and else nothing`() throws {
+        try register(nil, "com.example.tests", [])
+        try Self.write("\u{7F}ELF another program", to: program)
+        #expect(try !register(adopting: true).hasLeftBehind)
+        try client.addItem(["acct": .text("a")])
+        let moved = try register(Self.ownProgram, "com.example.tests", adopting: true)
+        #expect(moved.leftBehind == .with { $0.items = 1 })
+        #expect(fixture.prompter.asked.first?.consequence?.string.contains("1 keychain item.") == true)
+    }
+
     @Test func `with a passcode set it is asked for`() throws {
         try fixture.setPasscode()
         let wrong = Array(repeating: ScriptedPrompter.Answer.text("wrong"), count: 3)

@@ -14,10 +14,28 @@ public struct RegisteredApplication: Sendable, Equatable {
     public let isChanged: Bool
     /// From the machine's own folder, not from the user.
     public let isOfSystem: Bool
+    /// What stayed under the program's path when it was registered there; nil for nothing, and in lists.
+    public let leftBehind: LeftBehind?
+
+    /// What a program stored before it was registered, and no longer sees.
+    public struct LeftBehind: Sendable, Equatable {
+        public let items: Int
+        public let rights: Int
+        /// Enclave keys that are no item.
+        public let keys: Int
+
+        public init(items: Int, rights: Int, keys: Int) {
+            self.items = items
+            self.rights = rights
+            self.keys = keys
+        }
+    }
 
     public init(
-        path: String, applicationID: String, accessGroups: [String], label: String, isChanged: Bool, isOfSystem: Bool
+        path: String, applicationID: String, accessGroups: [String], label: String, isChanged: Bool, isOfSystem: Bool,
+        leftBehind: LeftBehind? = nil
     ) {
+        self.leftBehind = leftBehind
         self.path = path
         self.applicationID = applicationID
         self.accessGroups = accessGroups
@@ -85,6 +103,13 @@ extension RegisteredApplication {
     init(_ application: WireApplication) {
         self.init(
             path: application.path, applicationID: application.applicationID, accessGroups: application.accessGroups,
-            label: application.label, isChanged: application.changed, isOfSystem: application.ofSystem)
+            label: application.label, isChanged: application.changed, isOfSystem: application.ofSystem,
+            leftBehind: application.hasLeftBehind ? LeftBehind(application.leftBehind) : nil)
+    }
+}
+
+extension RegisteredApplication.LeftBehind {
+    init(_ message: WireLeftBehind) {
+        self.init(items: Int(message.items), rights: Int(message.rights), keys: Int(message.keys))
     }
 }

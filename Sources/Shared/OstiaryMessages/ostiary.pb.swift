@@ -2341,6 +2341,36 @@ public nonisolated struct WireApplication: Sendable {
   /// from /etc/ostiary/apps.d
   public var ofSystem: Bool = false
 
+  /// only in the answer to a registration
+  public var leftBehind: WireLeftBehind {
+    get {_leftBehind ?? WireLeftBehind()}
+    set {_leftBehind = newValue}
+  }
+  /// Returns true if `leftBehind` has been explicitly set.
+  public var hasLeftBehind: Bool {self._leftBehind != nil}
+  /// Clears the value of `leftBehind`. Subsequent reads from it will return its default value.
+  public mutating func clearLeftBehind() {self._leftBehind = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _leftBehind: WireLeftBehind? = nil
+}
+
+/// What the program stored under its path before it was registered there. It stays, and the registered program does not see it.
+public nonisolated struct WireLeftBehind: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var items: UInt32 = 0
+
+  public var rights: UInt32 = 0
+
+  /// of the enclave, for which no item stands
+  public var keys: UInt32 = 0
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -6040,7 +6070,7 @@ nonisolated extension WireApplicationList: SwiftProtobuf.Message, SwiftProtobuf.
 
 nonisolated extension WireApplication: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Application"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}path\0\u{3}application_id\0\u{3}access_groups\0\u{1}label\0\u{1}changed\0\u{3}of_system\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}path\0\u{3}application_id\0\u{3}access_groups\0\u{1}label\0\u{1}changed\0\u{3}of_system\0\u{3}left_behind\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -6054,12 +6084,17 @@ nonisolated extension WireApplication: SwiftProtobuf.Message, SwiftProtobuf._Mes
       case 4: try { try decoder.decodeSingularStringField(value: &self.label) }()
       case 5: try { try decoder.decodeSingularBoolField(value: &self.changed) }()
       case 6: try { try decoder.decodeSingularBoolField(value: &self.ofSystem) }()
+      case 7: try { try decoder.decodeSingularMessageField(value: &self._leftBehind) }()
       default: break
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.path.isEmpty {
       try visitor.visitSingularStringField(value: self.path, fieldNumber: 1)
     }
@@ -6078,6 +6113,9 @@ nonisolated extension WireApplication: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if self.ofSystem != false {
       try visitor.visitSingularBoolField(value: self.ofSystem, fieldNumber: 6)
     }
+    try { if let v = self._leftBehind {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -6088,6 +6126,47 @@ nonisolated extension WireApplication: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if lhs.label != rhs.label {return false}
     if lhs.changed != rhs.changed {return false}
     if lhs.ofSystem != rhs.ofSystem {return false}
+    if lhs._leftBehind != rhs._leftBehind {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireLeftBehind: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".LeftBehind"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}items\0\u{1}rights\0\u{1}keys\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt32Field(value: &self.items) }()
+      case 2: try { try decoder.decodeSingularUInt32Field(value: &self.rights) }()
+      case 3: try { try decoder.decodeSingularUInt32Field(value: &self.keys) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.items != 0 {
+      try visitor.visitSingularUInt32Field(value: self.items, fieldNumber: 1)
+    }
+    if self.rights != 0 {
+      try visitor.visitSingularUInt32Field(value: self.rights, fieldNumber: 2)
+    }
+    if self.keys != 0 {
+      try visitor.visitSingularUInt32Field(value: self.keys, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireLeftBehind, rhs: WireLeftBehind) -> Bool {
+    if lhs.items != rhs.items {return false}
+    if lhs.rights != rhs.rights {return false}
+    if lhs.keys != rhs.keys {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

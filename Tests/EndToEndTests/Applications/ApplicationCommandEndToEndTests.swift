@@ -88,6 +88,34 @@ struct ApplicationCommandEndToEndTests {
         #expect(try ids().isEmpty)
     }
 
+    @Test func `what a program leaves behind is said at the prompt and afterwards`() throws {
+        #expect(try tool.run("add", "first") == ["add: 0"])
+        #expect(try tool.run("add", "second") == ["add: 0"])
+        let before = "what it stored under its path: 2 keychain items."
+        let declined = try app("register", path, "--id", "com.example.tool", answers: ["no"])
+        #expect(declined.status == 3 && declined.shows(before), "\(declined.screen)")
+        #expect(try tool.run("find", "first") == ["find: 0", "data: first"])
+        let registered = try app("register", path, "--id", "com.example.tool", answers: ["yes"])
+        #expect(registered.status == 0 && registered.shows(before), "\(registered.screen)")
+        #expect(
+            registered.screen.hasSuffix(
+                "It no longer sees what it stored before, under its path: 2 keychain items. That stays, and is seen again "
+                    + "after `ostiary app remove com.example.tool`.\r\n"), "\(registered.screen)")
+        #expect(try tool.run("find", "first") == ["find: -25300"])
+        #expect(try app("remove", "com.example.tool", answers: ["yes"]).status == 0)
+        #expect(try tool.run("find", "first") == ["find: 0", "data: first"])
+        let again = try app("register", path, "--id", "com.example.tool", "--json", answers: ["yes"])
+        let document = again.screen.filter { !$0.isWhitespace }
+        #expect(document.contains(#""leftBehind":{"items":2,"keys":0,"rights":0}"#), "\(again.screen)")
+    }
+
+    @Test func `a program that stored nothing leaves nothing behind`() throws {
+        let registered = try app("register", path, "--id", "com.example.tool", answers: ["yes"])
+        #expect(registered.status == 0 && !registered.shows("no longer see"), "\(registered.screen)")
+        let listed = try unattended("list", "--json")
+        #expect(!listed.output.contains("leftBehind"))
+    }
+
     @Test func `what is registered and adopted is JSON where that is asked for`() throws {
         let registered = try app("register", path, "--id", "com.example.tool", "--json", answers: ["yes"])
         #expect(registered.status == 0)

@@ -15,6 +15,8 @@ struct Demand {
     let object: String
     /// What will be done with it, for the prompt.
     let operation: String
+    /// What else that will bring about, for the prompt.
+    var consequence: DisplayText?
     /// How an application password is checked; nil when the object has none.
     var applicationPassword: ApplicationPasswordCheck?
     /// What the log calls the object, where that is not its name.

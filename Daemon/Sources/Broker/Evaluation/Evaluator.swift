@@ -179,7 +179,7 @@ struct Evaluator {
             try keeper.requireNoDelay(at: subject)
             let question = PromptQuestion(
                 kind, object: demand.object.isEmpty ? nil : DisplayText(demand.object), operation: DisplayText(demand.operation),
-                reason: asking.question.reason, notice: notice, triesLeft: triesLeft,
+                consequence: demand.consequence, reason: asking.question.reason, notice: notice, triesLeft: triesLeft,
                 cancelTitle: asking.question.cancelTitle, fallbackTitle: Self.fallbackTitle(kind, asking.question))
             let entered = try Questioning(prompter: prompter, asking: asking).secret(question)
             do { return try check(entered) } catch let error as WrongSecret {

@@ -317,6 +317,18 @@ struct ItemStore: Sendable {
         return key
     }
 
+    /// Number of items in an access group.
+    func count(inGroup group: String) throws -> Int {
+        let query = ItemQuery(anyOf: [digests.term(ofGroup: group)])
+        return try vault.readItems { try $0.items(matching: query, owner: owner).count }
+    }
+
+    /// Whether an item of any group stands for the key.
+    func hasItem(forKey key: VaultID) throws -> Bool {
+        let query = ItemQuery(itemClass: .key, allOf: [digests.term(ofKey: key)], anyOf: [digests.term(ofKey: key)], limit: 1)
+        return try !vault.readItems { try $0.items(matching: query, owner: owner).isEmpty }
+    }
+
     /// How programs call a key: the label of the first item that stands for it in the key's own access group, since only who
     /// may use the key is to name it. Nil where no such item has one, and where it cannot be read: it is for the person's
     /// ease, and keeps nobody from using the key.

@@ -16,15 +16,19 @@ extension Broker {
         let former = body.adopts ? try formerRegistration(body) : nil
         let registration = try registration(body, former: former)
         try applications.requireFree(registration, besides: former)
+        // A program that is adopted where it is left its former things behind when it was registered.
+        let leftBehind = former?.path == registration.path ? nil : try leftBehind(at: registration.path)
         let event = event(body.adopts ? "application-adopt" : "application-register", session, object: registration.applicationID)
         try askOwner(
             body.adopts ? "adopt the program as \(registration.applicationID)" : Self.request(registration),
-            registration, asking)
+            registration, asking, consequence: leftBehind?.consequence)
         guard applications.isInPlace(registration) else { throw Refusals.programChanged(registration.path) }
         try commit(event, registration, former, session, asking) {
             try applications.store(registration, replacing: former)
         }
-        return Reply(.applications(.with { $0.applications = [shown(registration)] }))
+        var shown = shown(registration)
+        if let leftBehind, !leftBehind.isEmpty { shown.leftBehind = leftBehind.message }
+        return Reply(.applications(.with { $0.applications = [shown] }))
     }
 
     func listApplications() -> Reply {
@@ -91,18 +95,20 @@ extension Broker {
     }
 
     /// Shows all that is decided, or asks nothing: what a prompt would cut off or change would be approved unseen.
-    private func askOwner(_ operation: String, _ registration: Registration, _ asking: Asking) throws {
+    private func askOwner(
+        _ operation: String, _ registration: Registration, _ asking: Asking, consequence: DisplayText? = nil
+    ) throws {
         let (path, text) = (DisplayText(registration.path), DisplayText(operation))
         guard path.string == registration.path, text.string == operation else {
             throw Refusal(.invalidParameter, "Path and groups are too long to be shown.", cause: "application.unshowable")
         }
         guard ring.isPasscodeSet else {
             let question = PromptQuestion(
-                .confirmation(warning: text), object: path, operation: text, reason: asking.question.reason,
-                cancelTitle: asking.question.cancelTitle)
+                .confirmation(warning: text), object: path, operation: text, consequence: consequence,
+                reason: asking.question.reason, cancelTitle: asking.question.cancelTitle)
             return try Questioning(prompter: prompter, asking: asking).confirmation(question)
         }
-        _ = try provePasscode(operation, object: registration.path, asking)
+        _ = try provePasscode(operation, object: registration.path, consequence: consequence, asking)
     }
 
     private func commit(

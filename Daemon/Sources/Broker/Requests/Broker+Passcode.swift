@@ -67,7 +67,8 @@ extension Broker {
         return "This destroys for good, keys and secrets included: \(what)."
     }
 
-    private static func counted(_ count: Int, _ what: String) -> String? {
+    /// For example "2 rights"; nil for none.
+    static func counted(_ count: Int, _ what: String) -> String? {
         count == 0 ? nil : count == 1 ? "1 \(what)" : "\(count) \(what)s"
     }
 
@@ -104,9 +105,12 @@ extension Broker {
     }
 
     /// Proves the present passcode and nothing else.
-    func provePasscode(_ operation: String, object: String = "", _ asking: Asking) throws -> ProvedPasscode {
+    func provePasscode(
+        _ operation: String, object: String = "", consequence: DisplayText? = nil, _ asking: Asking
+    ) throws -> ProvedPasscode {
         let demand = Demand(
-            requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: object, operation: operation)
+            requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: object, operation: operation,
+            consequence: consequence)
         guard let proved = try evaluator.evaluate(demand, asking: asking).proof else { throw Refusals.passcodeNeeded }
         return proved
     }

@@ -189,6 +189,12 @@ struct RightStore {
             + stored.filter { $0.record == nil }
     }
 
+    /// The keys of an access group; rows that cannot be read are nobody's.
+    func keys(inGroup group: String) throws -> [ObjectRecord] {
+        try vault.read { try $0.objects(owner: owner, kind: .enclaveKey) }.compactMap(\.record)
+            .filter { $0.attributes.group == group }
+    }
+
     private static func place(of right: ObjectRecord) -> (String, String) {
         (right.attributes.identifier, right.attributes.group)
     }

@@ -1,6 +1,6 @@
 import OstiaryClient
 
-/// A registered program in `app list --json`.
+/// A registered program in `app list --json`, and what `app register` and `app adopt` did.
 struct ApplicationDocument: Encodable {
     let path: String
     let id: String
@@ -8,6 +8,8 @@ struct ApplicationDocument: Encodable {
     let label: String
     let changed: Bool
     let ofSystem: Bool
+    /// Absent when nothing stayed behind, and in lists.
+    let leftBehind: LeftBehindDocument?
 
     init(_ application: RegisteredApplication) {
         path = application.path
@@ -16,6 +18,28 @@ struct ApplicationDocument: Encodable {
         label = application.label
         changed = application.isChanged
         ofSystem = application.isOfSystem
+        leftBehind = application.leftBehind.map(LeftBehindDocument.init)
+    }
+}
+
+/// What a program stored under its path before it was registered.
+struct LeftBehindDocument: Encodable {
+    let items: Int
+    let rights: Int
+    let keys: Int
+
+    init(_ leftBehind: RegisteredApplication.LeftBehind) {
+        items = leftBehind.items
+        rights = leftBehind.rights
+        keys = leftBehind.keys
+    }
+
+    /// What it comes to, for people.
+    func notice(_ application: ApplicationDocument) -> String {
+        let what = [(items, "keychain item"), (rights, "right"), (keys, "enclave key")].filter { $0.0 > 0 }
+            .map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }.joined(separator: ", ")
+        return "It no longer sees what it stored before, under its path: \(what). That stays, and is seen again after "
+            + "`ostiary app remove \(application.id)`."
     }
 }
 
@@ -40,6 +64,7 @@ struct ApplicationListDocument: Encodable {
         if asJSON { return try JSONOutput.print(self) }
         for application in applications {
             StandardError.line("\(what) \(application.path) as \(application.id) (\(application.label)).".visibleLine)
+            if let leftBehind = application.leftBehind { StandardError.line(leftBehind.notice(application).visibleLine) }
         }
     }
 }

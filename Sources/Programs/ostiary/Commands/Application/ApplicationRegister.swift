@@ -9,6 +9,9 @@ struct ApplicationRegister: ParsableCommand {
             New items go to the first group, or without any group to one of the application's own. To say something \
             else of a program, remove its registration first.
 
+            What the program stored before stays under its path, where it no longer sees it; the prompt and the output \
+            say how much that is. Removing the registration shows it again.
+
             Example:
               ostiary app register ~/bin/mail --id com.example.mail --group com.example.shared
             """)

@@ -1,0 +1,44 @@
+import OstiaryWire
+import Prompting
+import SwiftProtobuf
+import Vault
+
+/// What a program stored under its path, and does not see once it is registered there: its items and keys are in the group
+/// of that path, its rights are filed under it. It stays, and is seen again without the registration.
+struct LeftBehind: Equatable {
+    let items: Int
+    let rights: Int
+    /// Of the enclave, for which no item stands.
+    let keys: Int
+
+    var isEmpty: Bool { items == 0 && rights == 0 && keys == 0 }
+
+    /// What the owner is told before; nil when there is nothing.
+    var consequence: DisplayText? {
+        guard !isEmpty else { return nil }
+        let what = [
+            Broker.counted(items, "keychain item"), Broker.counted(rights, "right"), Broker.counted(keys, "enclave key"),
+        ].compactMap(\.self).joined(separator: ", ")
+        return DisplayText(
+            "It will no longer see what it stored under its path: \(what). That stays, and is seen again when the "
+                + "registration is removed.")
+    }
+
+    var message: WireLeftBehind {
+        .with {
+            $0.items = UInt32(clamping: items)
+            $0.rights = UInt32(clamping: rights)
+            $0.keys = UInt32(clamping: keys)
+        }
+    }
+}
+
+extension Broker {
+    /// What the program at `path` stored without a registration.
+    func leftBehind(at path: String) throws -> LeftBehind {
+        LeftBehind(
+            items: try items.count(inGroup: path),
+            rights: try rights.list(application: path).count { $0.record != nil },
+            keys: try rights.keys(inGroup: path).count { try !items.hasItem(forKey: $0.id) })
+    }
+}
