@@ -151,8 +151,8 @@ let package = Package(
         .testTarget(
             name: "SecurityTests",
             dependencies: [
-                "AccessControl", "IndependentTools", "KeyAlgorithms", "OstiaryClient", "OstiaryWire", "SecretMemory",
-                "Security", "SeededRandomness", crypto,
+                "AccessControl", "CryptoKit", "IndependentTools", "KeyAlgorithms", "OstiaryClient", "OstiaryWire",
+                "SecretMemory", "Security", "SeededRandomness", crypto,
             ],
             swiftSettings: adapter),
         .testTarget(

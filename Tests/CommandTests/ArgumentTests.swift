@@ -124,4 +124,20 @@ struct ArgumentTests {
     func `errors are JSON when the flag is among the arguments`(arguments: [String], isJSON: Bool) {
         #expect(JSONFlag.isGiven(in: arguments) == isJSON)
     }
+
+    @Test(arguments: ["com.apple.token", "com.apple."]) func `names of Apple's are refused as wrong usage`(name: String) {
+        #expect {
+            _ = try ApplicationRegister.checked(name)
+        } throws: { error in
+            (error as? ValidationError)?.message == "Names that begin with com.apple. are Apple's."
+        }
+        for arguments in [["app", "register", "p", "--id", name], ["app", "remove", name], ["app", "adopt", "p", "--id", name]] {
+            #expect(exitCode(arguments) == .validationFailure, "\(arguments)")
+        }
+    }
+
+    @Test(arguments: ["com.apple", "com.applepie.cook", "org.com.apple.token"])
+    func `names that only resemble Apple's are names`(name: String) throws {
+        #expect(try ApplicationRegister.checked(name) == name)
+    }
 }

@@ -182,6 +182,27 @@ struct EnclaveKeyTests {
         #expect(keys.isEmpty)
     }
 
+    @Test(arguments: [WireKeyKind.mlKem768, .mlKem1024, .mlDsa65, .mlDsa87], [false, true])
+    func `an enclave that cannot make a kind of key says so, and no other key is made instead`(
+        kind: WireKeyKind, awaitsItem: Bool
+    ) throws {
+        let fixture = try BrokerFixture(around: PlainEnclave.init)
+        let client = try fixture.client()
+        do {
+            _ = try client.createKey(kind, Self.open, awaitsItem: awaitsItem)
+            Issue.record("a key was made")
+        } catch let refused as Refused {
+            #expect(refused.code == .unsupportedAlgorithm && refused.cause == "key.type")
+        }
+        func stored() throws -> Int {
+            try fixture.broker.vault.read { try $0.objects(owner: fixture.broker.owner, kind: .enclaveKey).count }
+        }
+        #expect(try stored() == 0)
+        #expect(try client.log().allSatisfy { $0.event != "key-create" })
+        #expect(try client.createKey(.p256, Self.open).kind == .p256)
+        #expect(try stored() == 1)
+    }
+
     private func draft(of group: String) throws -> ObjectRecord {
         try fixture.broker.rights.prepare(.key(.p256, in: group, Self.open, shown: Data(), applicationPassword: nil))
     }

@@ -2,17 +2,19 @@ import Foundation
 import Glibc
 import OstiaryWire
 import Prompting
+import StoreTestSupport
+import SwiftProtobuf
 import TerminalTestSupport
 import Testing
 import UnixSocket
 
 /// `ostiaryd --detach`: what a client starts when no daemon runs.
 @Suite(.timeLimit(.minutes(5))) struct DetachmentTests {
-    private func detach(_ folders: DaemonFolders) throws -> SpawnedProcess {
+    private func detach(_ folders: DaemonFolders, _ options: [String] = []) throws -> SpawnedProcess {
         let errors = try Descriptor(
             open(folders.errorFile, O_WRONLY | O_APPEND | O_CLOEXEC), from: "open", subject: folders.errorFile)
         return try SpawnedProcess(
-            DaemonStart.program, ["--detach"] + folders.options, descriptors: [-1, -1, errors.number])
+            DaemonStart.program, ["--detach"] + folders.options + options, descriptors: [-1, -1, errors.number])
     }
 
     private func client(_ folders: DaemonFolders) throws -> RawClient {
@@ -37,6 +39,22 @@ import UnixSocket
         #expect(pid_t(daemon) != start.processID)
         #expect(ProcessStatus(of: pid_t(daemon))?.session == pid_t(daemon), "a session of its own")
         #expect(DaemonFolders.mode(of: folders.state + "/ostiaryd.log") == 0o600)
+        try end(folders)
+    }
+
+    @Test(.enabled(if: Account.isRoot, "only root can register programs for all users"))
+    func `the daemon looks for registrations in the folder that was named`() throws {
+        let folders = try DaemonFolders()
+        let registrations = folders.root.path("apps.d")
+        try FileManager.default.createDirectory(
+            atPath: registrations, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+        let text = "application-id = com.example.detached\npath = /usr/bin/nothing\n"
+        try folders.write(text, to: "\(registrations)/tool.conf", mode: 0o644)
+        #expect(try detach(folders, ["--applications-directory", registrations]).wait() == .exited(0))
+        guard case .applications(let list)? = try client(folders).ask(.listApplications(.init())).body else {
+            throw RawClient.UnexpectedAnswer()
+        }
+        #expect(list.applications.map(\.applicationID) == ["com.example.detached"])
         try end(folders)
     }
 

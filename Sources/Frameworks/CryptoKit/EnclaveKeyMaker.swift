@@ -45,15 +45,18 @@ enum EnclaveKeyMaker {
         } catch { return false }  // Apple's property has no error; who needs one makes a key.
     }
 
+    /// - Parameter service: what makes the key; a test puts one of its own here.
     static func make(
-        _ kind: EnclaveKeyKind, _ accessControl: SecAccessControl, _ context: LAContext?
+        _ kind: EnclaveKeyKind, _ accessControl: SecAccessControl, _ context: LAContext?,
+        by service: any ItemService = OstiaryClient.shared
     ) throws -> EnclaveKeyHolder {
         try reporting {
             let authentication = try context?.authentication()
             var interaction = authentication?.interaction ?? Interaction(reason: "")
             if interaction.reason.isEmpty { interaction.reason = "choose the password of a new key" }
-            let key = try OstiaryClient.shared.createKey(
+            let key = try service.createKey(
                 kind, accessControl: accessControl.canonical(), shownAccessControl: accessControl.derRepresentation,
+                accessGroup: nil, awaitsItem: false,
                 use: ItemUse(context: authentication?.context, interaction: interaction))
             return EnclaveKeyHolder(key, context)
         }

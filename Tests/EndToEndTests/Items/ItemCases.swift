@@ -13,11 +13,19 @@ extension ItemEndToEndTests {
         private let password = Query.genericPassword()
         private let server = Query.internetPassword()
 
-        @Test(arguments: ["genp", "inet", "keys", "cert"])
+        /// Of an identity there is nothing to return but what is of its parts; asking for it finds nothing either.
+        @Test(arguments: ["genp", "inet", "keys", "cert", "idnt"])
         func `case 1: nothing is found in an empty store`(itemClass: String) {
-            let (status, result) = keychain.finding([kSecClass: itemClass, kSecReturnData: true])
-            #expect(status == errSecItemNotFound)
-            #expect(result == nil)
+            for returned in [kSecReturnData, kSecReturnAttributes, kSecReturnRef, kSecReturnPersistentRef] {
+                for limit in [kSecMatchLimitOne, kSecMatchLimitAll] {
+                    let (status, result) = keychain.finding(
+                        [kSecClass: itemClass, returned: true, kSecMatchLimit: limit])
+                    #expect(status == errSecItemNotFound, "\(returned) \(limit)")
+                    #expect(result == nil)
+                }
+            }
+            #expect(keychain.find([kSecClass: itemClass]) == errSecItemNotFound, "nothing is to be returned")
+            #expect(keychain.delete([kSecClass: itemClass]) == errSecItemNotFound)
         }
 
         @Test func `cases 2 and 3: an add returns nothing unasked, and adds no duplicate`() {
