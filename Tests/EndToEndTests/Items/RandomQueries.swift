@@ -8,7 +8,10 @@ struct RandomQueries {
     private var generator: SeededGenerator
     private let key = SecKeyCreateRandomKey(
         [kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256] as CFDictionary, nil)
-    private static let large = Data(count: 10 << 20)
+    /// Ten megabytes, made once: of all that is here they alone take time.
+    static let largeValues: [any Sendable] = [Data(count: 10 << 20), String(repeating: "x", count: 10 << 20)]
+    /// How many of them one sequence has yet to give; more of them say nothing that these do not.
+    private var largeValueCount = 2
 
     init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
@@ -41,7 +44,10 @@ struct RandomQueries {
             let values = (0..<Int.random(in: 0...3, using: &generator)).map { _ in value(depth: depth + 1) }
             return chance(of: 2) ? values : [randomText(): values, "class": value(depth: depth + 1)] as [String: Any]
         }
-        if chance(of: 60) { return chance(of: 2) ? Self.large : String(repeating: "x", count: Self.large.count) }
+        if chance(of: 60), largeValueCount > 0 {
+            largeValueCount -= 1
+            return pick(Self.largeValues)
+        }
         let fitting: [Any] = [true, false, 0, 1, 2, "a", "b", Data("a".utf8), Date(timeIntervalSince1970: 1)]
         guard chance(of: 2) else { return pick(fitting) }
         let number = Int64.random(in: .min ... .max, using: &generator)

@@ -65,16 +65,21 @@ extension ItemEndToEndTests {
             #expect(statuses.isSuperset(of: [errSecSuccess, errSecParam, errSecNoSuchAttr]))
         }
 
-        @Test(arguments: ["v_Data", "acct", "gena", "labl", "svce", "agrp", "fspi", "u_OpPrompt"])
+        /// A key of each kind: the data, an attribute that identifies, one that does not, one that must be text, one that
+        /// does not exist, and one that is no attribute. The value fits, or is of the wrong type as well.
+        @Test(arguments: ["v_Data", "acct", "labl", "agrp", "fspi", "u_OpPrompt"])
         func `ten megabytes are refused wherever they stand`(key: String) throws {
             let before = try content()
-            for value in [Data(count: 10 << 20) as Any, String(repeating: "x", count: 10 << 20)] {
-                let named: [String: Any] = ["class": "genp", "acct": "new", "svce": "new"]
-                let query = named.merging([key: value]) { $1 } as CFDictionary
+            for value in RandomQueries.largeValues {
+                let small: [String: Any] = ["class": "genp", "acct": "new", "svce": "new"]
+                let query = small.merging([key: value]) { $1 } as CFDictionary
                 #expect(SecItemAdd(query, nil) != errSecSuccess)
                 #expect(SecItemCopyMatching(query, nil) != errSecSuccess)
-                #expect(SecItemUpdate(query, [key: value] as CFDictionary) != errSecSuccess)
+                #expect(SecItemUpdate(query, ["labl": "small"] as CFDictionary) != errSecSuccess)
                 #expect(SecItemDelete(query) != errSecSuccess)
+                // An item that is there, so that the change itself is what is refused.
+                let present = ["class": "genp", "acct": "a"] as CFDictionary
+                #expect(SecItemUpdate(present, [key: value] as CFDictionary) != errSecSuccess)
             }
             #expect(try content() == before)
         }
