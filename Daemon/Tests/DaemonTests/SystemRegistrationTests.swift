@@ -120,6 +120,32 @@ struct SystemRegistrationTests {
         try expectWithoutEffect(cause, of: file)
     }
 
+    /// How often the daemon's log says that a registration does not count.
+    private func complaintCount() -> Int {
+        daemon.standardError.split(separator: "\n").count { $0.contains("a registration does not count") }
+    }
+
+    @Test func `a file that does not count is told of once, and again when it was changed`() throws {
+        let bad = "application-id = a b\npath = %\n"
+        try register(bad)
+        for _ in 1...5 { _ = try tool().status() }
+        #expect(complaintCount() == 1)
+        try register("path = %\n", as: "other.conf")
+        for _ in 1...2 { _ = try tool().status() }
+        #expect(complaintCount() == 2, "the other file alone is new")
+        try register("path = tool\n")
+        for _ in 1...2 { _ = try tool().status() }
+        #expect(complaintCount() == 3, "it is wrong in another way")
+        try #require(unlink("\(registrations)/tool.conf") == 0)
+        _ = try tool().status()
+        try register(bad)
+        for _ in 1...2 { _ = try tool().status() }
+        #expect(complaintCount() == 4, "it went and came back")
+        try #require(chmod(registrations, 0o777) == 0)
+        for _ in 1...2 { _ = try tool().status() }
+        #expect(complaintCount() == 5, "the folder itself does not count")
+    }
+
     @Test(arguments: ["of another user", "a folder", "a pipe"])
     func `what is no file of root's does not count`(_ kind: String) throws {
         let file = "\(registrations)/tool.conf"

@@ -11,27 +11,8 @@ enum ProgramFileError: Error, Equatable, Sendable {
     case changing
 }
 
-/// SHA-256 digests of files, remembered as long as nothing says that a file is another one: device, inode, size, and the
-/// times of its last change of content and of status. No program can set the last of these.
+/// SHA-256 digests of files, remembered as long as nothing says that a file is another one.
 final class ContentDigests: Sendable {
-    private struct Key: Hashable {
-        let device, inode: UInt64
-        let size: Int64
-        let modified, changed: Int128
-
-        init(_ status: stat) {
-            device = UInt64(status.st_dev)
-            inode = UInt64(status.st_ino)
-            size = Int64(status.st_size)
-            modified = Self.nanoseconds(status.st_mtim)
-            changed = Self.nanoseconds(status.st_ctim)
-        }
-
-        static func nanoseconds(_ time: timespec) -> Int128 {
-            Int128(time.tv_sec) * 1_000_000_000 + Int128(time.tv_nsec)
-        }
-    }
-
     private static let capacity = 256
     /// Largest file that is looked at.
     private static let byteCount = 1 << 30
@@ -39,28 +20,28 @@ final class ContentDigests: Sendable {
     /// when the last change is older than this.
     private static let settling: Int128 = 2_000_000_000
 
-    private let digests = Mutex<[Key: Data]>([:])
+    private let digests = Mutex<[FileStamp: Data]>([:])
 
     /// The digest of what `name` leads to, relative to a folder's handle (`AT_FDCWD` for none).
     func digest(of name: String, in folder: CInt = AT_FDCWD) throws(ProgramFileError) -> Data {
         var status = stat()
         guard unsafe fstatat(folder, name, &status, 0) == 0 else { throw .unreadable }
-        if let known = digests.withLock({ $0[Key(status)] }) { return known }
+        if let known = digests.withLock({ $0[FileStamp(status)] }) { return known }
         let number = unsafe openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
         guard number >= 0 else { throw .unreadable }
         let file = Descriptor(owning: number)
         let before = try Self.status(of: file)
         let digest = try Self.contentDigest(of: file)
         let after = try Self.status(of: file)
-        guard Key(before) == Key(after) else { throw .changing }
-        remember(digest, Key(after))
+        guard FileStamp(before) == FileStamp(after) else { throw .changing }
+        remember(digest, FileStamp(after))
         return digest
     }
 
-    private func remember(_ digest: Data, _ key: Key) {
+    private func remember(_ digest: Data, _ key: FileStamp) {
         var now = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &now)
-        guard Key.nanoseconds(now) - key.changed > Self.settling else { return }
+        guard FileStamp.nanoseconds(now) - key.changed > Self.settling else { return }
         digests.withLock { digests in
             if digests.count >= Self.capacity { digests = [:] }
             digests[key] = digest

@@ -15,29 +15,42 @@ struct SystemApplications: Sendable {
     private static let fileCount = 256
 
     let folder: String
+    /// Called once for each state of a file that does not count.
     let log: @Sendable (_ file: String, _ defect: String) -> Void
+    private let reported = ReportedDefects()
+
+    init(folder: String, log: @escaping @Sendable (_ file: String, _ defect: String) -> Void) {
+        self.folder = folder
+        self.log = log
+    }
 
     /// All that count now, the first by file name where two are for one path or application.
     func registrations() -> [Registration] {
+        let (found, defects) = read()
+        for defect in reported.new(in: defects) { log(defect.file, defect.what) }
+        return found
+    }
+
+    private func read() -> (found: [Registration], defects: [ReportedDefects.Defect]) {
         let names: [String]
         do { names = try Self.fileNames(in: folder) } catch {
-            log(folder, "\(error)")
-            return []
+            return ([], [ReportedDefects.Defect(folder, "\(error)")])
         }
         var found: [Registration] = []
+        var defects: [ReportedDefects.Defect] = []
         for name in names.prefix(Self.fileCount) {
             let path = "\(folder)/\(name)"
             do {
                 guard let text = try ConfigurationFile.text(path, userID: 0) else { continue }
                 let registration = try Self.parse(text)
                 guard !found.contains(where: { $0.clashes(with: registration) }) else {
-                    log(path, "another file names the same program or application")
+                    defects.append(ReportedDefects.Defect(path, "another file names the same program or application"))
                     continue
                 }
                 found.append(registration)
-            } catch { log(path, "\(error)") }
+            } catch { defects.append(ReportedDefects.Defect(path, "\(error)")) }
         }
-        return found
+        return (found, defects)
     }
 
     /// The names in order; none when there is no such folder.
