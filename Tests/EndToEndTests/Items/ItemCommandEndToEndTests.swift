@@ -102,6 +102,8 @@ struct ItemCommandEndToEndTests {
 
         let unlocked = try ostiary("unlock", answers: [Self.passcode])
         #expect(unlocked.status == 0 && unlocked.screen.hasSuffix("Unlocked.\r\n"), "\(unlocked.screen)")
+        let log = try unattended("log", "--json").output
+        #expect(log.contains("authorize-requirement") && !log.contains("evaluate-policy"), "the passcode, no policy")
         #expect(try ostiary("item", "find", "--service", "s", "--output", "out").status == 0)
         #expect(content("out") == "secret")
     }

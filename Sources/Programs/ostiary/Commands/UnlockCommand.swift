@@ -1,3 +1,4 @@
+import AccessControl
 import ArgumentParser
 import OstiaryClient
 import OstiaryWire
@@ -14,15 +15,13 @@ struct UnlockCommand: ParsableCommand {
               ostiary unlock
             """)
 
-    /// Raw value of `LAPolicy.deviceOwnerAuthentication`.
-    private static let ownerPolicy = 2
-
     func run() throws {
         let status = try OstiaryClient.shared.status()
         guard status.passcode.isSet else { return StandardError.line("No passcode is set, so nothing is locked.") }
         guard !status.unlocked else { return StandardError.line("The store is unlocked already.") }
         let interaction = Interaction(reason: "unlock the store")
-        try AuthorizationContext().evaluate(policy: Self.ownerPolicy, interaction: interaction)
+        // Not the policy "biometry or passcode": nothing but the passcode opens the store.
+        try AuthorizationContext().authorize(.requirement(Requirement(anyOf: [.passcode])), interaction: interaction)
         StandardError.line("Unlocked.")
     }
 }
