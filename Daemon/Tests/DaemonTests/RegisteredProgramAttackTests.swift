@@ -225,8 +225,13 @@ import UnixSocket
         let running = try stage.tool()
         #expect(Glibc.open(stage.path, O_WRONLY | O_CLOEXEC) < 0 && errno == ETXTBSY, "not while it runs")
         running.kill()
-        try eventually("it ended") { running.executable == nil }
-        let file = try #require(FileHandle(forUpdatingAtPath: stage.path))
+        // The kernel lets go of a program's file a moment after the process is gone.
+        var opened: FileHandle?
+        try eventually("nothing runs it") {
+            opened = FileHandle(forUpdatingAtPath: stage.path)
+            return opened != nil
+        }
+        let file = try #require(opened)
         // The headers of sections stand last; no program needs them to run.
         let last = try file.seekToEnd() - 1
         try file.seek(toOffset: last)
