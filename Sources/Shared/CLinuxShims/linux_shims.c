@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "linux_shims.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -9,6 +10,7 @@
 #include <spawn.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -18,6 +20,8 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -89,6 +93,23 @@ int ostiary_peer_pidfd(int socket) {
   return descriptor;
 }
 
+// A descriptor of a file that is open here, as the store is, stays open: closing it would end SQLite's locks, and the next
+// program that closes the store would take its journal away. Whoever passes one costs this process a number.
+static void discard(int descriptor) {
+  ostiary_file_identity identity;
+  if (ostiary_identify_open(descriptor, &identity) == 0 && S_ISREG(identity.mode) &&
+      ostiary_has_open(&identity, descriptor) != 0)
+    return;
+  close(descriptor);
+}
+
+int ostiary_take_device(int descriptor) {
+  ostiary_file_identity identity;
+  if (ostiary_identify_open(descriptor, &identity) == 0 && S_ISCHR(identity.mode)) return 1;
+  discard(descriptor);
+  return 0;
+}
+
 static void take_descriptors(struct cmsghdr *header, ostiary_sender *sender) {
   size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
   for (size_t i = 0; i < count; i++) {
@@ -97,7 +118,7 @@ static void take_descriptors(struct cmsghdr *header, ostiary_sender *sender) {
     if (sender->descriptor == -1) {
       sender->descriptor = descriptor;
     } else {
-      close(descriptor);
+      discard(descriptor);
       sender->refused_descriptors++;
     }
   }
@@ -301,15 +322,45 @@ int ostiary_pin_to_processor(int processor) {
 
 int ostiary_open_directory_handle(const char *path) { return open(path, O_PATH | O_CLOEXEC | O_DIRECTORY); }
 
+int ostiary_open_handle(int directory, const char *name) { return openat(directory, name, O_PATH | O_CLOEXEC); }
+
+static void fill_identity(ostiary_file_identity *identity, const struct statx *status) {
+  identity->device = makedev(status->stx_dev_major, status->stx_dev_minor);
+  identity->inode = status->stx_ino;
+  identity->link_count = status->stx_nlink;
+  identity->owner = status->stx_uid;
+  identity->mode = status->stx_mode;
+  identity->change_seconds = status->stx_ctime.tv_sec;
+  identity->change_nanoseconds = status->stx_ctime.tv_nsec;
+}
+
 int ostiary_identify(int directory, const char *name, ostiary_file_identity *identity) {
-  struct stat status;
-  if (fstatat(directory, name, &status, 0) != 0) return -1;
-  identity->device = status.st_dev;
-  identity->inode = status.st_ino;
-  identity->link_count = status.st_nlink;
-  identity->owner = status.st_uid;
-  identity->mode = status.st_mode;
-  identity->change_seconds = status.st_ctim.tv_sec;
-  identity->change_nanoseconds = status.st_ctim.tv_nsec;
+  struct statx status;
+  if (statx(directory, name, AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &status) != 0) return -1;
+  fill_identity(identity, &status);
   return 0;
 }
+
+int ostiary_identify_open(int descriptor, ostiary_file_identity *identity) {
+  struct statx status;
+  if (statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &status) != 0) return -1;
+  fill_identity(identity, &status);
+  return 0;
+}
+
+int ostiary_has_open(const ostiary_file_identity *identity, int besides) {
+  DIR *folder = opendir("/proc/self/fd");
+  if (!folder) return -1;
+  int found = 0;
+  struct dirent *entry;
+  while (!found && (entry = readdir(folder))) {
+    int number = atoi(entry->d_name);  // 0 for "." and ".."; asking for the first descriptor again does no harm.
+    ostiary_file_identity other;
+    if (number == besides || ostiary_identify_open(number, &other) != 0) continue;
+    found = other.device == identity->device && other.inode == identity->inode;
+  }
+  closedir(folder);
+  return found;
+}
+
+int ostiary_open_process(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }

@@ -25,6 +25,8 @@ public enum FrameReadError: Error, Equatable, Sendable {
     case foreignSender
     /// More than one descriptor came with a frame.
     case surplusDescriptors
+    /// A descriptor came that is not a device's, so it cannot be a terminal.
+    case foreignDescriptor
     case system(SystemCallError)
 }
 
@@ -118,10 +120,11 @@ public struct FrameReader: ~Copyable {
         do {
             received = try unsafe socket.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[end...]))
         } catch { throw .system(error) }
-        let descriptor = received.descriptor < 0 ? nil : SharedDescriptor(Descriptor(owning: received.descriptor))
+        let descriptor = Descriptor.device(passed: received.descriptor)
         guard received.count > 0 else { throw end > start ? .unfinished : .closed }
         if let sender, received.sender != sender { throw .foreignSender }
         guard !received.hasSurplusDescriptors else { throw .surplusDescriptors }
+        guard received.descriptor < 0 || descriptor != nil else { throw .foreignDescriptor }
         end += received.count
         if let descriptor {
             guard passed == nil else { throw .surplusDescriptors }

@@ -23,7 +23,7 @@ public struct Received: ~Copyable {
     /// A descriptor that came along; -1 when there is none. The receiver owns it.
     public var descriptor: CInt
     /// Whether descriptors were sent that did not arrive as ``descriptor``: more than one, or more than this process has
-    /// numbers for. They are closed already.
+    /// numbers for. They are closed already, but for those of files that this process has open.
     public let hasSurplusDescriptors: Bool
 }
 
@@ -70,7 +70,7 @@ public final class UnixSocket: Sendable {
         return PeerCredentials(processID: processID, userID: userID, groupID: groupID)
     }
 
-    /// A pidfd of the process that connected, on Linux 6.5 and later.
+    /// A pidfd of the process that connected, made when it connected, on Linux 6.5 and later.
     public func peerProcessDescriptor() -> SharedDescriptor? {
         let number = ostiary_peer_pidfd(number)
         return number < 0 ? nil : SharedDescriptor(Descriptor(owning: number))

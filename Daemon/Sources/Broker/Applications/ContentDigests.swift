@@ -27,9 +27,7 @@ final class ContentDigests: Sendable {
         var status = stat()
         guard unsafe fstatat(folder, name, &status, 0) == 0 else { throw .unreadable }
         if let known = digests.withLock({ $0[FileStamp(status)] }) { return known }
-        let number = unsafe openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-        guard number >= 0 else { throw .unreadable }
-        let file = Descriptor(owning: number)
+        let file = try NamedFile.open(name, in: folder)
         let before = try Self.status(of: file)
         let digest = try Self.contentDigest(of: file)
         let after = try Self.status(of: file)

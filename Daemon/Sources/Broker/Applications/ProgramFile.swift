@@ -12,12 +12,12 @@ struct ProgramFile {
         guard path.hasPrefix("/"), Self.resolved(path) == path else {
             throw Self.refusal("Name the program by its absolute path, without links in it.")
         }
-        guard !CallerProgram.isInterpreter(path), !Self.isScript(path) else {
-            throw Self.refusal("Interpreters and scripts cannot be told apart, so they cannot be registered.")
-        }
         var status = stat()
         guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, unsafe access(path, X_OK) == 0 else {
             throw Self.refusal("The path is no program that can be executed.")
+        }
+        guard !CallerProgram.isInterpreter(path), !Self.isScript(path) else {
+            throw Self.refusal("Interpreters and scripts cannot be told apart, so they cannot be registered.")
         }
         self.path = path
     }
@@ -33,9 +33,7 @@ struct ProgramFile {
     }
 
     private static func isScript(_ path: String) -> Bool {
-        let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-        guard number >= 0 else { return false }
-        let file = Descriptor(owning: number)
+        guard let file = try? NamedFile.open(path) else { return false }
         var start: [UInt8] = [0, 0]
         return unsafe read(file.number, &start, 2) == 2 && start == Array("#!".utf8)
     }

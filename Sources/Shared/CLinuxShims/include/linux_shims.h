@@ -16,7 +16,7 @@ typedef struct {
   uid_t uid;
   gid_t gid;
   int descriptor;          // a passed descriptor, or -1; close-on-exec; the receiver owns it
-  int refused_descriptors; // not 0 when descriptors were sent that are not `descriptor`: all of them are closed
+  int refused_descriptors; // not 0 when descriptors were sent that are not `descriptor`
 } ostiary_sender;
 
 // socket(AF_UNIX, SOCK_STREAM) that is close-on-exec from birth.
@@ -82,6 +82,10 @@ void ostiary_wipe(void *address, size_t count);
 // Cryptographic randomness (getrandom). 0 on success.
 int ostiary_random(void *bytes, size_t count);
 
+// Whether a descriptor that somebody passed is of a character device, as a terminal is: 1. Otherwise 0, and it is closed, unless
+// it is of a file that this process has open; any other operation on it might wait for whoever serves its file system.
+int ostiary_take_device(int descriptor);
+
 // pipe2(2), close-on-exec: descriptors[0] reads, descriptors[1] writes.
 int ostiary_pipe(int descriptors[_Nonnull 2]);
 
@@ -111,7 +115,11 @@ int ostiary_pin_to_processor(int processor);
 // open(O_PATH | O_CLOEXEC | O_DIRECTORY).
 int ostiary_open_directory_handle(const char *path);
 
-// fstatat(directory, name, 0): device, inode, link count, owner, mode and change time of what `name` leads to.
+// openat(directory, name, O_PATH | O_CLOEXEC): a handle that nothing can be read from, and whose closing ends no locks.
+int ostiary_open_handle(int directory, const char *name);
+
+// Device, inode, link count, owner, mode and change time of what `name` leads to (statx). Of a file that is in use already,
+// as /proc/PID/exe is, the kernel's own idea is taken: no server of a file system is asked, which might never answer.
 typedef struct {
   uint64_t device, inode;
   uint64_t link_count;
@@ -121,6 +129,16 @@ typedef struct {
   int64_t change_nanoseconds;
 } ostiary_file_identity;
 int ostiary_identify(int directory, const char *name, ostiary_file_identity *identity);
+
+// The same of an open file.
+int ostiary_identify_open(int descriptor, ostiary_file_identity *identity);
+
+// Whether this process has a file open: 1 or 0; -1 when that cannot be found out. Closing any descriptor of a file ends every
+// record lock that the process holds on it (fcntl(2)), so whoever opens a file that somebody else named asks first.
+int ostiary_has_open(const ostiary_file_identity *identity, int besides);
+
+// A pidfd of the process with this number (pidfd_open), close-on-exec; -1 on failure.
+int ostiary_open_process(pid_t pid);
 
 #pragma clang assume_nonnull end
 #endif

@@ -1,0 +1,27 @@
+import CLinuxShims
+import Glibc
+import UnixSocket
+
+/// Files whose names come from callers.
+enum NamedFile {
+    /// Opens a regular file for reading, unless this process has it open.
+    ///
+    /// The store's own files are such: closing any descriptor of one ends every record lock that the process holds on it
+    /// (fcntl(2)), and those locks are SQLite's. The next program that closed the store would then take the journal away from
+    /// under the daemon, and with it what is written later. So the file is first looked at through a handle, whose closing
+    /// ends nothing, and then opened as that handle's: whatever is put in the path's place meanwhile does not count.
+    ///
+    /// - Parameter folder: a folder's handle that the name is relative to; `AT_FDCWD` for none.
+    static func open(_ name: String, in folder: CInt = AT_FDCWD) throws(ProgramFileError) -> Descriptor {
+        let number = unsafe ostiary_open_handle(folder, name)
+        guard number >= 0 else { throw .unreadable }
+        let handle = Descriptor(owning: number)
+        var identity = ostiary_file_identity()
+        guard unsafe ostiary_identify_open(handle.number, &identity) == 0, identity.mode & S_IFMT == S_IFREG,
+            unsafe ostiary_has_open(&identity, handle.number) == 0
+        else { throw .unreadable }
+        let opened = unsafe Glibc.open("/proc/self/fd/\(handle.number)", O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+        guard opened >= 0 else { throw .unreadable }
+        return Descriptor(owning: opened)
+    }
+}

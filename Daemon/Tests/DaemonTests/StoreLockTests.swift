@@ -1,0 +1,75 @@
+import AccessControl
+import Foundation
+import Glibc
+import OstiaryWire
+import StoreTestSupport
+import SwiftProtobuf
+import Testing
+import UnixSocket
+
+/// The locks of the store's files: a process loses its record locks on a file with any descriptor of it that it closes, and a
+/// store without locks loses its journal to the next program that looks into it.
+@Suite(.timeLimit(.minutes(5))) struct StoreLockTests {
+    private let daemon: DaemonProcess
+    private let client: RawClient
+
+    init() throws {
+        daemon = try DaemonProcess(in: DaemonFolders())
+        client = try daemon.client()
+        _ = try client.ask(.createRight("kept", .unrestricted))
+    }
+
+    private static let names = ["vault.sqlite", "vault.sqlite-shm"]
+
+    /// How a caller names or hands over a file of the store.
+    enum Way: CaseIterable { case passed, passedBesideTheTerminal, registered, registeredUnderAnotherName }
+
+    @Test(arguments: names, Way.allCases)
+    func `no caller can make the daemon let go of its locks`(_ name: String, _ way: Way) throws {
+        let path = daemon.folders.state + "/" + name
+        let held = try locks(on: path)
+        #expect(!held.isEmpty)
+        switch way {
+        case .passed: try pass([path])
+        case .passedBesideTheTerminal: try pass(["/dev/null", path])
+        case .registered: try expectUnregistrable(path)
+        case .registeredUnderAnotherName:
+            let other = daemon.folders.root.path("tool")
+            try #require(link(path, other) == 0 && chmod(other, 0o755) == 0)
+            try expectUnregistrable(other)
+        }
+        #expect(try locks(on: path) == held)
+    }
+
+    /// Sends the files' descriptors along with a frame; that ends the connection.
+    private func pass(_ paths: [String]) throws {
+        let thief = try daemon.client()
+        for path in paths {
+            let file = try Descriptor(open(path, O_RDWR | O_CLOEXEC), from: "open")
+            try thief.send(bytes: [0], descriptor: file.number)
+        }
+        #expect(try thief.isEndedByDaemon)
+        try eventually("the log says so") {
+            daemon.standardError.contains("cause=foreignDescriptor")
+                || daemon.standardError.contains("cause=surplusDescriptors")
+        }
+    }
+
+    private func expectUnregistrable(_ path: String) throws {
+        let request = WireRegisterApplicationRequest.with {
+            $0.path = path
+            $0.applicationID = "com.example.tool"
+            $0.question = .reason("to test")
+        }
+        #expect(try client.ask(.registerApplication(request)).refusal == .invalidParameter)
+    }
+
+    /// The daemon's record locks on a file, as the kernel lists them.
+    private func locks(on path: String) throws -> [String] {
+        var status = stat()
+        try #require(stat(path, &status) == 0)
+        return try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n")
+            .map { $0.split(separator: " ").dropFirst().joined(separator: " ") }
+            .filter { $0.contains(" \(daemon.processID) ") && $0.contains(":\(status.st_ino) ") }.sorted()
+    }
+}
