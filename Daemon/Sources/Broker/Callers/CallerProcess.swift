@@ -48,7 +48,11 @@ final class CallerProcess: Sendable {
         // have been given to another process, so the handle is the connector's. Kernels before 6.5 have no such pidfd;
         // there the messages' credentials are what is left.
         if let pidfd = socket.peerProcessDescriptor(), !Self.isAlive(pidfd) { throw CallerError.gone }
-        program = CallerProgram(processID: credentials.processID, executable: executable)
+        // Whoever rules over a pid namespace may write any of its processes into the credentials of what it sends
+        // (scm_check_creds), so behind a process there may stand any other. In our own namespace that takes root's rights.
+        program = PIDNamespace(of: directory) == .own
+            ? CallerProgram(processID: credentials.processID, executable: executable)
+            : CallerProgram(inOtherNamespace: credentials.processID)
     }
 
     /// Who the program is, by the registrations as they are now.
@@ -91,6 +95,13 @@ final class CallerProcess: Sendable {
             program: program.displayName, application: identity.applicationID, terminal: terminal)
     }
 
+    /// A descriptor that becomes readable when the process ends; nil when there is none to be had any more.
+    func makeExitDescriptor(of socket: UnixSocket) -> SharedDescriptor? {
+        if let pidfd = socket.peerProcessDescriptor() { return pidfd }
+        let number = ostiary_open_process(credentials.processID)
+        return number < 0 ? nil : SharedDescriptor(Descriptor(owning: number))
+    }
+
     private static func isAlive(_ pidfd: SharedDescriptor) -> Bool {
         var exit = pollfd(fd: pidfd.number, events: Int16(POLLIN), revents: 0)
         return unsafe poll(&exit, 1, 0) == 0
@@ -127,5 +138,23 @@ struct ExecutableIdentity: Equatable, Sendable {
     /// Deleting a running program's file does not make it another program.
     static func == (left: ExecutableIdentity, right: ExecutableIdentity) -> Bool {
         left.device == right.device && left.inode == right.inode
+    }
+}
+
+/// The pid namespace of a process, which it keeps for life.
+struct PIDNamespace: Equatable {
+    private let device, inode: UInt64
+
+    /// The daemon's own.
+    static let own: PIDNamespace? = {
+        guard let directory = try? unsafe Descriptor(ostiary_open_directory_handle("/proc/self"), from: "open") else { return nil }
+        return PIDNamespace(of: SharedDescriptor(directory))
+    }()
+
+    /// Nil when it cannot be seen.
+    init?(of process: SharedDescriptor) {
+        var identity = ostiary_file_identity()
+        guard unsafe ostiary_identify(process.number, "ns/pid", &identity) == 0 else { return nil }
+        (device, inode) = (identity.device, identity.inode)
     }
 }

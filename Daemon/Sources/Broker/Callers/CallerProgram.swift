@@ -9,7 +9,8 @@ import UnixSocket
 struct CallerProgram: Equatable, Sendable {
     /// How far the name can be trusted; user mode knows only this label.
     static let label = "advisory"
-    /// The name of whatever cannot be named: deleted executables, and interpreters, whose scripts are not told apart.
+    /// The name of whatever cannot be named: deleted executables, interpreters, whose scripts are not told apart, and what
+    /// runs in another pid namespace.
     static let unknown = "unknown program"
 
     /// What a program without a registration is called: the executable's path, or ``unknown``.
@@ -34,6 +35,12 @@ struct CallerProgram: Equatable, Sendable {
         let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) ?? ""
         application = Self.application(path: path, executable: executable)
         displayName = application == Self.unknown && !path.isEmpty ? "\(Self.unknown) (\(path))" : application
+    }
+
+    /// A process of a pid namespace other than the daemon's: it can have been given whatever name it shows.
+    init(inOtherNamespace processID: Int32) {
+        self.init(
+            application: Self.unknown, displayName: "\(Self.unknown) (in a container)", processID: processID)
     }
 
     private static func application(path: String, executable: ExecutableIdentity) -> String {

@@ -115,9 +115,9 @@ extension Broker {
         _ event: AuditTrail.Event, _ registration: Registration, _ former: Registration?, _ session: Session,
         _ asking: Asking, _ change: () throws -> Void
     ) throws {
+        try session.verifyCaller()
         try changing.withLock {
             try asking.cancellation.check()
-            try session.verifyCaller()
             try trail.change(event)
             try change()
         }

@@ -85,9 +85,9 @@ extension Broker {
         _ name: String, _ session: Session, _ asking: Asking, _ change: () throws -> PrivateHalf?
     ) throws {
         let event = event(name, session)
+        try session.verifyCaller()
         try changing.withLock {
             try asking.cancellation.check()
-            try session.verifyCaller()
             try trail.change(event)
             let passcode = try change()
             sessions.endKeptFactors()

@@ -35,10 +35,10 @@ extension Broker {
     func make(
         _ draft: consuming RightStore.Draft, replacing: Bool, for session: Session, recordedAs created: AuditTrail.Event
     ) throws -> ObjectRecord {
+        try session.verifyCaller()
         changing.lock()
         defer { changing.unlock() }
         let record = try rights.prepare(draft)
-        try session.verifyCaller()
         try trail.change(created)
         let replaced = try rights.store(record, replacing: replacing)
         trail.end(created) { if let replaced { sessions.endGrants(on: replaced) } }

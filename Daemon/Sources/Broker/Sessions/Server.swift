@@ -42,21 +42,28 @@ public final class Server: Sendable {
     }
 
     private func start(_ socket: UnixSocket) {
+        guard broker.sessions.takePlace() else {
+            broker.log.warning("too many connections", metadata: ["limit": "\(SessionLimits.connectionCount)"])
+            return
+        }
+        // Who the caller is may take long to find out, or for ever: its file can lie where nobody answers.
+        Threads.start("ostiary-session") { [self] in
+            serve(socket)
+            broker.sessions.leavePlace()
+            // What many programs needed at once is not kept while none is there.
+            if broker.sessions.isEmpty { ostiary_trim_heaps() }
+        }
+    }
+
+    private func serve(_ socket: UnixSocket) {
         let session: Session
         do { session = try Session(socket: socket, broker: broker) } catch {
             broker.log.notice("a caller was refused", metadata: ["cause": "\(error)"])
             return
         }
-        guard broker.sessions.add(session) else {
-            broker.log.warning("too many connections", metadata: ["limit": "\(SessionLimits.connectionCount)"])
-            return
-        }
+        broker.sessions.add(session)
+        defer { broker.sessions.remove(session) }
         if isStopping.load(ordering: .sequentiallyConsistent) { session.close() }
-        Threads.start("ostiary-session") { [broker] in
-            session.run()
-            broker.sessions.remove(session)
-            // What many programs needed at once is not kept while none is there.
-            if broker.sessions.isEmpty { ostiary_trim_heaps() }
-        }
+        session.run()
     }
 }

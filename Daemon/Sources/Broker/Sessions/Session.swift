@@ -1,4 +1,5 @@
 import CLinuxShims
+import Dispatch
 import Foundation
 import Glibc
 import Logging
@@ -36,7 +37,11 @@ final class Session: Sendable {
 
     /// Serves the connection until it has ended and nothing that it asked for is still being done.
     func run() {
-        defer { end() }
+        let exit = closeAtExitOfCaller()
+        defer {
+            exit?.cancel()
+            end()
+        }
         do {
             try greet()
             var reader = FrameReader(socket: socket, expecting: caller.credentials)
@@ -65,6 +70,22 @@ final class Session: Sendable {
         default: false
         }
     }
+
+    /// Ends the connection when the process that made it ends: a child may have kept the socket, and with it what was opened.
+    private func closeAtExitOfCaller() -> (any DispatchSourceRead)? {
+        guard let exit = caller.makeExitDescriptor(of: socket) else {
+            close()  // It has ended already, or this process is out of descriptors.
+            return nil
+        }
+        let source = DispatchSource.makeReadSource(fileDescriptor: exit.number, queue: Self.exits)
+        source.setEventHandler { [weak self] in self?.close() }
+        // The descriptor must outlive the source.
+        source.setCancelHandler { withExtendedLifetime(exit) {} }
+        source.activate()
+        return source
+    }
+
+    private static let exits = DispatchQueue(label: "ostiary.exits")
 
     /// Ends the connection from another thread; ``run()`` returns.
     func close() { socket.shutdown() }

@@ -5,22 +5,33 @@ import Vault
 
 /// The sessions that run, for what ends grants everywhere: a lock, a removed object, the daemon's end.
 final class SessionRegistry: Sendable {
-    private let sessions = Mutex<[ObjectIdentifier: Session]>([:])
+    private struct Contents {
+        /// Connections that are served, or whose caller is still being identified.
+        var places = 0
+        var sessions: [ObjectIdentifier: Session] = [:]
+    }
+
+    private let contents = Mutex(Contents())
     private let running = DispatchGroup()
 
-    /// False when there are as many as there may be.
-    func add(_ session: Session) -> Bool {
-        sessions.withLock { sessions in
-            guard sessions.count < SessionLimits.connectionCount else { return false }
-            sessions[ObjectIdentifier(session)] = session
+    /// Takes a place for a connection; false when there are as many as there may be.
+    func takePlace() -> Bool {
+        contents.withLock { contents in
+            guard contents.places < SessionLimits.connectionCount else { return false }
+            contents.places += 1
             running.enter()
             return true
         }
     }
 
-    func remove(_ session: Session) {
-        if sessions.withLock({ $0.removeValue(forKey: ObjectIdentifier(session)) }) != nil { running.leave() }
+    func leavePlace() {
+        contents.withLock { $0.places -= 1 }
+        running.leave()
     }
+
+    func add(_ session: Session) { contents.withLock { $0.sessions[ObjectIdentifier(session)] = session } }
+
+    func remove(_ session: Session) { _ = contents.withLock { $0.sessions.removeValue(forKey: ObjectIdentifier(session)) } }
 
     func closeAll() { for session in all { session.close() } }
 
@@ -43,7 +54,7 @@ final class SessionRegistry: Sendable {
     /// Ends what contexts keep of factors: the passcode is another one now.
     func endKeptFactors() { for session in all { session.contexts.endKeptFactors() } }
 
-    var isEmpty: Bool { sessions.withLock { $0.isEmpty } }
+    var isEmpty: Bool { contents.withLock { $0.places == 0 } }
 
-    private var all: [Session] { sessions.withLock { Array($0.values) } }
+    private var all: [Session] { contents.withLock { Array($0.sessions.values) } }
 }

@@ -96,6 +96,14 @@ extension PseudoTerminal {
 }
 
 /// The user that the tests run as.
+enum Namespaces {
+    /// Executes what follows in a user and a pid namespace of its own.
+    static let own = ["/usr/bin/unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]
+    static let needed: Comment = "this machine lets nobody make namespaces"
+    static let areAllowed =
+        (try? SpawnedProcess(own[0], Array(own.dropFirst()) + ["/bin/true"], descriptors: [-1, -1, -1]).wait()) == .exited(0)
+}
+
 enum Account {
     static let isRoot = getuid() == 0
     /// A user that owns nothing.
