@@ -304,6 +304,18 @@ struct AuditTests {
         #expect(try renewed.opens("bound", answers: [.text(BrokerFixture.passcode)]))
     }
 
+    @Test func `the seals of a log that was begun anew are under the passcode as soon as it is proved`() throws {
+        let renewed = try BrokerFixture(in: damaged(.cut), beginningLogAnew: true)
+        #expect(try renewed.client().verifyLog(interactive: false).sealsChecked, "nobody has proved anything yet")
+        #expect(try renewed.opens("bound", answers: [.text(BrokerFixture.passcode)]))
+        #expect(try !renewed.client().verifyLog(interactive: false).sealsChecked)
+        renewed.prompter.prepare([.text(BrokerFixture.passcode)])
+        let verdict = try renewed.client().verifyLog(interactive: true)
+        #expect(verdict.intact && verdict.sealsChecked)
+        try renewed.restart()
+        #expect(try !renewed.client().verifyLog(interactive: false).sealsChecked)
+    }
+
     @Test func `an intact log is not replaced, whatever the daemon is told`() throws {
         #expect(try fixture.client().log().count == 1)
         try fixture.create("free", .unrestricted, .always)

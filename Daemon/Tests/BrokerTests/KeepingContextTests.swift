@@ -94,6 +94,23 @@ struct KeepingContextTests {
         #expect(try client.sign(client.find("two"), in: context))
     }
 
+    @Test func `what is granted again is recorded again`() throws {
+        let context = try client.openContext()
+        let right = try client.find("one").rightID
+        fixture.prompter.prepare(Array(repeating: .text(BrokerFixture.passcode), count: 3))
+        try client.evaluatePolicy(2, in: context)
+        try client.authorize(Requirement.passcode, in: context)
+        try client.authorize(rightID: right, in: context)
+        let before = try client.log().count
+        try client.evaluatePolicy(2, in: context)
+        try client.authorize(Requirement.passcode, in: context, interactive: false)
+        try client.authorize(rightID: right, in: context, interactive: false)
+        let again = try client.log().dropFirst(before)
+        #expect(again.map(\.event) == ["evaluate-policy", "authorize-requirement", "authorize"])
+        #expect(again.allSatisfy { $0.result == "granted" && $0.factors == ["passcode"] })
+        #expect(fixture.prompter.asked.count == 3)
+    }
+
     @Test func `what is held is enough for a policy and for a bare requirement`() throws {
         let context = try provedContext()
         try client.evaluatePolicy(2, in: context)

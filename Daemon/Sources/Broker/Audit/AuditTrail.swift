@@ -27,6 +27,8 @@ final class AuditTrail: Sendable {
     private let refusals = Mutex(RefusalAggregator())
     private let isFoldScheduled = Atomic(false)
     private let foldQueue = DispatchQueue(label: "ostiary.audit-trail")
+    /// Held while an epoch begins: two must not take the same number.
+    private let epochs = NSLock()
     /// Held for one decision and its record.
     private let deciding = NSLock()
 
@@ -123,6 +125,8 @@ final class AuditTrail: Sendable {
 
     /// Begins a new epoch of the log's keys after the passcode changed, whose seed opens with the new passcode key.
     func beginEpoch(under passcode: PrivateHalf?) throws {
+        epochs.lock()
+        defer { epochs.unlock() }
         guard let current = audit.epoch else { throw unwritable(AuditLogError.damaged) }
         let seed = SecretBytes(random: 32)
         let number = current + 1
@@ -132,6 +136,21 @@ final class AuditTrail: Sendable {
         let first = try audit.startEpoch(number, seed: seed, time: Self.milliseconds())
         let record = LogEpochRecord(number: number, firstIndex: first, wrappedSeed: provisional.wrappedSeed)
         try vault.write("log.epoch") { try $0.setLogEpoch(record) }
+    }
+
+    /// Begins an epoch under the passcode key when the present one's seed is only sealed to the enclave, although there is a
+    /// passcode: the log was begun anew by somebody who did not prove it. The earlier seeds go under the passcode key, too.
+    ///
+    /// A failure leaves everything as it is, to be tried again with the next proof.
+    func coverSeeds(under passcode: PrivateHalf) {
+        do {
+            guard try seeds.records().contains(where: { $0.wrappedSeed.kind == .enclave }) else { return }
+            try beginEpoch(under: passcode)
+            let covered = try seeds.wrapped(under: passcode, openedWith: passcode)
+            try vault.write("log.epoch") { try seeds.store(covered, in: $0) }
+        } catch {
+            log.error("the audit log's seeds are not under the passcode", metadata: ["cause": "\(error)"])
+        }
     }
 
     // MARK: entries

@@ -146,6 +146,7 @@ struct Evaluator {
             return try keeper.exclusively {
                 let proved = try keeper.prove(entered)
                 ring.add(try life.privateHalves(openedBy: proved), since: era)
+                trail.coverSeeds(under: proved.half)
                 return proved
             }
         }

@@ -59,14 +59,16 @@ extension Broker {
             object: "", operation: "confirm that it is you")
         if body.preflight { return try preflight(demand, body.contextID, session) }
         let context = try session.contexts.context(body.contextID)
+        let event = event("evaluate-policy", session, operation: "policy \(body.policy)")
         if let grant = context.policyGrant(body.policy, now: BootTime.now()) {
-            try session.verifyCaller()
-            return Reply(.granted(granted(grant.factors.factors.map(\.name), evaluator.strength(of: grant.factors))))
+            return try grantAgain(
+                grant.factors.factors.map(\.name), evaluator.strength(of: grant.factors), as: event, session,
+                whileStanding: { context.policyGrant(body.policy, now: BootTime.now()) != nil })
         }
         let asking = try asking(body.question, request, session, cancellation)
         let evaluation = try context.evaluating(asking.cancellation) { era in
             let evaluation = try evaluator.evaluate(demand, held: held(in: context), asking: asking)
-            try grant(evaluation, asking, as: event("evaluate-policy", session, operation: "policy \(body.policy)")) {
+            try grant(evaluation, asking, as: event) {
                 let grant = EvaluationContext.PolicyGrant(
                     factors: evaluation.factors, expires: BootTime.now() + EvaluationContext.policyLifetime)
                 try context.grant(policy: body.policy, grant, since: era)
@@ -104,8 +106,9 @@ extension Broker {
         // A program that forbids a prompt asks whether the authorization that it holds still stands; one that allows it asks
         // the person anew.
         if !asking.question.isInteractionAllowed, let held = context.heldRight(id) {
-            try session.verifyCaller()
-            return Reply(.granted(granted(held.factorNames, held.strength)))
+            return try grantAgain(
+                held.factorNames, held.strength, as: event("authorize", session, object: held.identifier), session,
+                whileStanding: { context.heldRight(id) === held })
         }
         asking.applicationPassword = context.applicationPassword
         return try context.evaluating(asking.cancellation) { era in
@@ -137,8 +140,9 @@ extension Broker {
         let asking = try asking(body.question, request, session, cancellation)
         // As for rights: a forbidden prompt asks whether the authorization still stands.
         if !asking.question.isInteractionAllowed, let held = context.heldRequirement(bytes) {
-            try session.verifyCaller()
-            return Reply(.granted(granted(held.factorNames, held.strength)))
+            return try grantAgain(
+                held.factorNames, held.strength, as: event("authorize-requirement", session), session,
+                whileStanding: { context.heldRequirement(bytes) != nil })
         }
         let evaluation = try context.evaluating(asking.cancellation) { era in
             let evaluation = try evaluator.evaluate(demand, held: held(in: context), asking: asking)
@@ -166,6 +170,19 @@ extension Broker {
             try trail.grant(event, factors: evaluation.factorNames, strength: evaluation.strength)
             try keep()
         }
+    }
+
+    /// Answers that what was proved before stands, recorded like any other use of it; refused when it has been ended meanwhile.
+    private func grantAgain(
+        _ factors: [String], _ strength: String, as event: AuditTrail.Event, _ session: Session,
+        whileStanding stands: () -> Bool
+    ) throws -> Reply {
+        try session.verifyCaller()
+        try trail.decide {
+            guard stands() else { throw RequestCancellation.refusal(.locked) }
+            try trail.use(event, factors: factors, strength: strength)
+        }
+        return Reply(.granted(granted(factors, strength)))
     }
 
     func asking(
