@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Glibc
 import OstiaryWire
 import SecretMemory
 import SwiftProtobuf
@@ -35,6 +36,8 @@ final class Connection: Sendable {
     /// One thread sends at a time.
     private let sending = NSLock()
     private let calls = Mutex(Calls())
+    /// The process that the daemon answers.
+    private let process = getpid()
 
     private struct Calls {
         var nextID: UInt64 = 1
@@ -53,11 +56,20 @@ final class Connection: Sendable {
                 "\(location.socketPath) is served by user \(server.userID), not by user \(location.ownerID); remove it.")
         }
         unsafe frames = FrameReader(socket: socket)
+        // A daemon that hangs must not hang every program that asks it.
+        try socket.setReceiveTimeout(seconds: Self.greetingSeconds)
         try sayHello()
+        try socket.setReceiveTimeout(seconds: 0)
     }
 
-    /// Whether a call failed because the daemon went away.
-    var isLost: Bool { calls.withLock { $0.failure != nil } }
+    /// Time for the daemon to greet. It needs milliseconds, and far longer only on a machine that is out of memory.
+    private static let greetingSeconds = 30
+
+    /// Whether a call failed because the daemon went away, or this process is a child that inherited the connection: the daemon
+    /// would take what the child sends for an attack on its parent.
+    var isLost: Bool { isInherited || calls.withLock { $0.failure != nil } }
+
+    private var isInherited: Bool { getpid() != process }
 
     /// Sends a request and waits for its answer; a failure that the daemon answers is thrown.
     ///
@@ -125,7 +137,8 @@ final class Connection: Sendable {
     }
 
     private func register() throws -> Call {
-        try calls.withLock { calls in
+        guard !isInherited else { throw Self.lost }
+        return try calls.withLock { calls in
             if let failure = calls.failure { throw failure }
             let call = Call(id: calls.nextID)
             calls.nextID += 1

@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import OstiaryWire
 import SecretMemory
 import Synchronization
@@ -70,8 +71,12 @@ public final class OstiaryClient: Sendable {
     }
 
     private static func unreachable(_ location: DaemonLocation, _ error: SystemCallError) -> OstiaryError {
-        OstiaryError(
-            .daemonUnavailable, "No daemon answers at \(location.socketPath) (\(error)); run `ostiary doctor`.")
+        let advice =
+            switch error.code {
+            case ENAMETOOLONG: "set XDG_RUNTIME_DIR to a shorter path, for socket paths have at most 107 bytes."
+            default: "run `ostiary doctor`."
+            }
+        return OstiaryError(.daemonUnavailable, "No daemon answers at \(location.socketPath) (\(error)); \(advice)")
     }
 
     /// Calls on the current connection, once more on a new one when the daemon had gone before the request was sent.

@@ -57,7 +57,7 @@ extension FindingDocument {
         let advice =
             switch (error as? OstiaryError)?.code {
             case OstiaryError.Code.daemonUnavailable?:
-                "Install ostiaryd, or build it beside this command; then run `ostiary status`, which starts it."
+                "Act on what that says. Where ostiaryd is not installed, install it or build it beside this command."
             case OstiaryError.Code.foreignServer?: "Remove that socket, and find out who put it there."
             default: "Run `ostiary status`, which starts the daemon; if that fails too, act on what it says."
             }
