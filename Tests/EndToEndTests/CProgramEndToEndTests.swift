@@ -87,6 +87,11 @@ struct CProgramEndToEndTests {
             ])
     }
 
+    @Test func `a forked child has a connection of its own`() throws {
+        #expect(
+            try run("forked") == ["child adds: 0", "child ended well: yes", "parent finds: 0", "parent signs: yes"])
+    }
+
     @Test func `keys are made, sign and verify`() throws {
         #expect(
             try run("keys") == [

@@ -1,10 +1,14 @@
 /* What a program does with keys: in its own process, and in the enclave. */
+/* fork(2). */
+#define _POSIX_C_SOURCE 200809L
 #include "program.h"
 
 #include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const SecKeyOperationType operations[] = {
     kSecKeyOperationTypeSign, kSecKeyOperationTypeVerify, kSecKeyOperationTypeEncrypt, kSecKeyOperationTypeDecrypt,
@@ -294,6 +298,35 @@ void enclave(void)
         SecKeyCreateSignature(key, kSecKeyAlgorithmECDSASignatureMessageX962SHA256, message, &error), &error);
     CFRelease(message);
     CFRelease(query);
+    CFRelease(key);
+}
+
+/* A child makes a connection of its own and leaves its parent's alone. */
+void forked(void)
+{
+    CFErrorRef error = NULL;
+    SecKeyRef key = make_enclave_key(0);
+    CFMutableDictionaryRef item = dictionary();
+    CFDictionarySetValue(item, kSecClass, kSecClassGenericPassword);
+    set(item, kSecAttrAccount, string("of the child"));
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        status("child adds", SecItemAdd(item, NULL));
+        fflush(stdout);
+        _exit(0);
+    }
+    int ending = -1;
+    waitpid(child, &ending, 0);
+    truth("child ended well", ending == 0);
+    status("parent finds", SecItemCopyMatching(item, NULL));
+    CFDataRef message = data("message");
+    CFDataRef signature =
+        SecKeyCreateSignature(key, kSecKeyAlgorithmECDSASignatureMessageX962SHA256, message, &error);
+    truth("parent signs", signature != NULL);
+    CFRelease(signature);
+    CFRelease(message);
+    CFRelease(item);
     CFRelease(key);
 }
 

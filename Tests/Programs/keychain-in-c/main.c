@@ -219,6 +219,7 @@ int main(int count, char **arguments)
         {"encryption", encryption},
         {"exchange", exchange},
         {"enclave", enclave},
+        {"forked", forked},
         {"protected key", protected_key},
         {"older calls", older_calls},
         {"key refusals", key_refusals},

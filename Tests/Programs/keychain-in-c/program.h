@@ -31,6 +31,7 @@ void support(void);
 void encryption(void);
 void exchange(void);
 void enclave(void);
+void forked(void);
 void protected_key(void);
 void older_calls(void);
 void key_refusals(void);
