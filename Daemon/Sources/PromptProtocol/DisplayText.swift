@@ -1,5 +1,11 @@
-/// Text that somebody else wrote (a program's path, a reason, an item's name), made harmless to show: on a terminal, in a
-/// dialog, on one line. It is harmless by construction, also when it comes out of a decoder.
+import Foundation
+
+/// Text that somebody else wrote, made harmless to show: on a terminal, in a dialog, on one line. It is harmless by
+/// construction, also when it comes out of a decoder.
+///
+/// There are two kinds. *Words* are what a program says, a reason or a title: what cannot be seen is dropped from them.
+/// *Facts* are names that the person decides by (a program's path, a right's name, a group): nothing is dropped, so
+/// that two different ones never look alike because of what they hide.
 public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible {
     /// The harmless text.
     public let string: String
@@ -7,9 +13,21 @@ public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible
     /// Longest text in Unicode scalars, unless less is asked for; what is cut off ends in "…".
     public static let maximumScalarCount = 300
 
-    /// Makes `untrusted` harmless. See ``harmless(_:maximumScalarCount:)``.
+    /// Words of a program. See ``harmless(_:maximumScalarCount:)``.
     public init(_ untrusted: String, maximumScalarCount: Int = Self.maximumScalarCount) {
         string = Self.harmless(untrusted, maximumScalarCount: maximumScalarCount)
+    }
+
+    /// A fact. See ``escaped(_:)``.
+    public init(fact: String, maximumScalarCount: Int = Self.maximumScalarCount) {
+        self.init(Self.escaped(fact), maximumScalarCount: maximumScalarCount)
+    }
+
+    /// A fact of which nothing is cut off; nil when it is too long for that.
+    public init?(wholeFact fact: String) {
+        let escaped = Self.escaped(fact)
+        guard escaped.unicodeScalars.count <= Self.maximumScalarCount else { return nil }
+        self.init(escaped)
     }
 
     public init(from decoder: any Decoder) throws {
@@ -23,6 +41,29 @@ public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible
 
     public var description: String { string }
     public var isEmpty: Bool { string.isEmpty }
+
+    /// `fact` with everything written out as `\u{…}` that does not show by itself: what
+    /// ``harmless(_:maximumScalarCount:)`` would remove, and each blank but single spaces within. So are the marks that
+    /// Ostiary quotes with, and a backslash is doubled: no fact looks like another one written out. One that Unicode
+    /// takes for the same text as another (normalization form C, UAX 15) is all ASCII.
+    static func escaped(_ fact: String) -> String {
+        let isNormal = fact.unicodeScalars.elementsEqual(fact.precomposedStringWithCanonicalMapping.unicodeScalars)
+        var (result, isAfterSpace) = (String.UnicodeScalarView(), true)
+        let last = fact.unicodeScalars.indices.last
+        for index in fact.unicodeScalars.indices {
+            let scalar = fact.unicodeScalars[index]
+            let isPlain =
+                switch scalar {
+                case " ": !isAfterSpace && index != last
+                case "\\", "“", "”": false
+                default: scalar.isVisible && !scalar.isBlank && (isNormal || scalar.isASCII)
+                }
+            let written = isPlain ? String(scalar) : scalar == "\\" ? "\\\\" : "\\u{\(String(scalar.value, radix: 16))}"
+            result.append(contentsOf: written.unicodeScalars)
+            isAfterSpace = scalar == " "
+        }
+        return String(result)
+    }
 
     /// The one place where foreign text is made harmless.
     ///

@@ -37,8 +37,8 @@ public struct ProcessPrompter: Prompter {
         case .failure(let unavailability): return .unavailable(unavailability)
         case .success(let frontEnd):
             let request = PromptRequest(
-                question: question, program: DisplayText(caller.program),
-                application: caller.application.map { DisplayText($0) }, processID: caller.processID,
+                question: question, program: DisplayText(fact: caller.program),
+                application: caller.application.map { DisplayText(fact: $0) }, processID: caller.processID,
                 frontEnd: frontEnd, timeLimitSeconds: configuration.timeLimitSeconds)
             let usedTerminal = frontEnd.usesTerminal ? try? terminal?.get() : nil
             return ask(request, on: usedTerminal?.descriptor, caller, cancellation)

@@ -199,6 +199,13 @@ struct ApplicationTests {
         #expect(fixture.prompter.asked.isEmpty)
     }
 
+    @Test func `a path that does not show as it is is written out`() throws {
+        let path = fixture.folder.path("to\u{200B}ol ")
+        try Self.write("\u{7F}ELF a program", to: path)
+        #expect(try register(path).path == path)
+        #expect(fixture.prompter.asked.first?.object?.string == fixture.folder.path(#"to\u{200b}ol\u{20}"#))
+    }
+
     @Test func `what is no program of its own is refused before anybody is asked`() throws {
         let folder = fixture.folder
         try Self.write("#!/bin/sh\n", to: folder.path("script"))

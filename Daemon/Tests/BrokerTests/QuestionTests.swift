@@ -38,4 +38,24 @@ struct QuestionTests {
         #expect(fixture.prompter.asked.map(\.fallbackTitle) == [nil, DisplayText("Another way")])
         #expect(fixture.prompter.asked.map(\.cancelTitle) == [DisplayText("Not now"), DisplayText("Not now")])
     }
+
+    // MARK: names
+
+    /// What the question for a right of this name says that it is about.
+    private func shown(_ name: String, _ fixture: BrokerFixture) throws -> String? {
+        try fixture.create(name, Requirement(anyOf: [.passcode]), .whenUnlocked)
+        fixture.prompter.prepare([.cancel])
+        #expect(try refusal { try fixture.client().authorize(name) } == .userCancel)
+        return fixture.prompter.asked.first?.object?.string
+    }
+
+    @Test func `tells apart names that look alike`() throws {
+        let fixture = try BrokerFixture()
+        try fixture.setPasscode()
+        let names = ["tok", "to\u{200B}k", "tok ", " tok", "tok\u{2060}", "t\u{F6}k", "to\u{308}k"]
+        let shown = try names.map { try self.shown($0, fixture) ?? "" }
+        #expect(shown.map { Array($0.unicodeScalars) }.count == Set(shown.map { Array($0.unicodeScalars) }).count)
+        #expect(shown.prefix(3) == ["tok", #"to\u{200b}k"#, #"tok\u{20}"#])
+    }
+
 }

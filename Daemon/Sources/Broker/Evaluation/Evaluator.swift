@@ -179,8 +179,9 @@ struct Evaluator {
         for _ in 1...Self.triesPerEvaluation {
             try keeper.requireNoDelay(at: subject)
             let question = PromptQuestion(
-                kind, object: demand.object.isEmpty ? nil : DisplayText(demand.object), operation: DisplayText(demand.operation),
-                consequence: demand.consequence, reason: asking.question.reason, notice: notice, triesLeft: triesLeft,
+                kind, object: demand.object.isEmpty ? nil : DisplayText(fact: demand.object),
+                operation: DisplayText(fact: demand.operation), consequence: demand.consequence,
+                reason: asking.question.reason, notice: notice, triesLeft: triesLeft,
                 cancelTitle: asking.question.cancelTitle, fallbackTitle: Self.fallbackTitle(kind, asking.question))
             let entered = try Questioning(prompter: prompter, asking: asking).secret(question)
             do { return try check(entered) } catch let error as WrongSecret {

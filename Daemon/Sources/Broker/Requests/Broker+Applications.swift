@@ -94,12 +94,11 @@ extension Broker {
         return "know the program as \(registration.applicationID)\(groups)"
     }
 
-    /// Shows all that is decided, or asks nothing: what a prompt would cut off or change would be approved unseen.
+    /// Shows all that is decided, or asks nothing: what a prompt would cut off would be approved unseen.
     private func askOwner(
         _ operation: String, _ registration: Registration, _ asking: Asking, consequence: DisplayText? = nil
     ) throws {
-        let (path, text) = (DisplayText(registration.path), DisplayText(operation))
-        guard path.string == registration.path, text.string == operation else {
+        guard let path = DisplayText(wholeFact: registration.path), let text = DisplayText(wholeFact: operation) else {
             throw Refusal(.invalidParameter, "Path and groups are too long to be shown.", cause: "application.unshowable")
         }
         guard ring.isPasscodeSet else {
