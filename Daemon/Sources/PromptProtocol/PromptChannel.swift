@@ -28,6 +28,8 @@ public enum PromptReply: UInt8, Equatable, Sendable, CaseIterable {
     case dialogFailed = 8
     /// The request could not be read.
     case badRequest = 9
+    /// There is no room for what must be shown, so the question was not put.
+    case unshowable = 10
 }
 
 /// Limits that both sides of a prompt keep.

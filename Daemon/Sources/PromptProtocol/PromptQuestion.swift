@@ -45,11 +45,13 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     /// Another way that the person may choose; nil when there is none. Offered on terminals only: pinentry's entry dialog
     /// has no such button.
     public let fallbackTitle: DisplayText?
+    /// Whether the answer is worth nothing unless all facts were shown: then they are, or the question is not put.
+    public let isShownInFull: Bool
 
     public init(
         _ kind: PromptKind, object: DisplayText? = nil, operation: DisplayText, consequence: DisplayText? = nil,
         reason: DisplayText? = nil, notice: DisplayText? = nil, triesLeft: Int? = nil,
-        cancelTitle: DisplayText? = nil, fallbackTitle: DisplayText? = nil
+        cancelTitle: DisplayText? = nil, fallbackTitle: DisplayText? = nil, isShownInFull: Bool = false
     ) {
         self.kind = kind
         self.object = object
@@ -60,5 +62,6 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
         self.triesLeft = triesLeft
         self.cancelTitle = cancelTitle
         self.fallbackTitle = fallbackTitle
+        self.isShownInFull = isShownInFull
     }
 }

@@ -29,6 +29,9 @@ public struct ProcessPrompter: Prompter {
         _ question: PromptQuestion, on caller: PromptCaller, cancellation: PromptCancellation
     ) -> PromptOutcome {
         if let interruption = cancellation.interruption { return .interrupted(by: interruption) }
+        guard !question.isShownInFull || DisplayText(wholeFact: caller.program) != nil else {
+            return .unavailable(.unshowable)
+        }
         let terminal = caller.terminal.map { terminal in verified(terminal, of: caller) }
         let choice = FrontEndChoice(
             configuration: configuration, terminal: terminal, terminalType: caller.terminalType,
@@ -122,6 +125,7 @@ public struct ProcessPrompter: Prompter {
         case .terminalGone: .interrupted(by: .terminalGone)
         case .dialogFailed: .unavailable(.dialogFailed)
         case .badRequest: .unavailable(.promptFailed)
+        case .unshowable: .unavailable(.unshowable)
         case .ended, .entered, .confirmed: .interrupted(by: .promptEnded)
         }
     }

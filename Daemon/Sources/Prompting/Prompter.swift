@@ -72,6 +72,8 @@ public enum PromptUnavailability: Error, Equatable, Sendable {
     case dialogFailed
     /// `ostiary-prompt` could not be started.
     case promptFailed
+    /// The terminal or the dialog has no room for all that must be shown.
+    case unshowable
     /// This program's questions were cancelled several times in a row.
     case coolingDown(remaining: Duration)
     /// Too many questions are waiting, of this program or of all.

@@ -7,6 +7,12 @@ enum Assuan {
     /// Longest line with its end.
     static let lineByteCount = 1002
 
+    /// Most bytes of an argument, escaped, behind the command `name`.
+    static func argumentByteCount(of name: String) -> Int { lineByteCount - 2 - name.utf8.count - 1 }
+
+    /// How many bytes `text` takes in an argument.
+    static func escapedByteCount(_ text: some StringProtocol) -> Int { text.utf8.reduce(0) { $0 + escape($1).count } }
+
     /// A command line with its argument escaped: `%`, CR and LF as `%` and two hexadecimal digits, cut before the line
     /// would become too long.
     static func command(_ name: String, _ argument: String = "") -> [UInt8] {

@@ -23,16 +23,21 @@ struct PinentryFrontEnd {
     }
 
     private func askInDialog(_ watch: borrowing PromptWatch) -> Answer {
+        guard let commands = PinentryScript(options: options, request: request).commands else {
+            return .reply(.unshowable)
+        }
         guard let dialog = try? PinentryProcess(options) else { return .reply(.dialogFailed) }
         var session = PinentrySession(dialog)
-        let answer = converse(&session, watch)
+        let answer = converse(commands, &session, watch)
         session.end()
         return answer
     }
 
-    private func converse(_ session: inout PinentrySession, _ watch: borrowing PromptWatch) -> Answer {
+    private func converse(
+        _ commands: [PinentryScript.Command], _ session: inout PinentrySession, _ watch: borrowing PromptWatch
+    ) -> Answer {
         if let failure = session.greet(watch) { return .reply(failure) }
-        for command in PinentryScript(options: options, request: request).commands {
+        for command in commands {
             switch session.run(command.line, watch) {
             case .ok: continue
             // Older programs lack some settings; without the description nobody would know what is asked.

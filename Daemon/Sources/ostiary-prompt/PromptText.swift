@@ -31,20 +31,36 @@ struct PromptText {
         }
     }
 
-    /// What the daemon vouches for.
-    var facts: [(label: String, text: String)] {
-        var facts = [("Program", "\(request.program) (process \(request.processID))")]
-        if let application = request.application { facts.append(("Known as", application.string)) }
-        if let object = question.object { facts.append(("For", object.string)) }
-        facts.append(("To", question.operation.string))
-        if let consequence = question.consequence { facts.append(("Note", consequence.string)) }
+    /// Something that the daemon vouches for.
+    struct Fact {
+        let label: String
+        let text: String
+        /// Behind the text, and short.
+        var detail = ""
+        /// Whether Ostiary says it, and not more than names that were looked at before are in it.
+        var isOfOstiary = false
+    }
+
+    var facts: [Fact] {
+        var facts = [Fact(label: "Program", text: request.program.string, detail: " (process \(request.processID))")]
+        if let application = request.application { facts.append(Fact(label: "Known as", text: application.string)) }
+        if let object = question.object { facts.append(Fact(label: "For", text: object.string)) }
+        facts.append(Fact(label: "To", text: question.operation.string, isOfOstiary: true))
+        if let consequence = question.consequence {
+            facts.append(Fact(label: "Note", text: consequence.string, isOfOstiary: true))
+        }
         return facts
     }
 
-    /// What the program says, marked as its words.
-    var reason: (label: String, text: String)? {
+    /// What the program says. To be quoted.
+    var reason: (label: String, words: String)? {
         guard let reason = question.reason, !reason.isEmpty else { return nil }
-        return ("It says", "“\(reason)”")
+        return ("It says", Self.quotable(reason))
+    }
+
+    /// A program's words without marks that would end a quotation.
+    private static func quotable(_ words: DisplayText) -> String {
+        String(words.string.map { "“”„‟".contains($0) ? "\"" : $0 })
     }
 
     var warning: String? {

@@ -13,8 +13,8 @@ struct TerminalLayout {
     /// The lines above the field.
     var lines: [String] {
         var lines = ["", text.heading]
-        for fact in text.facts { lines += labelled(fact.label, fact.text) }
-        if let reason = text.reason { lines += labelled(reason.label, reason.text) }
+        for fact in text.facts { lines += labelled(fact.label, fact.text + fact.detail) }
+        if let reason = text.reason { lines += labelled(reason.label, "“\(reason.words)”") }
         if let warning = text.warning { lines += labelled("Warning", warning) }
         if let notice = text.notice { lines += wrapped(notice, indent: 0) }
         lines += wrapped(keys, indent: 0)

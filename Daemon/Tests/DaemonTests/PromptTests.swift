@@ -345,6 +345,42 @@ import UnixSocket
         #expect(!stage.terminal.screen.contains(Stage.passcode))
     }
 
+    /// A folder for a dialog program that enters the passcode whatever it is asked.
+    private func dialog() throws -> (folder: TestFolder, path: String) {
+        let folder = try TestFolder()
+        let script = "echo OK; while read -r l; do "
+            + "case \"$l\" in GETPIN*) echo 'D \(Stage.passcode)'; echo OK;; *) echo OK;; esac; done"
+        let path = folder.path("dialog")
+        try Data("#!/bin/sh\n\(script)\n".utf8).write(to: URL(fileURLWithPath: path))
+        #expect(chmod(path, 0o755) == 0)
+        return (folder, path)
+    }
+
+    private func stage(asking dialog: String) throws -> Stage {
+        try Stage(configurationText: "prompt.front-ends = pinentry\nprompt.pinentry = \(dialog)\nprompt.display = :9\n")
+    }
+
+    @Test func `a program is not registered by a dialog that cannot show path and groups in full`() throws {
+        let dialog = try dialog()
+        let stage = try stage(asking: dialog.path)
+        let groups = (1...4).map { "com.example.shared.calendar.of.the.whole.family.group\($0)" }
+        for (name, isShown) in [("tool", true), (String(repeating: "%", count: 200), false)] {
+            let path = dialog.folder.path(name)
+            try FileManager.default.copyItem(atPath: Caller.program, toPath: path)
+            let request = WireRegisterApplicationRequest.with {
+                ($0.path, $0.applicationID, $0.accessGroups) = (path, "com.example.\(isShown)", groups)
+                $0.question = .reason("to test")
+            }
+            let answer = try stage.client.ask(.registerApplication(request))
+            #expect(answer.cause == (isShown ? "" : "prompt.unshowable"))
+        }
+        guard case .applications(let list)? = try stage.client.ask(.listApplications(.init())).body else {
+            Issue.record("no list")
+            return
+        }
+        #expect(list.applications.map(\.applicationID) == ["com.example.true"])
+    }
+
     @Test func `a pinentry that is not there makes questions unavailable, and nothing else is asked`() throws {
         let stage = try Stage(
             configurationText: "prompt.front-ends = pinentry\nprompt.pinentry = /nonexistent/pinentry\n")

@@ -196,7 +196,7 @@ extension RealPromptTests {
                 + "case \"$l\" in GETPIN*) echo 'ERR 83886179 x';; *) echo OK;; esac; done"
             let long = String(repeating: "🐢", count: 300)
             let question = PromptQuestion(
-                .enterPasscode, object: DisplayText("100%\nGETPIN"), operation: DisplayText(long),
+                .enterPasscode, object: DisplayText("100%\nGETPIN"), operation: DisplayText("read"),
                 reason: DisplayText(long),
                 notice: DisplayText("Wrong passcode."), triesLeft: 1, cancelTitle: DisplayText("Not_now"))
             let id = String(repeating: "a", count: 128)
@@ -217,7 +217,38 @@ extension RealPromptTests {
             #expect(description.contains("100%25 GETPIN%0A"))
             #expect(description.contains("%0AKnown as: \(id)%0A"))
             #expect(description.utf8.count < 1000)
-            #expect(description.contains("“🐢") && description.hasSuffix("…"), "every part has its share of the line")
+            #expect(
+                description.contains("“🐢") && description.hasSuffix("…”"), "every part has its share of the line")
+        }
+
+        @Test(arguments: real)
+        func `a dialog shows all that must be shown, on a narrow terminal too`(_ path: String) throws {
+            var size = winsize(ws_row: 60, ws_col: 60, ws_xpixel: 0, ws_ypixel: 0)
+            #expect(ioctl(terminal.slave.number, UInt(TIOCSWINSZ), &size) == 0)
+            let groups = (1...6).map { "com.example.shared.group\($0)" }.joined(separator: ",")
+            let asking = try Asking(Self.prompter(path), Self.whole(groups), on: process.caller(terminal.slave))
+            terminal.waitFor("Passcode:")
+            for group in 1...6 { #expect(terminal.screen.contains("group\(group)")) }
+            terminal.type("x\r")
+            #expect(asking.wait() == .entered("x", .passcode))
+        }
+
+        private static func whole(_ operation: String) -> PromptQuestion {
+            PromptQuestion(
+                .enterPasscode, object: DisplayText("/usr/bin/tool"), operation: DisplayText(operation),
+                isShownInFull: true)
+        }
+
+        @Test func `what a dialog cannot show in full is not asked`() throws {
+            let script = Self.answering("echo 'D x'; echo OK")
+            let dialog = Self.prompter(try Self.program(script), display: ":9")
+            let (fits, long) = (String(repeating: "g", count: 300), String(repeating: "%", count: 300))
+            #expect(try Asking(dialog, Self.whole(fits), on: process.caller(nil)).wait() == .entered("x", .passcode))
+            #expect(try Asking(dialog, Self.whole(long), on: process.caller(nil)).wait() == .unavailable(.unshowable))
+            let hidden = try process.caller(nil, program: "/" + fits)
+            #expect(try Asking(dialog, Self.whole(""), on: hidden).wait() == .unavailable(.unshowable))
+        }
+
         }
 
         private static func program(_ script: String) throws -> String {

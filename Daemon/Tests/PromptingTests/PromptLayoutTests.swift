@@ -1,6 +1,22 @@
 import Foundation
 @testable import PromptProtocol
 import Testing
+@testable import ostiary_prompt
+
+private func text(
+    _ kind: PromptKind = .enterPasscode, program: String = "/usr/bin/asker", object: String = "GitHub token",
+    operation: String = "use the key", reason: String = "to push", cancelTitle: String? = nil,
+    fallbackTitle: String? = nil
+) -> PromptText {
+    let question = PromptQuestion(
+        kind, object: DisplayText(fact: object), operation: DisplayText(fact: operation), reason: DisplayText(reason),
+        cancelTitle: cancelTitle.map { DisplayText($0, maximumScalarCount: 40) },
+        fallbackTitle: fallbackTitle.map { DisplayText($0, maximumScalarCount: 40) })
+    return PromptText(
+        request: PromptRequest(
+            question: question, program: DisplayText(fact: program), application: DisplayText(fact: "com.example.app"),
+            processID: 77, frontEnd: .terminal, timeLimitSeconds: 60))
+}
 
 @Suite struct FactTests {
     @Test(arguments: [
@@ -42,5 +58,71 @@ import Testing
         #expect(DisplayText(wholeFact: longest + "a") == nil)
         #expect(DisplayText(wholeFact: longest.dropLast() + " ") == nil, "written out it is longer")
         #expect(DisplayText(fact: longest + "a").string.hasSuffix("…"))
+    }
+}
+
+@Suite struct PinentryDescriptionTests {
+    private static let room = Assuan.argumentByteCount(of: "SETDESC")
+
+    private func laidOut(_ text: PromptText, showsAll: Bool = false, within room: Int = room) -> String? {
+        PinentryDescription(text, showsAll: showsAll).text(within: room)
+    }
+
+    @Test(arguments: ["%", "a", "🐢", "\u{200B}", "ż"])
+    func `names and words of any length leave everything of Ostiary's own`(_ character: String) throws {
+        let long = String(repeating: character, count: 300)
+        let text = text(
+            .confirmation(warning: DisplayText("Sure?")), program: long, object: long, operation: "use the key “x”",
+            reason: String(repeating: character + "r", count: 300))
+        let description = try #require(laidOut(text))
+        #expect(Assuan.escapedByteCount(description) <= Self.room)
+        let lines = description.split(separator: "\n")
+        try #require(lines.count == 7)
+        #expect(lines[1].hasPrefix("Program: ") && lines[1].hasSuffix("… (process 77)"))
+        #expect(lines[2] == "Known as: com.example.app")
+        #expect(lines[3].hasPrefix("For: ") && lines[3].hasSuffix("…"))
+        #expect(lines[4].hasPrefix("To: use the key"))
+        #expect(lines[5] == "Sure?")
+        #expect(lines[6].hasPrefix("It says: “") && lines[6].hasSuffix("…”"), "what is quoted ends")
+        let command = Assuan.command("SETDESC", description)
+        let argumentByteCount = command.count - "SETDESC \n".utf8.count
+        #expect(argumentByteCount == Assuan.escapedByteCount(description), "nothing is cut behind")
+    }
+
+    @Test func `what fits is not cut`() throws {
+        let path = "/opt/" + String(repeating: "p", count: 250)
+        let description = try #require(laidOut(text(program: path, object: "100%", reason: "to push")))
+        #expect(description.contains("Program: \(path) (process 77)\n"))
+        #expect(description.contains("For: 100%\n") && description.hasSuffix("It says: “to push”"))
+    }
+
+    @Test func `of what must be shown in full nothing is cut, or nothing is shown`() throws {
+        let groups = (1...4).map { "com.example.shared.calendar\($0)" }.joined(separator: ", ")
+        let operation = "know the program as com.example.tool with the groups \(groups)"
+        let warning = PromptKind.confirmation(warning: DisplayText(operation))
+        for kind in [warning, .enterPasscode] {
+            let path = "/opt/" + String(repeating: "p", count: 200)
+            let long = String(repeating: "r", count: 300)
+            let shown = try #require(
+                laidOut(text(kind, object: path, operation: operation, reason: long), showsAll: true))
+            #expect(shown.contains("For: \(path)\nTo: \(operation)"))
+            #expect(shown.contains("Known as: com.example.app\n"))
+        }
+        let percent = "/" + String(repeating: "%", count: 250)
+        #expect(laidOut(text(warning, object: percent, operation: operation), showsAll: true) == nil)
+        #expect(laidOut(text(warning, object: percent, operation: operation)) != nil)
+    }
+
+    @Test func `a warning or an operation without room is not shown in part`() {
+        let long = String(repeating: "🐢", count: 250)
+        #expect(laidOut(text(.confirmation(warning: DisplayText(long)))) == nil)
+        #expect(laidOut(text(operation: long)) == nil)
+    }
+
+    @Test func `words make way for facts`() throws {
+        let text = text(reason: String(repeating: "r", count: 300))
+        #expect(try #require(laidOut(text, within: 160)).contains("It says") == false)
+        #expect(try #require(laidOut(text, within: 400)).contains("It says: “rrr"))
+        #expect(laidOut(text, within: 60) == nil)
     }
 }

@@ -21,6 +21,8 @@ struct Demand {
     var applicationPassword: ApplicationPasswordCheck?
     /// What the log calls the object, where that is not its name.
     var logName: String?
+    /// Whether the person must see object and operation in full.
+    var isShownInFull = false
 }
 
 /// Checks an application password by opening the object with it.

@@ -182,7 +182,8 @@ struct Evaluator {
                 kind, object: demand.object.isEmpty ? nil : DisplayText(fact: demand.object),
                 operation: DisplayText(fact: demand.operation), consequence: demand.consequence,
                 reason: asking.question.reason, notice: notice, triesLeft: triesLeft,
-                cancelTitle: asking.question.cancelTitle, fallbackTitle: Self.fallbackTitle(kind, asking.question))
+                cancelTitle: asking.question.cancelTitle, fallbackTitle: Self.fallbackTitle(kind, asking.question),
+                isShownInFull: demand.isShownInFull)
             let entered = try Questioning(prompter: prompter, asking: asking).secret(question)
             do { return try check(entered) } catch let error as WrongSecret {
                 recordWrongTry(kind, demand, asking)

@@ -70,6 +70,11 @@ struct Questioning {
             Refusal(.notInteractive, "The configured pinentry did not work; check ostiaryd.conf.", cause: "prompt.dialog")
         case .promptFailed:
             Refusal(.notInteractive, "ostiary-prompt could not be started; run `ostiary doctor`.", cause: "prompt.failed")
+        case .unshowable:
+            Refusal(
+                .notInteractive,
+                "The terminal or the dialog has no room for all that has to be shown; ask on a wider terminal.",
+                cause: "prompt.unshowable")
         case .coolingDown(let remaining):
             Refusal(
                 .cooldown, "This program's questions were cancelled several times; it may ask again in "

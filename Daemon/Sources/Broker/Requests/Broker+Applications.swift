@@ -104,10 +104,11 @@ extension Broker {
         guard ring.isPasscodeSet else {
             let question = PromptQuestion(
                 .confirmation(warning: text), object: path, operation: text, consequence: consequence,
-                reason: asking.question.reason, cancelTitle: asking.question.cancelTitle)
+                reason: asking.question.reason, cancelTitle: asking.question.cancelTitle, isShownInFull: true)
             return try Questioning(prompter: prompter, asking: asking).confirmation(question)
         }
-        _ = try provePasscode(operation, object: registration.path, consequence: consequence, asking)
+        _ = try provePasscode(
+            operation, object: registration.path, consequence: consequence, isShownInFull: true, asking)
     }
 
     private func commit(

@@ -106,11 +106,12 @@ extension Broker {
 
     /// Proves the present passcode and nothing else.
     func provePasscode(
-        _ operation: String, object: String = "", consequence: DisplayText? = nil, _ asking: Asking
+        _ operation: String, object: String = "", consequence: DisplayText? = nil, isShownInFull: Bool = false,
+        _ asking: Asking
     ) throws -> ProvedPasscode {
         let demand = Demand(
-            requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: object, operation: operation,
-            consequence: consequence)
+            requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: object,
+            operation: operation, consequence: consequence, isShownInFull: isShownInFull)
         guard let proved = try evaluator.evaluate(demand, asking: asking).proof else { throw Refusals.passcodeNeeded }
         return proved
     }

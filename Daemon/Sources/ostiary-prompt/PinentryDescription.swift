@@ -1,0 +1,72 @@
+import PromptProtocol
+
+/// A question as the one line that pinentry takes for the description of its dialog.
+///
+/// Ostiary's own words, what is to be done and a warning stand there in full. The program, the object and the program's
+/// words share what is left of the line, and each keeps enough of it to be told; when they cannot, nothing is asked.
+struct PinentryDescription {
+    private struct Line {
+        let before: String
+        let text: String
+        var after = ""
+        /// Whether nothing of the text may be cut off.
+        let isWhole: Bool
+
+        var fixedByteCount: Int { Assuan.escapedByteCount(before) + Assuan.escapedByteCount(after) }
+        var textByteCount: Int { Assuan.escapedByteCount(text) }
+    }
+
+    private let facts: [Line]
+    private let reason: Line?
+
+    /// Less than this of a text says nothing.
+    private static let minimumByteCount = 40
+    private static let separator = "\n"
+
+    /// - Parameter showsAll: whether nothing may be cut off but the program's own words.
+    init(_ text: PromptText, showsAll: Bool) {
+        var facts = [Line(before: "", text: text.heading, isWhole: true)]
+        facts += text.facts.map { fact in
+            Line(
+                before: "\(fact.label): ", text: fact.text, after: fact.detail, isWhole: showsAll || fact.isOfOstiary)
+        }
+        if let warning = text.warning { facts.append(Line(before: "", text: warning, isWhole: true)) }
+        self.facts = facts
+        reason = text.reason.map { Line(before: "\($0.label): “", text: $0.words, after: "”", isWhole: false) }
+    }
+
+    /// The description in at most so many bytes, escaped; nil when there is no room for it. The program's words are
+    /// left out rather than anything else.
+    func text(within byteCount: Int) -> String? {
+        let withReason = reason.flatMap { Self.laidOut(facts + [$0], within: byteCount) }
+        return withReason ?? Self.laidOut(facts, within: byteCount)
+    }
+
+    private static func laidOut(_ lines: [Line], within byteCount: Int) -> String? {
+        var room = byteCount - (lines.count - 1) * Assuan.escapedByteCount(separator)
+        for line in lines { room -= line.fixedByteCount + (line.isWhole ? line.textByteCount : 0) }
+        guard room >= 0 else { return nil }
+        var texts = lines.map(\.text)
+        // The short ones first: what they leave of their share is for the long ones.
+        let sharing = lines.indices.filter { !lines[$0].isWhole }
+            .sorted { lines[$0].textByteCount < lines[$1].textByteCount }
+        for (position, index) in sharing.enumerated() {
+            let needed = lines[index].textByteCount
+            let share = min(needed, room / (sharing.count - position))
+            guard share == needed || share >= minimumByteCount else { return nil }
+            if share < needed { texts[index] = clipped(texts[index], share) }
+            room -= share
+        }
+        return zip(lines, texts).map { line, text in line.before + text + line.after }.joined(separator: separator)
+    }
+
+    private static func clipped(_ text: String, _ byteCount: Int) -> String {
+        let mark = "…"
+        var room = byteCount - Assuan.escapedByteCount(mark)
+        let kept = text.unicodeScalars.prefix { scalar in
+            room -= Assuan.escapedByteCount(String(scalar))
+            return room >= 0
+        }
+        return String(kept) + mark
+    }
+}
