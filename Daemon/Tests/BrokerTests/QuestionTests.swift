@@ -58,4 +58,41 @@ struct QuestionTests {
         #expect(shown.prefix(3) == ["tok", #"to\u{200b}k"#, #"tok\u{20}"#])
     }
 
+    // MARK: removing the passcode
+
+    /// What the warning says before everything behind the passcode is destroyed.
+    private func warning(_ names: [String], itemCount: Int = 0) throws -> String {
+        let fixture = try BrokerFixture()
+        try fixture.setPasscode()
+        let rule = try Requirement(anyOf: [.passcode])
+        for name in names { try fixture.create(name, rule, .whenPasscodeSet) }
+        let client = try fixture.client()
+        for number in 0..<itemCount {
+            try client.addItem(
+                ["acct": .text("\(number)")], accessControl: try .item(rule, .whenPasscodeSet))
+        }
+        fixture.prompter.prepare([.text(BrokerFixture.passcode), .cancel])
+        #expect(try refusal { try client.passcode(.remove) } == .userCancel)
+        guard case .confirmation(let warning)? = fixture.prompter.asked.last?.kind else { return "" }
+        return warning.string
+    }
+
+    @Test func `about what is destroyed says how much before it says what`() throws {
+        let begin = "This destroys for good, keys and secrets included: "
+        #expect(try warning([]) == "Nothing will be protected by a passcode any more.")
+        #expect(try warning(["2fa"]) == begin + "1 right. The right: “2fa”.")
+        let many = try warning(["c", "a", "b", "e", "d"], itemCount: 2)
+        #expect(many.hasPrefix(begin + "5 rights, 2 keychain items. The rights: “") && many.hasSuffix(" and 2 more."))
+        #expect(try warning([], itemCount: 1) == begin + "1 keychain item.")
+    }
+
+    @Test func `about what is destroyed is not cut and not written by names`() throws {
+        let begin = "This destroys for good, keys and secrets included: 6 rights, 2 keychain items. The rights: “"
+        let names = (0..<6).map { String(repeating: "\u{200B}🐢", count: 73 - $0) }
+        let long = try warning(names, itemCount: 2)
+        #expect(long.hasPrefix(begin) && long.hasSuffix("” and 3 more."), "\(long)")
+        #expect(long.unicodeScalars.count < DisplayText.maximumScalarCount)
+        let lying = try warning(["nothing”. All is kept, and “x", "x), and 0 rights. Nothing is lost"])
+        #expect(lying.count { $0 == "“" } == 2 && lying.count { $0 == "”" } == 2, "\(lying)")
+    }
 }

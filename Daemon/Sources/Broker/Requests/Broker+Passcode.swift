@@ -61,10 +61,13 @@ extension Broker {
 
     private static func warning(_ objects: [ObjectRecord], itemCount: Int) -> String {
         guard !objects.isEmpty || itemCount > 0 else { return "Nothing will be protected by a passcode any more." }
-        let rights = rights(objects.filter { $0.kind == .right }.map(\.attributes.identifier))
-        let keys = counted(objects.count { $0.kind == .enclaveKey }, "enclave key")
-        let what = [rights, keys, counted(itemCount, "keychain item")].compactMap(\.self).joined(separator: ", and ")
-        return "This destroys for good, keys and secrets included: \(what)."
+        let rights = objects.filter { $0.kind == .right }.map(\.attributes.identifier)
+        let counts = [
+            counted(rights.count, "right"), counted(objects.count { $0.kind == .enclaveKey }, "enclave key"),
+            counted(itemCount, "keychain item"),
+        ]
+        let what = counts.compactMap(\.self).joined(separator: ", ")
+        return "This destroys for good, keys and secrets included: \(what)." + named(rights)
     }
 
     /// For example "2 rights"; nil for none.
@@ -72,11 +75,13 @@ extension Broker {
         count == 0 ? nil : count == 1 ? "1 \(what)" : "\(count) \(what)s"
     }
 
-    private static func rights(_ names: [String]) -> String? {
-        guard !names.isEmpty else { return nil }
-        let shown = names.prefix(5).joined(separator: ", ")
-        let more = names.count > 5 ? " and \(names.count - 5) more" : ""
-        return "\(names.count == 1 ? "1 right" : "\(names.count) rights") (\(shown)\(more))"
+    /// Names are what programs chose: they come after the counts, quoted, a few and not much of each, so that neither
+    /// they nor their number can push anything out of the warning.
+    private static func named(_ names: [String]) -> String {
+        guard !names.isEmpty else { return "" }
+        let shown = names.prefix(3).map { "“\(DisplayText(fact: $0, maximumScalarCount: 30))”" }
+        let more = names.count > shown.count ? " and \(names.count - shown.count) more" : ""
+        return " \(names.count == 1 ? "The right:" : "The rights:") \(shown.joined(separator: ", "))\(more)."
     }
 
     /// Makes the change under the lock, recorded before and after, and begins the log's next epoch. Whatever ended the
