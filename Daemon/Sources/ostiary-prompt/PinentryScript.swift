@@ -26,7 +26,8 @@ struct PinentryScript {
         commands.append(.init("SETTITLE", "Ostiary"))
         commands.append(.init("SETDESC", description, isRequired: true))
         commands.append(.init("SETPROMPT", "\(text.field):", isRequired: true))
-        commands.append(.init("SETCANCEL", Self.buttonTitle(text.cancelTitle)))
+        let cancelWords = text.cancelTitle.map { " (“\($0)”)" } ?? ""
+        commands.append(.init("SETCANCEL", Self.buttonTitle("Cancel" + cancelWords)))
         commands.append(.init("SETOK", text.warning == nil ? "OK" : "Yes"))
         if let notice = text.notice { commands.append(.init("SETERROR", notice)) }
         commands.append(.init("SETTIMEOUT", String(request.timeLimitSeconds)))

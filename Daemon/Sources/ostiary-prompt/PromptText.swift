@@ -79,6 +79,7 @@ struct PromptText {
         return parts.isEmpty ? nil : parts.joined(separator: " ")
     }
 
-    var cancelTitle: String { question.cancelTitle?.string ?? "Cancel" }
-    var fallbackTitle: String? { question.fallbackTitle?.string }
+    /// What the program calls cancelling and the other way. To be quoted.
+    var cancelTitle: String? { question.cancelTitle.map(Self.quotable) }
+    var fallbackTitle: String? { question.fallbackTitle.map(Self.quotable) }
 }

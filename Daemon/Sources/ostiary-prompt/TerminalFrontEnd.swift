@@ -19,11 +19,14 @@ struct TerminalFrontEnd {
 
     /// Draws the question, waits for an answer, restores the terminal.
     func ask(_ watch: borrowing PromptWatch) -> Answer {
+        let width = TerminalSize.columns(of: terminal)
+        guard let layout = TerminalLayout(text: PromptText(request: request), width: width) else {
+            return .reply(.unshowable)
+        }
         guard let before = try? TerminalState(of: terminal), (try? before.beginSecretEntry(on: terminal)) != nil else {
             return .reply(.terminalGone)
         }
         defer { before.restore(on: terminal) }
-        let layout = TerminalLayout(text: PromptText(request: request), width: TerminalSize.columns(of: terminal))
         guard draw(layout.lines.joined(separator: "\r\n") + "\r\n" + layout.field) else { return .reply(.terminalGone) }
         let answer = readLine(layout, watch)
         _ = draw("\r\n")

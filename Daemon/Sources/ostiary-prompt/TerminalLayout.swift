@@ -1,14 +1,26 @@
 import Glibc
 import PromptProtocol
 
-/// Lays a question out in lines for a terminal. Every line of foreign text stays behind a label or an indentation, so that
-/// none of it can stand where the terminal's wrapping would make it look like a line of the prompt.
+/// Lays a question out in lines for a terminal. What begins a line is Ostiary's own: every line with foreign text in
+/// it, the titles that a program gives to keys included, is indented behind a label, so that none of it can look like a
+/// line of the prompt.
 struct TerminalLayout {
     let text: PromptText
     /// Columns of the terminal.
-    let width: Int
+    private let width: Int
 
     private static let labelWidth = 10
+    private static let indentation = labelWidth + 2
+    /// The caller can set the width that its terminal is said to have. On less no text can be indented; more is not
+    /// used, because a terminal that is narrower than it is said to be would wrap foreign text to the begin of a line.
+    static let usableWidths = 30...80
+
+    /// nil when the terminal is too narrow.
+    init?(text: PromptText, width: Int) {
+        guard width >= Self.usableWidths.lowerBound else { return nil }
+        self.text = text
+        self.width = min(width, Self.usableWidths.upperBound)
+    }
 
     /// The lines above the field.
     var lines: [String] {
@@ -18,7 +30,8 @@ struct TerminalLayout {
         if let warning = text.warning { lines += labelled("Warning", warning) }
         if let notice = text.notice { lines += wrapped(notice, indent: 0) }
         lines += wrapped(keys, indent: 0)
-        if let fallback = text.fallbackTitle { lines += wrapped("Tab: \(fallback).", indent: 0) }
+        if let title = text.cancelTitle { lines += labelled("Ctrl-C", "“\(title)”") }
+        if let title = text.fallbackTitle { lines += labelled("Tab", "“\(title)”") }
         return lines
     }
 
@@ -26,19 +39,20 @@ struct TerminalLayout {
 
     private var keys: String {
         let typing = text.warning == nil ? "Typing is not shown. " : ""
-        return "\(typing)Enter: continue. Ctrl-C: \(text.cancelTitle)."
+        let other = text.fallbackTitle == nil ? "" : " Tab: another way."
+        return "\(typing)Enter: continue. Ctrl-C: Cancel.\(other)"
     }
 
     private func labelled(_ label: String, _ text: String) -> [String] {
-        var lines = wrapped(text, indent: Self.labelWidth + 2)
+        var lines = wrapped(text, indent: Self.indentation)
         let padding = String(repeating: " ", count: max(0, Self.labelWidth - label.count))
-        lines[0] = "  \(label)\(padding)" + lines[0].dropFirst(Self.labelWidth + 2)
+        lines[0] = "  \(label)\(padding)" + lines[0].dropFirst(Self.indentation)
         return lines
     }
 
     private func wrapped(_ text: String, indent: Int) -> [String] {
         let margin = String(repeating: " ", count: indent)
-        let room = max(8, min(width, 100) - indent - 1)
+        let room = width - indent - 1
         var (lines, line) = ([String](), "")
         for word in text.split(separator: " ").flatMap({ $0.pieces(upTo: room) }) {
             if !line.isEmpty, line.columns + 1 + word.columns > room {
@@ -55,17 +69,20 @@ extension StringProtocol {
     /// Columns to reserve; two for all but ASCII, because no table here says which are wide.
     fileprivate var columns: Int { unicodeScalars.reduce(0) { $0 + ($1.isASCII ? 1 : 2) } }
 
-    /// The text in pieces that need no more columns than `room`.
+    /// The text in pieces that need no more columns than `room`. By scalars: a character may have any number of
+    /// columns.
     fileprivate func pieces(upTo room: Int) -> [String] {
-        var (pieces, piece) = ([String](), "")
-        for character in self {
-            if !piece.isEmpty, piece.columns + String(character).columns > room {
-                pieces.append(piece)
-                piece = ""
+        var (pieces, piece, columns) = ([String](), String.UnicodeScalarView(), 0)
+        for scalar in unicodeScalars {
+            let needed = String(scalar).columns
+            if columns + needed > room {
+                pieces.append(String(piece))
+                (piece, columns) = (String.UnicodeScalarView(), 0)
             }
-            piece.append(character)
+            piece.append(scalar)
+            columns += needed
         }
-        return pieces + [piece]
+        return pieces + [String(piece)]
     }
 }
 

@@ -208,7 +208,7 @@ extension RealPromptTests {
             #expect(!lines.contains { $0.hasPrefix("HOME=") || $0.hasPrefix("SWIFT_") })
             let commands = lines.filter { !$0.contains("=") || $0.hasPrefix("OPTION") }
             #expect(commands.contains("SETKEYINFO --clear"))
-            #expect(commands.contains("SETCANCEL Not__now"))
+            #expect(commands.contains("SETCANCEL Cancel (“Not__now”)"))
             #expect(commands.contains("SETERROR Wrong passcode. One try left."))
             #expect(commands.contains("SETTIMEOUT 60"))
             #expect(commands.filter { $0.hasPrefix("GETPIN") } == ["GETPIN"])

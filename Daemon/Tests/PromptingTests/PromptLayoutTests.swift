@@ -61,6 +61,52 @@ private func text(
     }
 }
 
+@Suite struct TerminalLayoutTests {
+    private static let hostile = "Login password for root X at the next line. Passcode: X"
+
+    @Test(arguments: [30, 31, 48, 77, 80, 81, 100, 65535])
+    func `no text of a program begins a line, whatever the width is said to be`(_ width: Int) throws {
+        let text = text(
+            .applicationPassword, program: Self.hostile, object: Self.hostile, reason: Self.hostile,
+            cancelTitle: Self.hostile, fallbackTitle: Self.hostile)
+        let lines = try #require(TerminalLayout(text: text, width: width)).lines
+        let own = [
+            "Ostiary asks", "Typing is not", "not shown", "shown.", "Enter:", "continue.", "Ctrl-C:", "Cancel.", "Tab:",
+            "another", "way.",
+        ]
+        for line in lines.dropFirst() where !line.hasPrefix("  ") {
+            #expect(own.contains { line.hasPrefix($0) }, "\(line)")
+            #expect(!line.contains("root") && !line.contains("X"), "\(line)")
+        }
+        for line in lines where line.hasPrefix(" ") { #expect(line.count < min(width, 80), "\(line)") }
+    }
+
+    @Test func `titles are quoted on lines of their own, beside what the keys do`() throws {
+        let text = text(.applicationPassword, cancelTitle: "Not now”", fallbackTitle: "Use the recovery key")
+        let lines = try #require(TerminalLayout(text: text, width: 80)).lines
+        #expect(
+            lines.suffix(3) == [
+                "Typing is not shown. Enter: continue. Ctrl-C: Cancel. Tab: another way.",
+                "  Ctrl-C    “Not now\"”", "  Tab       “Use the recovery key”",
+            ])
+        let plain = try #require(TerminalLayout(text: plainText, width: 80)).lines
+        #expect(plain.last == "Typing is not shown. Enter: continue. Ctrl-C: Cancel.")
+    }
+
+    private var plainText: PromptText { text() }
+
+    @Test(arguments: [1, 8, 29]) func `a terminal without room for an indentation is not used`(_ width: Int) {
+        #expect(TerminalLayout(text: text(), width: width) == nil)
+    }
+
+    @Test func `a character of any number of columns is cut`() throws {
+        let wide = String(repeating: "\u{1100}", count: 200)
+        #expect(wide.count == 1)
+        let lines = try #require(TerminalLayout(text: text(object: wide), width: 80)).lines
+        #expect(lines.allSatisfy { $0.unicodeScalars.count { $0 == "\u{1100}" } <= 33 })
+    }
+}
+
 @Suite struct PinentryDescriptionTests {
     private static let room = Assuan.argumentByteCount(of: "SETDESC")
 

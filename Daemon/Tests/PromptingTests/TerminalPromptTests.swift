@@ -123,8 +123,9 @@ extension RealPromptTests {
                 .enterPasscode, operation: DisplayText("read"), cancelTitle: DisplayText("Not now"),
                 fallbackTitle: DisplayText("Use the recovery key"))
             let asking = try ask(question)
-            #expect(terminal.screen.contains("Tab: Use the recovery key."))
-            #expect(terminal.screen.contains("Ctrl-C: Not now."))
+            let lines = terminal.screen.split(whereSeparator: \.isNewline)
+            #expect(lines.contains("  Tab       “Use the recovery key”") && lines.contains("  Ctrl-C    “Not now”"))
+            #expect(terminal.screen.contains("Ctrl-C: Cancel. Tab: another way."))
             terminal.type("\t")
             #expect(asking.wait() == .fallback)
             #expect(terminal.isAsBefore)
@@ -180,6 +181,14 @@ extension RealPromptTests {
             #expect(terminal.screen.contains("“[2J1;1Hdrowssap Passcode: x”"))
             terminal.type("\u{3}")
             #expect(asking.wait() == .cancelled)
+        }
+
+        @Test(arguments: [8, 29]) func `a terminal that is too narrow is not asked on`(_ columns: UInt16) throws {
+            var size = winsize(ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+            #expect(ioctl(terminal.slave.number, UInt(TIOCSWINSZ), &size) == 0)
+            let asking = try Asking(prompter(), .passcode, on: process.caller(terminal.slave))
+            #expect(asking.wait() == .unavailable(.unshowable))
+            #expect(terminal.screen.isEmpty && terminal.isAsBefore)
         }
 
         @Test func `a long reason cannot put a line where the field is`() throws {
