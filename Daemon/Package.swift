@@ -93,7 +93,9 @@ let package = Package(
         .testTarget(name: "AuthenticatorsTests", dependencies: ["Authenticators", shared], swiftSettings: adapter),
         .testTarget(
             name: "PromptingTests",
-            dependencies: ["Prompting", "PromptProtocol", "TerminalTestSupport", "ostiary-prompt", shared],
+            dependencies: [
+                "Prompting", "PromptProtocol", "TerminalTestSupport", "ostiary-prompt", "test-caller", shared,
+            ],
             swiftSettings: adapter),
         // Pseudo-terminals and the processes on them.
         .target(

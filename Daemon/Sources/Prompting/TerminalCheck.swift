@@ -19,8 +19,12 @@ public enum TerminalRefusal: Error, Equatable, Sendable {
     case notATerminal
     /// A terminal, but not the caller's controlling one.
     case notControllingTerminal
-    /// It has no name under `/dev` here, as for a terminal of another container.
+    /// No file under `/dev` here is this very terminal: it is one of another container or mount, or was opened as
+    /// `/dev/tty`.
     case unnamed
+    /// Another session of the user has a terminal of the same number, so that it cannot be told which one is the
+    /// caller's.
+    case ambiguous
     /// It belongs to another user than the caller.
     case otherOwner
     case noLogin
@@ -57,7 +61,8 @@ public struct TerminalCheck: Sendable {
         let status = try Self.status(of: caller)
         guard status.terminalDevice == device else { throw .notControllingTerminal }
         if let refusal = Self.refusal(for: status) { throw refusal }
-        let path = try Self.path(of: device, owner: caller.userID)
+        let path = try Self.path(of: descriptor.number, device, owner: caller.userID)
+        guard !TerminalNamesake.exists(of: status, userID: caller.userID) else { throw .ambiguous }
         if policy == .login, !logins.hasLogin(of: caller.userID, on: String(path.dropFirst("/dev/".count))) {
             throw .noLogin
         }
@@ -90,8 +95,9 @@ public struct TerminalCheck: Sendable {
         return status
     }
 
-    /// The device of the terminal behind `descriptor`. `/dev/tty` has a number of its own (5, 0), so the driver is asked; a
-    /// master side answers with its slave's number, so the file's own number is looked at too.
+    /// The device of the terminal behind `descriptor`, as the driver says. `/dev/tty` has a number of its own (5, 0),
+    /// and is told from what is no terminal; a master side answers with its slave's number, so the file's own number is
+    /// looked at too.
     private static func device(of descriptor: CInt) throws(TerminalRefusal) -> UInt32 {
         var device: UInt32 = 0
         var file = stat()
@@ -109,24 +115,17 @@ public struct TerminalCheck: Sendable {
     /// The kernel's number of a device as glibc writes it: the same bits, wider.
     private static func makeDevice(_ device: UInt32) -> dev_t { dev_t(device) }
 
-    private static func path(of device: UInt32, owner: UInt32) throws(TerminalRefusal) -> String {
-        let major = (device >> 8) & 0xFFF
-        let minor = (device & 0xFF) | ((device >> 12) & 0xFFF00)
-        // Unix98 pseudo-terminals have eight majors from 136; Linux never gives more than 2^20 minors to the first.
-        guard let path = major == 136 ? "/dev/pts/\(minor)" : systemName(major, minor) else { throw .unnamed }
-        var file = stat()
-        guard unsafe stat(path, &file) == 0, file.st_mode & S_IFMT == S_IFCHR, file.st_rdev == makeDevice(device) else {
-            throw .unnamed
-        }
-        guard file.st_uid == owner else { throw .otherOwner }
+    /// The name of the terminal behind `descriptor`.
+    ///
+    /// By number alone it would be a name of perhaps another terminal: a caller can mount a devpts of its own, whose
+    /// terminals have the numbers of those here. So the file of that name must be the very file that was passed.
+    private static func path(of descriptor: CInt, _ device: UInt32, owner: UInt32) throws(TerminalRefusal) -> String {
+        var (passed, named) = (stat(), stat())
+        guard let path = TerminalDevice.name(device), unsafe stat(path, &named) == 0, named.st_mode & S_IFMT == S_IFCHR,
+            named.st_rdev == makeDevice(device), unsafe fstat(descriptor, &passed) == 0
+        else { throw .unnamed }
+        guard named.st_uid == owner else { throw .otherOwner }
+        guard passed.st_dev == named.st_dev, passed.st_ino == named.st_ino else { throw .unnamed }
         return path
-    }
-
-    /// A console's or serial line's name, as the kernel links it.
-    private static func systemName(_ major: UInt32, _ minor: UInt32) -> String? {
-        var target = [UInt8](repeating: 0, count: 1024)
-        let count = unsafe readlink("/sys/dev/char/\(major):\(minor)", &target, target.count)
-        guard count > 0, let name = target[..<count].split(separator: UInt8(ascii: "/")).last else { return nil }
-        return "/dev/" + String(decoding: name, as: UTF8.self)
     }
 }

@@ -11,6 +11,41 @@ private struct FixedLogins: LoginRecords {
     func hasLogin(of userID: UInt32, on line: String) -> Bool { line == self.line && userID == self.userID }
 }
 
+/// A terminal in a devpts that is mounted nowhere, with the number of one in `/dev/pts`.
+private struct PrivateTerminal {
+    let slave: SharedDescriptor
+    private let masters: [SharedDescriptor]
+
+    init(numbered path: String) throws {
+        let context = try Descriptor(fsopen("devpts", CUnsignedInt(FSOPEN_CLOEXEC)), from: "fsopen")
+        guard fsconfig(context.number, FSCONFIG_CMD_CREATE.rawValue, nil, nil, 0) == 0 else {
+            throw SystemCallError("fsconfig")
+        }
+        let mount = try Descriptor(fsmount(context.number, CUnsignedInt(FSMOUNT_CLOEXEC), 0), from: "fsmount")
+        let wanted = try #require(CInt(path.dropFirst("/dev/pts/".count)))
+        var masters: [SharedDescriptor] = []
+        var number: CInt = -1
+        while number < wanted {
+            let master = try Descriptor(openat(mount.number, "ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), from: "openat")
+            var locked: CInt = 0
+            guard ioctl(master.number, 0x4004_5431 as UInt, &locked) == 0,  // TIOCSPTLCK
+                ioctl(master.number, 0x8004_5430 as UInt, &number) == 0  // TIOCGPTN
+            else { throw SystemCallError("ioctl") }
+            masters.append(SharedDescriptor(master))
+        }
+        try #require(number == wanted)
+        self.masters = masters
+        slave = SharedDescriptor(
+            try Descriptor(openat(mount.number, "\(wanted)", O_RDWR | O_NOCTTY | O_CLOEXEC), from: "openat"))
+    }
+
+    /// Waits until something was written to it.
+    func waitForText() throws {
+        var polled = pollfd(fd: masters[masters.count - 1].number, events: Int16(POLLIN), revents: 0)
+        try #require(poll(&polled, 1, 20_000) == 1)
+    }
+}
+
 extension RealPromptTests {
     @Suite struct TerminalCheckTests {
         let terminal: PseudoTerminal
@@ -47,6 +82,48 @@ extension RealPromptTests {
 
         @Test func `the master side of the caller's terminal is refused`() throws {
             #expect(refusal(terminal.master, try process.caller(nil)) == .notATerminal)
+        }
+
+        /// `/dev/tty` is one file for all terminals, so it does not tell which name its terminal has.
+        @Test func `the caller's terminal opened as /dev/tty is refused`() throws {
+            var ends: [CInt] = [-1, -1]
+            #expect(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+            let near = UnixSocket(owning: Descriptor(owning: ends[0]))
+            let far = SharedDescriptor(Descriptor(owning: ends[1]))
+            let terminal = try PseudoTerminal()
+            let process = try CallerProcess(
+                on: terminal, script: "echo ready; exec '\(Build.program("test-caller"))' --terminal",
+                descriptors: [far.number])
+            try near.setReceiveTimeout(seconds: 30)
+            var byte: UInt8 = 0
+            let received = try withUnsafeMutableBytes(of: &byte) { try near.receive(into: $0).descriptor }
+            try #require(received >= 0)
+            let opened = SharedDescriptor(Descriptor(owning: received))
+            #expect(refusal(opened, try process.caller(nil)) == .unnamed)
+            #expect(refusal(terminal.slave, try process.caller(nil)) == nil)
+        }
+
+        /// A program has its own controlling terminal with the number of another's in a devpts that it made itself.
+        @Test(.enabled(if: geteuid() == 0, "only root can mount without namespaces of its own"))
+        func `a terminal of a private devpts is not taken for the one that has its number here`() throws {
+            let own = try PrivateTerminal(numbered: terminal.path)
+            let attacker = try SpawnedProcess(
+                "/bin/bash", ["-c", "exec 0<>/proc/self/fd/3 3>&-; echo ready >&0; exec sleep 600"],
+                descriptors: [-1, -1, -1, own.slave.number])
+            try own.waitForText()
+            let status = try #require(ProcessStatus(of: attacker.processID))
+            #expect(status.terminalDevice == ProcessStatus(of: process.processID)?.terminalDevice)
+            let caller = PromptCaller(
+                processID: attacker.processID, startTime: status.startTime, userID: getuid(), program: "x",
+                terminal: nil)
+            for policy in [TerminalPolicy.any, .login] {
+                let logins = FixedLogins(line: String(terminal.path.dropFirst(5)), userID: getuid())
+                #expect(refusal(own.slave, caller, policy, logins: logins) == .unnamed)
+                #expect(refusal(terminal.slave, caller, policy, logins: logins) == .ambiguous, "the other's own file")
+            }
+            #expect(refusal(terminal.slave, try process.caller(nil)) == .ambiguous)
+            attacker.end()
+            #expect(refusal(terminal.slave, try process.caller(nil)) == nil)
         }
 
         @Test(arguments: [O_RDONLY, O_WRONLY]) func `a descriptor for one direction only is refused`(_ mode: CInt)

@@ -7,12 +7,13 @@ import Glibc
 ///     test-caller SOCKET [PROGRAM [ARGUMENT]...]          descriptor 3: a Unix stream socket to the test
 ///     test-caller --leaving SOCKET PROGRAM [ARGUMENT]...  the same
 ///     test-caller --speak HEX                             descriptor 3: a connection
+///     test-caller --terminal                              descriptor 3: a Unix stream socket to the test
 ///     test-caller --wait
 ///
 /// First it sends the test its process id (4 bytes, this machine's order) with the connection attached. When the test
 /// closes its end it executes PROGRAM, or exits. With `--leaving` it starts PROGRAM as a child with the connection as
-/// descriptor 3 and exits. With `--speak` it writes bytes to a connection that it was given, and waits; with `--wait`
-/// it waits.
+/// descriptor 3 and exits. With `--speak` it writes bytes to a connection that it was given, and waits; with
+/// `--terminal` it sends the test `/dev/tty` as it opens it, and waits; with `--wait` it waits.
 @main
 enum TestCallerProgram {
     private static let channel: CInt = 3
@@ -25,6 +26,11 @@ enum TestCallerProgram {
             let bytes = bytes(ofHex: arguments.last ?? "")
             let sent = bytes.withUnsafeBytes { ostiary_send(channel, $0.baseAddress!, $0.count, -1) }
             guard sent == bytes.count else { exit(1) }
+            wait()
+        case "--terminal":
+            let terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
+            var byte: UInt8 = 0
+            guard terminal >= 0, ostiary_send(channel, &byte, 1, terminal) == 1 else { exit(1) }
             wait()
         case "--leaving": serve(Array(arguments.dropFirst()), then: leave)
         default: serve(arguments, then: execute)

@@ -1,0 +1,38 @@
+import Foundation
+import Glibc
+
+/// Looks for a second terminal of one number.
+///
+/// `/proc/PID/stat` names a process's controlling terminal by number. A program whose own one lies in a devpts that it
+/// mounted itself could pass another program's terminal of that number as its own. No terminal is the controlling one
+/// of two sessions: where two have one number, they are two terminals.
+enum TerminalNamesake {
+    /// Whether a process of the user, in another session than `caller`, has a controlling terminal of the same number.
+    ///
+    /// Processes of other users do not count, since they could keep this user from being asked; nor do those of
+    /// containers, which count their terminals from 0 and whose terminals have no file here.
+    static func exists(of caller: ProcessStatus, userID: UInt32) -> Bool {
+        let names: [String]
+        // Whatever cannot be looked through may hold one.
+        do { names = try FileManager.default.contentsOfDirectory(atPath: "/proc") } catch { return true }
+        return names.contains { name in
+            guard let processID = Int32(name), isOf(userID, processID), let status = ProcessStatus(of: processID) else {
+                return false
+            }
+            return status.terminalDevice == caller.terminalDevice && status.session != caller.session && !status.isDead
+                && !isInContainer(processID)
+        }
+    }
+
+    private static func isOf(_ userID: UInt32, _ processID: Int32) -> Bool {
+        var status = stat()
+        return unsafe stat("/proc/\(processID)", &status) == 0 && status.st_uid == userID
+    }
+
+    /// Whether the process has an id in a process namespace below this one, too (`NSpid` of proc_pid_status(5)).
+    private static func isInContainer(_ processID: Int32) -> Bool {
+        guard let text = try? String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8) else { return false }
+        let line = text.split(separator: "\n").first { $0.hasPrefix("NSpid:") }
+        return (line?.split(separator: "\t").count ?? 0) > 2
+    }
+}
