@@ -1,12 +1,13 @@
 import PromptProtocol
 
-/// Chooses how to ask: the first configured way that works here. Pure; whether files exist is told by its caller.
+/// Chooses how to ask: the first configured way that works here. Pure; what files there are is told by its caller.
 struct FrontEndChoice {
     let configuration: PromptConfiguration
     /// The caller's terminal as checked; nil when it passed none.
     let terminal: Result<VerifiedTerminal, TerminalRefusal>?
     let terminalType: TerminalType
-    let isPinentryThere: Bool
+    /// Why the configured pinentry must not be started; nil when it may, or when none is configured.
+    let pinentryDistrust: ProgramDistrust?
 
     private var verifiedTerminal: VerifiedTerminal? { try? terminal?.get() }
 
@@ -22,7 +23,7 @@ struct FrontEndChoice {
     }
 
     private var pinentryOptions: PinentryOptions? {
-        guard let program = configuration.pinentryPath, isPinentryThere else { return nil }
+        guard let program = configuration.pinentryPath, pinentryDistrust == nil else { return nil }
         guard configuration.hasDisplay || verifiedTerminal != nil else { return nil }
         return PinentryOptions(
             program: program, terminalPath: verifiedTerminal?.path, terminalType: terminalType,
@@ -32,9 +33,11 @@ struct FrontEndChoice {
 
     private var unavailability: PromptUnavailability {
         if case .failure(let refusal) = terminal { return .terminalRefused(refusal) }
-        let isPinentryMissing = configuration.pinentryPath != nil && !isPinentryThere
         let couldPinentryAsk = configuration.hasDisplay || verifiedTerminal != nil
-        return isPinentryMissing && couldPinentryAsk && configuration.frontEnds.contains(.pinentry)
-            ? .dialogFailed : .notInteractive
+        guard let pinentryDistrust, couldPinentryAsk, configuration.frontEnds.contains(.pinentry) else {
+            return .notInteractive
+        }
+        if case .missing = pinentryDistrust { return .dialogFailed }
+        return .untrusted(pinentryDistrust)
     }
 }

@@ -35,7 +35,7 @@ public struct ProcessPrompter: Prompter {
         let terminal = caller.terminal.map { terminal in verified(terminal, of: caller) }
         let choice = FrontEndChoice(
             configuration: configuration, terminal: terminal, terminalType: caller.terminalType,
-            isPinentryThere: configuration.pinentryPath.map { unsafe access($0, X_OK) == 0 } ?? false)
+            pinentryDistrust: configuration.pinentryPath.flatMap(distrust))
         switch choice.choose() {
         case .failure(let unavailability): return .unavailable(unavailability)
         case .success(let frontEnd):
@@ -43,9 +43,20 @@ public struct ProcessPrompter: Prompter {
                 question: question, program: DisplayText(fact: caller.program),
                 application: caller.application.map { DisplayText(fact: $0) }, processID: caller.processID,
                 frontEnd: frontEnd, timeLimitSeconds: configuration.timeLimitSeconds)
+            switch distrust(program) {
+            case nil: break
+            case .missing?: return .unavailable(.promptFailed)
+            case let distrust?: return .unavailable(.untrusted(distrust))
+            }
             let usedTerminal = frontEnd.usesTerminal ? try? terminal?.get() : nil
             return ask(request, on: usedTerminal?.descriptor, caller, cancellation)
         }
+    }
+
+    /// Why a program must not be started now; nil when it may.
+    private func distrust(_ program: String) -> ProgramDistrust? {
+        do { try ProgramTrust.verify(program, userID: geteuid()) } catch { return error }
+        return nil
     }
 
     private func verified(_ terminal: SharedDescriptor, of caller: PromptCaller) -> Result<VerifiedTerminal, TerminalRefusal> {

@@ -381,6 +381,24 @@ import UnixSocket
         #expect(list.applications.map(\.applicationID) == ["com.example.true"])
     }
 
+    @Test func `a pinentry that others can replace is not started, and the doctor says which folder is open`() throws {
+        let dialog = try dialog()
+        let stage = try stage(asking: dialog.path)
+        func finding() throws -> WireFinding? {
+            guard case .diagnosis(let diagnosis)? = try stage.client.ask(.diagnose(.init())).body else { return nil }
+            return diagnosis.findings.first { $0.check == "pinentry" }
+        }
+        #expect(try finding()?.verdict == .ok)
+        #expect(chmod(dialog.folder.path, 0o777) == 0)
+        try expectNotInteractive(stage, descriptor: -1, "prompt.untrusted")
+        let found = try #require(try finding())
+        #expect(found.verdict == .problem)
+        #expect(found.message.contains("\(dialog.folder.path) can be written to by other users"))
+        #expect(chmod(dialog.folder.path, 0o700) == 0)
+        let context = try stage.client.openContext()
+        #expect(try stage.client.ask(.authorize(stage.right, in: context)).factors == ["passcode"])
+    }
+
     @Test func `a pinentry that is not there makes questions unavailable, and nothing else is asked`() throws {
         let stage = try Stage(
             configurationText: "prompt.front-ends = pinentry\nprompt.pinentry = /nonexistent/pinentry\n")

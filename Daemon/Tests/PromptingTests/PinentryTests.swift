@@ -249,6 +249,14 @@ extension RealPromptTests {
             #expect(try Asking(dialog, Self.whole(""), on: hidden).wait() == .unavailable(.unshowable))
         }
 
+        @Test func `a dialog program that others can replace is not started`() throws {
+            let path = try Self.program(Self.answering("echo 'D x'; echo OK"))
+            #expect(chmod(path, 0o777) == 0)
+            let asking = try Asking(Self.prompter(path, display: ":9"), .passcode, on: process.caller(nil))
+            #expect(asking.wait() == .unavailable(.untrusted(.writableByOthers(path))))
+            #expect(chmod(path, 0o755) == 0)
+            let again = try Asking(Self.prompter(path, display: ":9"), .passcode, on: process.caller(nil))
+            #expect(again.wait() == .entered("x", .passcode))
         }
 
         private static func program(_ script: String) throws -> String {

@@ -234,12 +234,12 @@ import UnixSocket
 @Suite struct FrontEndChoiceTests {
     private func choose(
         _ configure: (inout PromptConfiguration) -> Void, terminal: Result<VerifiedTerminal, TerminalRefusal>? = nil,
-        isPinentryThere: Bool = true
+        distrust: ProgramDistrust? = nil
     ) -> Result<PromptFrontEnd, PromptUnavailability> {
         var configuration = PromptConfiguration()
         configure(&configuration)
         return FrontEndChoice(
-            configuration: configuration, terminal: terminal, terminalType: .vt100, isPinentryThere: isPinentryThere
+            configuration: configuration, terminal: terminal, terminalType: .vt100, pinentryDistrust: distrust
         ).choose()
     }
 
@@ -271,17 +271,21 @@ import UnixSocket
         #expect(options.terminalPath == nil)
     }
 
-    @Test func `a missing dialog program falls back to the terminal, if that is configured`() throws {
+    @Test func `a missing or untrusted dialog program falls back to the terminal, if that is configured`() throws {
         let terminal = try terminal()
         #expect(
             choose(
                 {
                     $0.pinentryPath = "/p"; $0.frontEnds = [.pinentry, .terminal]
-                }, terminal: terminal, isPinentryThere: false)
+                }, terminal: terminal, distrust: .missing("/p"))
                 == .success(.terminal))
         #expect(
-            choose({ $0.pinentryPath = "/p"; $0.frontEnds = [.pinentry] }, terminal: terminal, isPinentryThere: false)
+            choose({ $0.pinentryPath = "/p"; $0.frontEnds = [.pinentry] }, terminal: terminal, distrust: .missing("/p"))
                 == .failure(.dialogFailed))
+        let untrusted = ProgramDistrust.writableByOthers("/p")
+        #expect(
+            choose({ $0.pinentryPath = "/p"; $0.frontEnds = [.pinentry] }, terminal: terminal, distrust: untrusted)
+                == .failure(.untrusted(untrusted)))
     }
 
     @Test func `with nothing to ask on there is nobody to ask`() throws {

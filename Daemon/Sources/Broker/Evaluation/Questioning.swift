@@ -68,6 +68,10 @@ struct Questioning {
                 cause: "prompt.terminal-\(refusal)")
         case .dialogFailed:
             Refusal(.notInteractive, "The configured pinentry did not work; check ostiaryd.conf.", cause: "prompt.dialog")
+        case .untrusted(let distrust):
+            Refusal(
+                .notInteractive, "A program that passcodes would be typed into could be another user's: \(distrust). "
+                    + "`ostiary doctor` says more.", cause: "prompt.untrusted")
         case .promptFailed:
             Refusal(.notInteractive, "ostiary-prompt could not be started; run `ostiary doctor`.", cause: "prompt.failed")
         case .unshowable:

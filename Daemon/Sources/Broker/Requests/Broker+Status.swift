@@ -112,11 +112,9 @@ extension Broker {
     }
 
     private func promptFinding() -> WireFinding {
-        unsafe access(configuration.promptProgram, X_OK) == 0
-            ? .ok("prompt", "\(configuration.promptProgram) is there.")
-            : .problem(
-                "prompt", "\(configuration.promptProgram) cannot be executed, so nobody can be asked.",
-                advice: "Install ostiary-prompt beside ostiaryd.")
+        programFinding(
+            "prompt", configuration.promptProgram, missing: "so nobody can be asked",
+            advice: "Install ostiary-prompt beside ostiaryd.")
     }
 
     private func pinentryFinding() -> WireFinding {
@@ -125,9 +123,19 @@ extension Broker {
                 "pinentry", "None is configured: programs without a terminal cannot ask.",
                 advice: "Name one in ostiaryd.conf: prompt.pinentry = /usr/bin/pinentry")
         }
-        return unsafe access(path, X_OK) == 0
-            ? .ok("pinentry", "\(path) is there.")
-            : .problem("pinentry", "\(path) cannot be executed.", advice: "Install it or correct ostiaryd.conf.")
+        return programFinding(
+            "pinentry", path, missing: "so it cannot ask", advice: "Install it or correct ostiaryd.conf.")
+    }
+
+    /// What is to be said about a program that passcodes are typed into.
+    private func programFinding(_ check: String, _ path: String, missing: String, advice: String) -> WireFinding {
+        do { try ProgramTrust.verify(path, userID: geteuid()) } catch {
+            if case .missing = error { return .problem(check, "\(error), \(missing).", advice: advice) }
+            return .problem(
+                check, "\(path) is not started: \(error), and passcodes would be typed into it.",
+                advice: "Give it to root or yourself, and take write access from group and others.")
+        }
+        return .ok(check, "\(path) is there, and only root and this user can replace it.")
     }
 
     private func memoryFinding() -> WireFinding {
