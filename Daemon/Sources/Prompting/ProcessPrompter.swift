@@ -43,17 +43,13 @@ public struct ProcessPrompter: Prompter {
                 question: question, program: DisplayText(fact: caller.program),
                 application: caller.application.map { DisplayText(fact: $0) }, processID: caller.processID,
                 frontEnd: frontEnd, timeLimitSeconds: configuration.timeLimitSeconds)
-            switch distrust(program) {
-            case nil: break
-            case .missing?: return .unavailable(.promptFailed)
-            case let distrust?: return .unavailable(.untrusted(distrust))
-            }
             let usedTerminal = frontEnd.usesTerminal ? try? terminal?.get() : nil
             return ask(request, on: usedTerminal?.descriptor, caller, cancellation)
         }
     }
 
-    /// Why a program must not be started now; nil when it may.
+    /// Why a pinentry must not be started now; nil when it may. The prompt itself lies beside the daemon: whoever can replace it
+    /// there can replace the daemon too, and with it this check.
     private func distrust(_ program: String) -> ProgramDistrust? {
         do { try ProgramTrust.verify(program, userID: geteuid()) } catch { return error }
         return nil

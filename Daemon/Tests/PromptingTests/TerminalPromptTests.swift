@@ -411,16 +411,6 @@ extension RealPromptTests {
             #expect(terminal.isAsBefore)
         }
 
-        @Test func `a prompt program that others can replace is not started`() throws {
-            let program = FileManager.default.temporaryDirectory.path + "/prompt-\(UUID().uuidString)"
-            defer { try? FileManager.default.removeItem(atPath: program) }
-            try FileManager.default.copyItem(atPath: "/bin/true", toPath: program)
-            #expect(chmod(program, 0o757) == 0)
-            let prompter = ProcessPrompter(program: program, configuration: PromptConfiguration())
-            let asking = try Asking(prompter, .passcode, on: process.caller(terminal.slave))
-            #expect(asking.wait() == .unavailable(.untrusted(.writableByOthers(program))))
-        }
-
         @Test(arguments: ["/bin/true", "/bin/false", "/bin/cat"])
         func `a program that does not speak like a prompt answers nothing`(_ program: String) throws {
             let prompter = ProcessPrompter(program: program, configuration: PromptConfiguration())

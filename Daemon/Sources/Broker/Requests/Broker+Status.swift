@@ -112,9 +112,19 @@ extension Broker {
     }
 
     private func promptFinding() -> WireFinding {
-        programFinding(
-            "prompt", configuration.promptProgram, missing: "so nobody can be asked",
-            advice: "Install ostiary-prompt beside ostiaryd.")
+        let path = configuration.promptProgram
+        switch distrust(path) {
+        case nil: return .ok("prompt", "\(path) is there, and only root and this user can replace it.")
+        case .missing(let part)?:
+            return .problem(
+                "prompt", "\(ProgramDistrust.missing(part)), so nobody can be asked.",
+                advice: "Install ostiary-prompt beside ostiaryd.")
+        case let distrust?:
+            // As they can the daemon, which is beside it: refusing to start one of the two would protect nobody.
+            return .notice(
+                "prompt", "\(distrust): they can replace ostiary-prompt, into which passcodes are typed.",
+                advice: Self.adviceAgainstReplacing)
+        }
     }
 
     private func pinentryFinding() -> WireFinding {
@@ -123,19 +133,23 @@ extension Broker {
                 "pinentry", "None is configured: programs without a terminal cannot ask.",
                 advice: "Name one in ostiaryd.conf: prompt.pinentry = /usr/bin/pinentry")
         }
-        return programFinding(
-            "pinentry", path, missing: "so it cannot ask", advice: "Install it or correct ostiaryd.conf.")
+        switch distrust(path) {
+        case nil: return .ok("pinentry", "\(path) is there, and only root and this user can replace it.")
+        case .missing(let part)?:
+            return .problem(
+                "pinentry", "\(ProgramDistrust.missing(part)), so it cannot ask.", advice: "Install it or correct ostiaryd.conf.")
+        case let distrust?:
+            return .problem(
+                "pinentry", "\(path) is not started: \(distrust), and passcodes would be typed into it.",
+                advice: Self.adviceAgainstReplacing)
+        }
     }
 
-    /// What is to be said about a program that passcodes are typed into.
-    private func programFinding(_ check: String, _ path: String, missing: String, advice: String) -> WireFinding {
-        do { try ProgramTrust.verify(path, userID: geteuid()) } catch {
-            if case .missing = error { return .problem(check, "\(error), \(missing).", advice: advice) }
-            return .problem(
-                check, "\(path) is not started: \(error), and passcodes would be typed into it.",
-                advice: "Give it to root or yourself, and take write access from group and others.")
-        }
-        return .ok(check, "\(path) is there, and only root and this user can replace it.")
+    private static let adviceAgainstReplacing = "Give it to root or yourself, and take write access from group and others."
+
+    private func distrust(_ path: String) -> ProgramDistrust? {
+        do { try ProgramTrust.verify(path, userID: geteuid()) } catch { return error }
+        return nil
     }
 
     private func memoryFinding() -> WireFinding {
