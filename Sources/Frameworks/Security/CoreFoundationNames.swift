@@ -25,19 +25,6 @@ public typealias CFOptionFlags = UInt
 public typealias CFTimeInterval = Double
 public typealias CFAbsoluteTime = Double
 
-/// A truth value. Swift's own type, and not `NSNumber`, so that clients can extend it and ``CFNumber`` each for itself; as
-/// `Any` or `CFTypeRef` it becomes the `NSNumber` that casts to `Bool`.
-public typealias CFBoolean = Bool
-
-/// The true value.
-public let kCFBooleanTrue: CFBoolean! = true
-/// The false value.
-public let kCFBooleanFalse: CFBoolean! = false
-
-/// The truth value of `boolean`.
-@discardableResult
-public func CFBooleanGetValue(_ boolean: CFBoolean) -> Bool { boolean }
-
 /// Where memory comes from. There is one kind here, so every call takes nil.
 public final class CFAllocator: NSObject, Sendable {
     private override init() {}
