@@ -210,7 +210,8 @@ struct CProgramEndToEndTests {
                 "date: 86400.5", "array: 3", "date in it: yes", "null in it: yes", "texts are equal: yes",
                 "arrays are equal: yes", "text equals array: no", "text equals another: no",
                 "unlike dictionaries are equal: no", "dictionaries are equal: yes", "loops are equal: no",
-                "a loop equals itself: yes", "a loop is described: no", "description: text", "refused: yes",
+                "a loop equals itself: yes", "a loop is described: no", "description: text", "kind: CFString",
+                "no kind: no", "order: 0 1 -1 0 0", "copied: yes", "copied from nowhere: no", "refused: yes",
             ])
     }
 
@@ -219,14 +220,17 @@ struct CProgramEndToEndTests {
             kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256,
         ]
         let key = try #require(SecKeyCreateRandomKey(parameters as CFDictionary, nil))
-        let certificate = try CertificateMaker(in: daemon.folder).certificate("of C", for: key, serial: 66)
+        let certificate = try CertificateMaker(in: daemon.folder).certificate(
+            "of C/emailAddress=c@example.org", for: key, serial: 66)
         let bytes = try #require(SecKeyCopyExternalRepresentation(key, nil)) as Data
         #expect(
             try run("certificates", hexadecimal(SecCertificateCopyData(certificate) as Data), hexadecimal(bytes)) == [
                 "is a certificate: yes", "same bytes: yes", "summary: of C", "name: 0", "common name: of C",
-                "serial number: 42", "certified key: yes", "is an identity: yes", "certificate: 0", "key: 0",
+                "serial number: 42", "addresses: 0", "addresses in it: 1", "first address: c@example.org",
+                "issuer is subject: yes", "certified key: yes", "is an identity: yes", "certificate: 0", "key: 0",
                 "same parts: yes", "add: 0", "find: 0", "found it: yes", "name of nothing: -50", "name: no",
-                "name nowhere: -50", "certificate of a key: -50", "key of a certificate: -50", "key nowhere: -50",
+                "name nowhere: -50", "addresses of nothing: -50", "addresses nowhere: -50",
+                "certificate of a key: -50", "key of a certificate: -50", "key nowhere: -50",
                 "parts: no", "serial number of a key: NSOSStatusErrorDomain -50", "made of anything: no",
             ])
     }

@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized) struct CertificateTests {
     /// A certificate that openssl made for a new key, and the key.
     private func make(
-        _ algorithm: [String], subject: String = "/O=Gate/OU=Lock/CN=door.example"
+        _ algorithm: [String], subject: String = "/O=Gate/OU=Lock/CN=door.example", extension added: String? = nil
     ) throws -> (certificate: Data, key: Data) {
         try IndependentTool.withFolder { folder in
             let key = folder.appendingPathComponent("key.pem")
@@ -16,7 +16,7 @@ import Testing
                     + [
                         "-keyout", key.path, "-subj", subject, "-days", "2", "-outform", "DER", "-set_serial",
                         "0x0123456789",
-                    ])
+                    ] + (added.map { ["-addext", $0] } ?? []))
             try #require(made.status == 0, "\(made.diagnostics)")
             let exported = try IndependentTool.run("openssl", ["pkey", "-in", key.path, "-pubout", "-outform", "DER"])
             return (made.output, exported.output)
@@ -57,6 +57,37 @@ import Testing
         }
     }
 
+    @Test func `addresses are those of the alternative names and then those of the subject`() throws {
+        let alternatives = "subjectAltName=email:a@example.org,DNS:example.org,email:b@example.org"
+        let (inSubject, none) = ("/CN=me/emailAddress=c@example.org", "/CN=me")
+        for (subject, added, expected) in [
+            (inSubject, alternatives, ["a@example.org", "b@example.org", "c@example.org"]),
+            (inSubject, nil, ["c@example.org"]), (none, "subjectAltName=email:a@example.org", ["a@example.org"]),
+            (none, "subjectAltName=DNS:a@example.org", []), (none, nil, []),
+        ] as [(String, String?, [String])] {
+            let bytes = try make(Self.algorithms[1], subject: subject, extension: added).certificate
+            var addresses: CFArray?
+            #expect(try SecCertificateCopyEmailAddresses(read(bytes), &addresses) == errSecSuccess)
+            #expect(addresses as? [String] == expected)
+        }
+    }
+
+    @Test(arguments: ["00", "300000", "3180", "0500", "30038102", "30038101ff", "3002a100", "3003810161ff"])
+    func `alternative names that cannot be read are told from none`(names: String) throws {
+        let bytes = try make(Self.algorithms[1], extension: "2.5.29.17=DER:" + names).certificate
+        var addresses: CFArray? = []
+        #expect(try SecCertificateCopyEmailAddresses(read(bytes), &addresses) == errSecDecode)
+        #expect(addresses == nil)
+    }
+
+    @Test func `issuer and subject are the names that items have`() throws {
+        let certificate = try read(make(Self.algorithms[1]).certificate)
+        let attributes = certificate.fields
+        #expect(SecCertificateCopyNormalizedIssuerSequence(certificate) as Data? == attributes.issuer)
+        #expect(SecCertificateCopyNormalizedSubjectSequence(certificate) as Data? == attributes.subjectDER)
+        #expect(attributes.issuer.first == 0x30)
+    }
+
     @Test func `a certificate of another kind of key has none`() throws {
         let certificate = try read(make(["ed25519"]).certificate)
         #expect(SecCertificateCopyKey(certificate) == nil)
@@ -73,13 +104,15 @@ import Testing
     }
 
     @Test func `changed bytes are read or refused, and never a trap`() throws {
-        let bytes = try make(Self.algorithms[1]).certificate
+        let bytes = try make(Self.algorithms[1], extension: "subjectAltName=email:a@example.org").certificate
         for index in bytes.indices {
             for change in [0x01, 0x80, 0xff] as [UInt8] {
                 var changed = bytes
                 changed[index] ^= change
                 guard let certificate = SecCertificateCreateWithData(nil, changed as CFData) else { continue }
                 _ = (SecCertificateCopyKey(certificate), SecCertificateCopySubjectSummary(certificate))
+                var addresses: CFArray?
+                SecCertificateCopyEmailAddresses(certificate, &addresses)
             }
         }
     }

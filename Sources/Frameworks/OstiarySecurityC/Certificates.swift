@@ -23,6 +23,23 @@ func copyCommonName(_ certificate: Handle?, _ commonName: HandlePlace) -> OSStat
     }
 }
 
+@c(SecCertificateCopyEmailAddresses)
+func copyEmailAddresses(_ certificate: Handle?, _ emailAddresses: HandlePlace) -> OSStatus {
+    copying(to: emailAddresses) { addresses in
+        certificate.object(SecCertificate.self).map { SecCertificateCopyEmailAddresses($0, addresses) } ?? errSecParam
+    }
+}
+
+@c(SecCertificateCopyNormalizedIssuerSequence)
+func copyIssuer(_ certificate: Handle?) -> Handle? {
+    Handle(owning: certificate.object(SecCertificate.self).flatMap(SecCertificateCopyNormalizedIssuerSequence))
+}
+
+@c(SecCertificateCopyNormalizedSubjectSequence)
+func copySubject(_ certificate: Handle?) -> Handle? {
+    Handle(owning: certificate.object(SecCertificate.self).flatMap(SecCertificateCopyNormalizedSubjectSequence))
+}
+
 @c(SecCertificateCopyKey)
 func copyCertificateKey(_ certificate: Handle?) -> Handle? {
     Handle(owning: certificate.object(SecCertificate.self).flatMap(SecCertificateCopyKey))

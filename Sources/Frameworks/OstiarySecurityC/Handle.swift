@@ -54,6 +54,6 @@ func copying<Object: AnyObject>(
     guard let place else { return errSecParam }
     var object: Object?
     let status = call(&object)
-    place.pointee = Handle(owning: object)
+    place.pointee = Handle(owning: (object as? NSObject)?.forC)
     return status
 }

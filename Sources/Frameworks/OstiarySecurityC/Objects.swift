@@ -35,6 +35,9 @@ func typeID(_ object: Handle?) -> CFTypeID {
     }
 }
 
+@c(ostiary_CFCopyTypeIDDescription)
+func copyTypeDescription(_ typeID: CFTypeID) -> Handle? { Handle(owning: CFCopyTypeIDDescription(typeID)) }
+
 @c(ostiary_CFStringGetTypeID)
 func stringTypeID() -> CFTypeID { CFStringGetTypeID() }
 @c(ostiary_CFDataGetTypeID)

@@ -17,6 +17,16 @@ void certificates(const char *certificate_digits, const char *key_digits)
     text("common name", name);
     CFDataRef serial = SecCertificateCopySerialNumberData(certificate, &error);
     printf("serial number: %02x\n", CFDataGetBytePtr(serial)[CFDataGetLength(serial) - 1]);
+    CFArrayRef addresses = NULL;
+    status("addresses", SecCertificateCopyEmailAddresses(certificate, &addresses));
+    printf("addresses in it: %ld\n", CFArrayGetCount(addresses));
+    text("first address", CFArrayGetValueAtIndex(addresses, 0));
+    CFDataRef issuer = SecCertificateCopyNormalizedIssuerSequence(certificate);
+    CFDataRef subject = SecCertificateCopyNormalizedSubjectSequence(certificate);
+    truth("issuer is subject", CFEqual(issuer, subject));
+    CFRelease(addresses);
+    CFRelease(subject);
+    CFRelease(issuer);
 
     CFMutableDictionaryRef attributes = dictionary();
     CFDictionarySetValue(attributes, kSecAttrKeyType, kSecAttrKeyTypeECSECPrimeRandom);
@@ -44,6 +54,8 @@ void certificates(const char *certificate_digits, const char *key_digits)
     status("name of nothing", SecCertificateCopyCommonName(NULL, &name));
     truth("name", name != NULL);
     status("name nowhere", SecCertificateCopyCommonName(certificate, NULL));
+    status("addresses of nothing", SecCertificateCopyEmailAddresses(NULL, &addresses));
+    status("addresses nowhere", SecCertificateCopyEmailAddresses(certificate, NULL));
     status("certificate of a key", SecIdentityCopyCertificate((SecIdentityRef)key, &same_certificate));
     status("key of a certificate", SecIdentityCopyPrivateKey((SecIdentityRef)certificate, &same_key));
     status("key nowhere", SecIdentityCopyPrivateKey(identity, NULL));
@@ -52,6 +64,8 @@ void certificates(const char *certificate_digits, const char *key_digits)
     truth(
         "made of anything", SecCertificateCreateWithData(NULL, junk) || SecCertificateCreateWithData(NULL, NULL)
             || SecCertificateCreateWithData(NULL, (CFDataRef)key) || SecCertificateCopyData(NULL)
+            || SecCertificateCopyNormalizedIssuerSequence((SecCertificateRef)key)
+            || SecCertificateCopyNormalizedSubjectSequence(NULL)
             || SecCertificateCopySubjectSummary((SecCertificateRef)key) || SecCertificateCopyKey((SecCertificateRef)key)
             || SecIdentityCreate(NULL, certificate, public_key) || SecIdentityCreate(NULL, NULL, key)
             || SecIdentityCreate(NULL, certificate, NULL) || SecIdentityCreate(NULL, (SecCertificateRef)key, key));

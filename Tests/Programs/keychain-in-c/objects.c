@@ -116,6 +116,23 @@ void objects(void)
     CFStringRef description = CFCopyDescription(one);
     text("description", description);
     CFRelease(description);
+    CFStringRef kind = CFCopyTypeIDDescription(CFGetTypeID(one)), above = string("Text");
+    text("kind", kind);
+    truth("no kind", CFCopyTypeIDDescription(0) || CFCopyTypeIDDescription(1000));
+    printf(
+        "order: %ld %ld %ld %ld %ld\n", CFStringCompare(one, same, 0), CFStringCompare(one, above, 0),
+        CFStringCompare(above, one, 0), CFStringCompare(one, above, kCFCompareCaseInsensitive),
+        CFStringCompare(NULL, (CFStringRef)array, 0));
+    CFRelease(above);
+    CFRelease(kind);
+    uint8_t bytes[] = {1, 2, 3};
+    CFDataRef copy = CFDataCreateWithBytesNoCopy(kCFAllocatorDefault, bytes, 3, kCFAllocatorNull);
+    bytes[0] = 9;
+    truth("copied", CFDataGetLength(copy) == 3 && CFDataGetBytePtr(copy)[0] == 1);
+    truth(
+        "copied from nowhere", CFDataCreateWithBytesNoCopy(NULL, NULL, 1, NULL)
+            || CFDataCreateWithBytesNoCopy(NULL, bytes, -1, NULL));
+    CFRelease(copy);
     const void *missing[] = {one, NULL};
     truth(
         "refused", !CFArrayCreate(NULL, missing, 2, NULL) && !CFArrayCreate(NULL, NULL, 1, NULL)

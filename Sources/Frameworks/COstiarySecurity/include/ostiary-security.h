@@ -72,6 +72,7 @@ typedef CFOptionFlags SecAccessControlCreateFlags;
 
 /* There is one allocator and one generator of random numbers, and parameters of these types are ignored. */
 #define kCFAllocatorDefault ((CFAllocatorRef)NULL)
+#define kCFAllocatorNull ((CFAllocatorRef)NULL)
 #define kSecRandomDefault ((SecRandomRef)NULL)
 
 /* ---- Every object ---- */
@@ -89,6 +90,8 @@ CFHashCode CFHash(CFTypeRef object) OSTIARY_SYMBOL(CFHash);
 CFStringRef CFCopyDescription(CFTypeRef object) OSTIARY_SYMBOL(CFCopyDescription);
 /* The kind of an object, to be compared with those below; 0 for NULL. */
 CFTypeID CFGetTypeID(CFTypeRef object) OSTIARY_SYMBOL(CFGetTypeID);
+/* The name of a kind, such as CFString; NULL for a number that is none. */
+CFStringRef CFCopyTypeIDDescription(CFTypeID typeID) OSTIARY_SYMBOL(CFCopyTypeIDDescription);
 CFTypeID CFStringGetTypeID(void) OSTIARY_SYMBOL(CFStringGetTypeID);
 CFTypeID CFDataGetTypeID(void) OSTIARY_SYMBOL(CFDataGetTypeID);
 CFTypeID CFNumberGetTypeID(void) OSTIARY_SYMBOL(CFNumberGetTypeID);
@@ -125,10 +128,34 @@ CFIndex CFStringGetLength(CFStringRef string) OSTIARY_SYMBOL(CFStringGetLength);
 CFIndex CFStringGetMaximumSizeForEncoding(CFIndex length, CFStringEncoding encoding)
     OSTIARY_SYMBOL(CFStringGetMaximumSizeForEncoding);
 
+typedef CFIndex CFComparisonResult;
+enum { kCFCompareLessThan = -1, kCFCompareEqualTo = 0, kCFCompareGreaterThan = 1 };
+
+typedef CFOptionFlags CFStringCompareFlags;
+enum {
+    kCFCompareCaseInsensitive = 1,
+    kCFCompareBackwards = 4, /* For searching only, as the next one; without effect here. */
+    kCFCompareAnchored = 8,
+    kCFCompareNonliteral = 16,
+    kCFCompareLocalized = 32,
+    kCFCompareNumerically = 64,
+    kCFCompareDiacriticInsensitive = 128,
+    kCFCompareWidthInsensitive = 256,
+    kCFCompareForcedOrdering = 512
+};
+
+/* The order of two texts. NULL, and what is no text, comes first. */
+CFComparisonResult CFStringCompare(CFStringRef first, CFStringRef second, CFStringCompareFlags compareOptions)
+    OSTIARY_SYMBOL(CFStringCompare);
+
 /* ---- Bytes ---- */
 
 /* A copy of the bytes. */
 CFDataRef CFDataCreate(CFAllocatorRef allocator, const uint8_t *bytes, CFIndex length) OSTIARY_SYMBOL(CFDataCreate);
+/* As CFDataCreate: copies, unlike Apple's, and leaves the bytes to the caller whatever the deallocator is. */
+CFDataRef CFDataCreateWithBytesNoCopy(
+    CFAllocatorRef allocator, const uint8_t *bytes, CFIndex length, CFAllocatorRef bytesDeallocator)
+    OSTIARY_SYMBOL(CFDataCreateWithBytesNoCopy);
 CFIndex CFDataGetLength(CFDataRef data) OSTIARY_SYMBOL(CFDataGetLength);
 /* The bytes inside; they live as long as the object. */
 const uint8_t *CFDataGetBytePtr(CFDataRef data) OSTIARY_SYMBOL(CFDataGetBytePtr);
@@ -150,7 +177,9 @@ enum {
     kCFNumberLongLongType = 11,
     kCFNumberFloatType = 12,
     kCFNumberDoubleType = 13,
-    kCFNumberCFIndexType = 14
+    kCFNumberCFIndexType = 14,
+    kCFNumberNSIntegerType = 15,
+    kCFNumberCGFloatType = 16
 };
 
 /* The number at `value`, which is of the C type that `type` names. */
@@ -340,6 +369,11 @@ CFDataRef SecCertificateCopyData(SecCertificateRef certificate);
 CFStringRef SecCertificateCopySubjectSummary(SecCertificateRef certificate);
 /* The common name of the subject; NULL there if it has none. */
 OSStatus SecCertificateCopyCommonName(SecCertificateRef certificate, CFStringRef *commonName);
+/* The addresses of electronic mail that the subject has: an array, which may be empty. */
+OSStatus SecCertificateCopyEmailAddresses(SecCertificateRef certificate, CFArrayRef *emailAddresses);
+/* Issuer and subject as items have them: the Name in DER, as it stands in the certificate. */
+CFDataRef SecCertificateCopyNormalizedIssuerSequence(SecCertificateRef certificate);
+CFDataRef SecCertificateCopyNormalizedSubjectSequence(SecCertificateRef certificate);
 /* The public key; NULL if it is of a kind that there are no keys of here. */
 SecKeyRef SecCertificateCopyKey(SecCertificateRef certificate);
 /* The serial number, big-endian, as it is encoded. */

@@ -15,6 +15,7 @@ package struct CertificateFields: Sendable {
     /// 1 to 3, for X.509 v1 to v3.
     package let version: Int
 
+    private let subjectAlternativeName: Data?
     private let algorithm: ASN1ObjectIdentifier
     private let publicKeyBytes: Data
 
@@ -33,7 +34,11 @@ package struct CertificateFields: Sendable {
         subject = try CertificateName(nodes[4])
         subjectPublicKeyInfo = Data(nodes[5].encodedBytes)
         (algorithm, publicKeyBytes) = try Self.key(nodes[5])
-        subjectKeyID = try Self.subjectKeyID(in: nodes.dropFirst(6))
+        let extensions = try Self.extensions(in: nodes.dropFirst(6))
+        subjectKeyID = try extensions[Self.subjectKeyIdentifier].map { identifier in
+            Data(try ASN1OctetString(derEncoded: DER.parse([UInt8](identifier))).bytes)
+        }
+        subjectAlternativeName = extensions[Self.subjectAlternativeNames]
     }
 
     /// The best name that the subject has.
@@ -57,10 +62,28 @@ package struct CertificateFields: Sendable {
     /// SHA-1 of the public key: `pkhh`, and `klbl` of the key that belongs to it.
     package var publicKeyHash: Data { SoftwareKeyAttributes.applicationLabel(ofPublicKey: publicKeyBytes) }
 
+    /// The addresses among the alternative names of the subject, and then those in its name; throws if the alternative
+    /// names are none.
+    package func emailAddresses() throws -> [String] {
+        // GeneralName (RFC 5280, section 4.2.1.6): rfc822Name is an IA5String.
+        let address = ASN1Identifier(tagWithNumber: 1, tagClass: .contextSpecific)
+        guard let subjectAlternativeName else { return subject.emailAddresses }
+        let names = try DER.parse([UInt8](subjectAlternativeName))
+        guard names.identifier == .sequence else { throw Self.malformed }
+        let addresses = try Self.children(of: names).filter { $0.identifier == address }.map { name in
+            let bytes = try Self.content(of: name, address)
+            guard bytes.allSatisfy({ $0 < 0x80 }) else { throw Self.malformed }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        return addresses + subject.emailAddresses
+    }
+
     // MARK: steps
 
     /// id-ce-subjectKeyIdentifier (RFC 5280, section 4.2.1.2).
     private static let subjectKeyIdentifier: ASN1ObjectIdentifier = [2, 5, 29, 14]
+    /// id-ce-subjectAltName (RFC 5280, section 4.2.1.6).
+    private static let subjectAlternativeNames: ASN1ObjectIdentifier = [2, 5, 29, 17]
 
     static let malformed = StatusError(errSecDecode, "The bytes are no certificate.")
 
@@ -91,17 +114,19 @@ package struct CertificateFields: Sendable {
         return (try ASN1ObjectIdentifier(derEncoded: algorithm), Data(bits.bytes))
     }
 
-    private static func subjectKeyID(in parts: ArraySlice<ASN1Node>) throws -> Data? {
+    /// The values of the extensions by their names. Of two with one name the first counts.
+    private static func extensions(in parts: ArraySlice<ASN1Node>) throws -> [ASN1ObjectIdentifier: Data] {
         let tag = ASN1Identifier(tagWithNumber: 3, tagClass: .contextSpecific)
-        guard let wrapper = parts.first(where: { $0.identifier == tag }) else { return nil }
+        guard let wrapper = parts.first(where: { $0.identifier == tag }) else { return [:] }
         guard let list = try children(of: wrapper).first else { throw malformed }
+        var extensions: [ASN1ObjectIdentifier: Data] = [:]
         for entry in try children(of: list) {
             let parts = try children(of: entry)
             guard let name = parts.first, let value = parts.last, parts.count >= 2 else { throw malformed }
-            guard try ASN1ObjectIdentifier(derEncoded: name) == subjectKeyIdentifier else { continue }
-            let inner = try DER.parse(Array(ASN1OctetString(derEncoded: value).bytes))
-            return Data(try ASN1OctetString(derEncoded: inner).bytes)
+            let identifier = try ASN1ObjectIdentifier(derEncoded: name)
+            guard extensions[identifier] == nil else { continue }
+            extensions[identifier] = Data(try ASN1OctetString(derEncoded: value).bytes)
         }
-        return nil
+        return extensions
     }
 }

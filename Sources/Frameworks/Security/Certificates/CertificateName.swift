@@ -24,11 +24,17 @@ package struct CertificateName: Sendable {
 
     package var commonName: String? { last(.NameAttributes.commonName) }
 
+    /// The addresses in the name (RFC 5280, section 4.1.2.6, which asks for alternative names instead).
+    var emailAddresses: [String] { attributes.filter { $0.type == Self.emailAddress }.map(\.value) }
+
     /// The common name, else unit, organization, or the last attribute there is.
     var summary: String {
         commonName ?? last(.NameAttributes.organizationalUnitName) ?? last(.NameAttributes.organizationName)
             ?? attributes.last?.value ?? ""
     }
+
+    /// PKCS #9 (RFC 2985, section 5.2.1).
+    private static let emailAddress: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 9, 1]
 
     private func last(_ type: ASN1ObjectIdentifier) -> String? { attributes.last { $0.type == type }?.value }
 

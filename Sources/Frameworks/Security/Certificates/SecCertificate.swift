@@ -54,6 +54,35 @@ public func SecCertificateCopyCommonName(
     return errSecSuccess
 }
 
+/// The addresses of electronic mail, in `emailAddresses`: those among the alternative names of the subject, then those
+/// in its name. An empty array if there are none; `errSecDecode`, and nil, if the alternative names cannot be read.
+@discardableResult
+public func SecCertificateCopyEmailAddresses(
+    _ certificate: SecCertificate, _ emailAddresses: UnsafeMutablePointer<CFArray?>
+) -> OSStatus {
+    do {
+        unsafe emailAddresses.pointee = try certificate.fields.emailAddresses() as CFArray
+        return errSecSuccess
+    } catch {
+        unsafe emailAddresses.pointee = nil
+        return errSecDecode
+    }
+}
+
+/// The issuer as ``kSecAttrIssuer`` has it: the Name in DER. As it stands in the certificate: Apple's folds case and
+/// blanks.
+@discardableResult
+public func SecCertificateCopyNormalizedIssuerSequence(_ certificate: SecCertificate) -> CFData? {
+    certificate.fields.issuer as CFData
+}
+
+/// The subject as ``kSecAttrSubject`` has it: the Name in DER. As it stands in the certificate: Apple's folds case and
+/// blanks.
+@discardableResult
+public func SecCertificateCopyNormalizedSubjectSequence(_ certificate: SecCertificate) -> CFData? {
+    certificate.fields.subjectDER as CFData
+}
+
 /// The public key; nil if it is of a kind that has no ``SecKey`` here.
 @discardableResult
 public func SecCertificateCopyKey(_ certificate: SecCertificate) -> SecKey? {

@@ -27,6 +27,29 @@ enum TypeID: CFTypeID {
         default: return nil
         }
     }
+
+    /// The name of the type in C, without `Ref`.
+    var name: String {
+        switch self {
+        case .string: "CFString"
+        case .data: "CFData"
+        case .number: "CFNumber"
+        case .boolean: "CFBoolean"
+        case .date: "CFDate"
+        case .array: "CFArray"
+        case .dictionary: "CFDictionary"
+        case .set: "CFSet"
+        case .null: "CFNull"
+        case .error: "CFError"
+        case .url: "CFURL"
+        case .allocator: "CFAllocator"
+        case .accessControl: "SecAccessControl"
+        case .key: "SecKey"
+        case .certificate: "SecCertificate"
+        case .identity: "SecIdentity"
+        case .task: "SecTask"
+        }
+    }
 }
 
 extension NSNumber {
@@ -98,4 +121,10 @@ public func CFHash(_ object: CFTypeRef?) -> CFHashCode {
 @discardableResult
 public func CFCopyDescription(_ object: CFTypeRef?) -> CFString? {
     (object as? NSObject)?.description as CFString?
+}
+
+/// The name of a type, such as `CFString`; nil for an id that no type has.
+@discardableResult
+public func CFCopyTypeIDDescription(_ typeID: CFTypeID) -> CFString! {
+    TypeID(rawValue: typeID)?.name as CFString?
 }
