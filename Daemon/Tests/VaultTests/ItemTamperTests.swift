@@ -57,7 +57,7 @@ struct ItemTamperTests {
         "generation", "mac", "class", "suite", "attribute_record", "access_control", "wrap_kind", "wrapped_secret",
         "payload", "key_id",
     ])
-    func `one changed column makes the item unreadable and no other`(column: String) throws {
+    func `cases 55 and 57: one changed column makes the item unreadable and no other`(column: String) throws {
         let changed = try fixture.tamper(
             """
             UPDATE items SET \(column) = CASE typeof(\(column)) WHEN 'integer' THEN \(column) + 1
@@ -72,7 +72,7 @@ struct ItemTamperTests {
     }
 
     @Test(arguments: ["attribute_record", "wrapped_secret", "payload", "mac", "access_control"])
-    func `a column swapped between two items makes both unreadable`(column: String) throws {
+    func `case 58: a column swapped between two items makes both unreadable`(column: String) throws {
         var different = items[1]
         different.generation = 2
         different.payload = Data([99])
@@ -110,7 +110,7 @@ struct ItemTamperTests {
         }
     }
 
-    @Test func `a deleted row is removed, never absent, and can be deleted for good`() throws {
+    @Test func `case 56: a deleted row is removed, never absent, and can be deleted for good`() throws {
         try fixture.tamper("DELETE FROM items WHERE row_key = ?", [items[0].id.bytes])
         let vault = try fixture.reopened()
         #expect(try fault(of: items[0], in: vault) == .removed)

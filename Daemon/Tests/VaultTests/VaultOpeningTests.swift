@@ -55,7 +55,7 @@ struct VaultOpeningTests {
         #expect(try mode(folder.path) == 0o700 && mode(path) == 0o600 && mode(path + "-wal") == 0o600)
     }
 
-    @Test(arguments: [0, 100, 8192]) func `garbage is unreadable and left alone`(size: Int) throws {
+    @Test(arguments: [0, 100, 8192]) func `case 53: garbage is unreadable and left alone`(size: Int) throws {
         let garbage = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ 1) })
         try garbage.write(to: URL(fileURLWithPath: path))
         let reason: UnreadableReason = size == 0 ? .anotherProgram : .notADatabase

@@ -69,6 +69,18 @@ struct RegisteredProgramEndToEndTests {
         #expect(try news.run("list", "all") == ["list: 0", "found: own in com.example.news"])
     }
 
+    @Test func `case 42: an item that names no group lands in the first of the registration, before the program's id`()
+        throws
+    {
+        try register(mail, "com.example.mail", ["com.example.associated", "com.example.other"])
+        try register(news, "com.example.news")
+        #expect(try mail.run("add", "mine") == ["add: 0"])
+        #expect(try mail.run("list", "all") == ["list: 0", "found: mine in com.example.associated"])
+        #expect(try mail.run("find", "mine", "com.example.mail") == ["find: -25300"])
+        #expect(try news.run("add", "mine") == ["add: 0"])
+        #expect(try news.run("list", "all") == ["list: 0", "found: mine in com.example.news"])
+    }
+
     @Test func `programs with a group in common share its items, and nothing else`() throws {
         try register(mail, "com.example.mail", ["com.example.shared"])
         try register(news, "com.example.news", ["com.example.shared"])
@@ -95,7 +107,8 @@ struct RegisteredProgramEndToEndTests {
         #expect(try mail.run("find", "secret") == ["find: 0", "data: secret"])
     }
 
-    @Test func `a replaced program is another one until the owner adopts it, and hears how`() throws {
+    /// No program is without a group here; to one that was replaced, those of its registration are closed.
+    @Test func `cases 37 and 38: a replaced program is another one until the owner adopts it, and hears how`() throws {
         try register(mail, "com.example.mail", ["com.example.one"])
         #expect(try mail.run("add", "secret") == ["add: 0"])
         try mail.rebuild()
