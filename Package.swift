@@ -57,6 +57,8 @@ let package = Package(
             name: "OstiaryShared",
             targets: ["AccessControl", "KeyAlgorithms", "OstiaryWire", "SecretMemory", "UnixSocket"]),
         .executable(name: "ostiary", targets: ["ostiary"]),
+        // For the tests of both sides alone.
+        .library(name: "SeededRandomness", targets: ["SeededRandomness"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),

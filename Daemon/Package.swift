@@ -1,5 +1,6 @@
 // swift-tools-version:6.2
-// The trusted side. Of the app side's package it uses only what both sides speak (OstiaryShared).
+// The trusted side. Of the app side's package it uses only what both sides speak (OstiaryShared), and for its tests the
+// randomness of theirs.
 import PackageDescription
 
 /// One strict list for every Swift target that holds rules, messages or secrets. It stands in the other manifests too: a
@@ -23,6 +24,7 @@ let adapter: [SwiftSetting] = [
 ]
 
 let shared: Target.Dependency = .product(name: "OstiaryShared", package: "Ostiary")
+let seeded: Target.Dependency = .product(name: "SeededRandomness", package: "Ostiary")
 let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
@@ -74,7 +76,7 @@ let package = Package(
         .testTarget(name: "KeySlotsTests", dependencies: [shared, crypto, "KeySlots", "Enclave"], swiftSettings: adapter),
         .testTarget(name: "CanonicalEncodingTests", dependencies: ["CanonicalEncoding"], swiftSettings: strict),
         .testTarget(
-            name: "VaultTests", dependencies: ["Vault", "StoreTestSupport", "vault-writer", grdb],
+            name: "VaultTests", dependencies: ["Vault", "StoreTestSupport", "vault-writer", grdb, seeded],
             swiftSettings: adapter),
         .testTarget(
             name: "AuditLogTests", dependencies: ["AuditLog", "StoreTestSupport", "log-writer", crypto],
@@ -116,7 +118,7 @@ let package = Package(
             name: "BrokerTests",
             dependencies: [
                 "Broker", "AuditLog", "Authenticators", "Enclave", "KeySlots", "Vault", "BrokerTestSupport",
-                "StoreTestSupport", "broker-crasher", "ostiaryd", shared, crypto, grdb, protobuf,
+                "StoreTestSupport", "broker-crasher", "ostiaryd", shared, crypto, grdb, protobuf, seeded,
             ],
             swiftSettings: adapter),
         // The real programs, as processes, spoken to and attacked from outside.

@@ -1,5 +1,6 @@
 import DaemonTestSupport
 import Foundation
+import IndependentTools
 import Testing
 
 /// The programs of `Examples`, on a terminal, against the real daemon.
@@ -23,7 +24,20 @@ struct ExampleEndToEndTests {
         let signed = try run("sign-challenge", "challenge", "signature", "key.pem", answers: [Self.passcode])
         #expect(signed.status == 0, "\(signed.screen)")
         #expect(signed.screen.contains("Authorized and signed."))
-        #expect(FileManager.default.fileExists(atPath: daemon.path("signature")))
+        #expect(try verify("challenge", "signature", "key.pem") == "Verified OK\n")
+        try Data("Challenge".utf8).write(to: daemon.folder.appendingPathComponent("another"))
+        #expect(try verify("another", "signature", "key.pem") == "Verification failure\n")
+    }
+
+    /// What OpenSSL says to a signature with SHA-256.
+    private func verify(_ message: String, _ signature: String, _ key: String) throws -> String {
+        let verification = try IndependentTool.run(
+            "openssl",
+            [
+                "dgst", "-sha256", "-verify", daemon.path(key), "-signature", daemon.path(signature),
+                daemon.path(message),
+            ])
+        return String(decoding: verification.output, as: UTF8.self)
     }
 
     @Test func `a key signs under the context that authorized it, and not after it`() throws {

@@ -4,6 +4,7 @@ import Foundation
 import OstiaryWire
 import Prompting
 import SecretMemory
+import SeededRandomness
 import StoreTestSupport
 import SwiftProtobuf
 import Testing
@@ -72,10 +73,11 @@ struct ItemSecrecyTests {
 
 @Suite("Random requests about keychain items")
 struct ItemRandomTests {
-    @Test func `neither crash the daemon nor change the store when they are refused`() throws {
+    @Test(arguments: [1, UInt64.random(in: .min ... .max)])
+    func `neither crash the daemon nor change the store when they are refused`(seed: UInt64) throws {
         let fixture = try BrokerFixture()
         let client = try fixture.client()
-        var generator = SystemRandomNumberGenerator()
+        var generator = SeededGenerator(seed: seed)
         func any<Element>(_ elements: [Element]) -> Element { elements.randomElement(using: &generator)! }
         let texts = ["", "a", "b", String(repeating: "c", count: 1500)]
         func value(_ kind: AttributeKind?) -> WireAttribute.OneOf_Value? {

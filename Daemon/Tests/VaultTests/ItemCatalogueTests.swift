@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import SeededRandomness
 import StoreTestSupport
 import Testing
 import Vault
@@ -189,8 +190,9 @@ struct ItemCatalogueTests {
         #expect(throws: VaultError.notFound) { try vault.read { try $0.itemIDs(owner: user.id) } }
     }
 
-    @Test func `random changes agree with a plain list, in memory and in the files`() throws {
-        var generator = SystemRandomNumberGenerator()
+    @Test(arguments: [1, UInt64.random(in: .min ... .max)])
+    func `random changes agree with a plain list, in memory and in the files`(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
         var model: [ItemRecord] = []
         for round in 0..<30 {
             var next = model

@@ -1,4 +1,5 @@
 import Foundation
+import LocalAuthentication
 import Security
 import SeededRandomness
 
@@ -18,8 +19,9 @@ struct RandomQueries {
     mutating func next() -> CFDictionary {
         let query = NSMutableDictionary()
         // Half of them name a class, or they would all end at the first check.
-        if Bool.random(using: &generator) { query["class"] = pick(["genp", "genp", "inet", "keys", "cert"]) }
+        if Bool.random(using: &generator) { query["class"] = pick(["genp", "genp", "inet", "keys", "cert", "idnt"]) }
         if Bool.random(using: &generator) { query["v_Data"] = Data("secret".utf8) }
+        if chance(of: 6) { query[pick(["u_AuthCtx", "u_AuthCtx", randomText()])] = context() }
         let count = pick([0, 1, 1, 2, 2, 3, 5, 12, 129])
         for number in 0..<count { add(number, of: count, to: query) }
         return query
@@ -60,6 +62,14 @@ struct RandomQueries {
             SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleAlways, [], nil) as Any,
         ]
         return pick(unfitting)
+    }
+
+    private mutating func context() -> LAContext {
+        let context = LAContext()
+        context.interactionNotAllowed = chance(of: 2)
+        context.localizedReason = randomText()
+        if chance(of: 3) { context.invalidate() }
+        return context
     }
 
     private mutating func randomText() -> String {

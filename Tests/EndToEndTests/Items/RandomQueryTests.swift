@@ -1,4 +1,5 @@
 import Foundation
+import LocalAuthentication
 import Security
 import Testing
 
@@ -45,9 +46,12 @@ extension ItemEndToEndTests {
             var queries = RandomQueries(seed: seed)
             var content = try content()
             var statuses: Set<OSStatus> = []
+            var (identityCount, contextCount) = (0, 0)
             for number in 0..<60 {
                 let (query, changes) = (queries.next(), queries.next())
                 let name = "seed \(seed), dictionary \(number)"
+                if query["class"] as? String == "idnt" { identityCount += 1 }
+                if query["u_AuthCtx"] is LAContext { contextCount += 1 }
                 var result: CFTypeRef? = NSString("untouched")
                 let added = try check(&content, mayChange: true, "add, " + name) { SecItemAdd(query, &result) }
                 if added != errSecSuccess { #expect(result == nil) }
@@ -63,6 +67,7 @@ extension ItemEndToEndTests {
             // Dictionaries that all end at one check would say little. Those of a random seed may, by chance.
             guard Self.fixedSeeds.contains(seed) else { return }
             #expect(statuses.isSuperset(of: [errSecSuccess, errSecParam, errSecNoSuchAttr]))
+            #expect(identityCount > 0 && contextCount > 0)
         }
 
         /// A key of each kind: the data, an attribute that identifies, one that does not, one that must be text, one that
