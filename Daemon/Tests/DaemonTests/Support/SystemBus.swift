@@ -3,6 +3,7 @@ import Glibc
 import StoreTestSupport
 import TerminalTestSupport
 import Testing
+import UnixSocket
 
 /// A message bus of the test's own in the place of the system's, under a name that a test can turn to another bus.
 final class SystemBus {
@@ -30,7 +31,8 @@ final class SystemBus {
         try Data(Self.configuration(listeningAt: socket).utf8).write(to: URL(fileURLWithPath: configuration))
         process = try SpawnedProcess(
             "/usr/bin/dbus-daemon", ["--config-file=\(configuration)", "--nofork", "--nopidfile"])
-        try eventually("the bus listens") { access(socket, F_OK) == 0 }
+        // The file is there a moment before anybody listens.
+        try eventually("the bus listens") { (try? UnixSocket.connect(to: socket)) != nil }
     }
 
     func publish() {
