@@ -151,6 +151,22 @@ struct RegisteredProgramEndToEndTests {
         #expect(try news.run("sign", "mine") == ["sign: -25300"])
     }
 
+    @Test func `a key that only another program can use hides none`() throws {
+        try register(mail, "com.example.mail", ["com.example.shared"])
+        try register(news, "com.example.news", ["com.example.shared"])
+        #expect(try news.run("make-key", "release", "com.example.news") == ["make key: 0"])
+        #expect(try news.run("move-key", "release", "com.example.shared") == ["move key: 0"])
+        #expect(try mail.run("count-keys", "all") == ["count keys: -25300", "keys: 0"])
+        #expect(try mail.run("sign", "release") == ["sign: -25300"])
+        for label in ["release", "other"] {
+            #expect(try mail.run("make-software-key", label) == ["make software key: 0"])
+        }
+        #expect(try mail.run("count-keys", "all") == ["count keys: 0", "keys: 2"])
+        #expect(try mail.run("sign", "release") == ["sign: 0"], "the other program's comes first, and does not count")
+        #expect(try news.run("count-keys", "all") == ["count keys: 0", "keys: 3"])
+        #expect(try mail.run("count-keys", "all", "com.example.shared") == ["count keys: 0", "keys: 2"])
+    }
+
     @Test func `a prompt names a registered program by its id beside the path`() throws {
         try register(mail, "com.example.mail")
         let passcode = CommandEndToEndTests.passcode

@@ -30,6 +30,9 @@ struct KeychainCalls {
         case "move": update(login, [kSecAttrAccessGroup: group ?? ""], call)
         case "delete": report(call, SecItemDelete(password as CFDictionary))
         case "make-key": makeKey()
+        case "make-software-key": makeSoftwareKey()
+        case "move-key": update(key, [kSecAttrAccessGroup: group ?? ""], "move key")
+        case "count-keys": countKeys()
         case "sign": sign()
         case "context": await findInContexts()
         default: print("unknown call")
@@ -122,8 +125,30 @@ struct KeychainCalls {
         report("make key", of: key, error)
     }
 
+    private var key: [CFString: Any] { [kSecClass: kSecClassKey, kSecAttrLabel: name] }
+
+    private func makeSoftwareKey() {
+        let attributes: [CFString: Any] = [
+            kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256,
+            kSecPrivateKeyAttrs: inGroup([kSecAttrIsPermanent: true, kSecAttrLabel: name]),
+        ]
+        var error: Unmanaged<CFError>?
+        let key = SecKeyCreateRandomKey(attributes as CFDictionary, &error)
+        report("make software key", of: key, error)
+    }
+
+    /// All keys that can be had as objects, whatever their labels.
+    private func countKeys() {
+        let query: [CFString: Any] = [
+            kSecClass: kSecClassKey, kSecReturnRef: true, kSecMatchLimit: kSecMatchLimitAll,
+        ]
+        var found: CFTypeRef?
+        report("count keys", SecItemCopyMatching(inGroup(query) as CFDictionary, &found))
+        print("keys: \((found as? [SecKey])?.count ?? 0)")
+    }
+
     private func sign() {
-        let query: [CFString: Any] = [kSecClass: kSecClassKey, kSecAttrLabel: name, kSecReturnRef: true]
+        let query = key.merging([kSecReturnRef: true]) { $1 }
         var found: CFTypeRef?
         let status = SecItemCopyMatching(inGroup(query) as CFDictionary, &found)
         guard let key = found as? SecKey else { return report("sign", status) }

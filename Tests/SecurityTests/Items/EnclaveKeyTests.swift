@@ -123,6 +123,39 @@ import Testing
                 == errSecItemNotFound)
     }
 
+    // MARK: keys that the program cannot use
+
+    /// Stores an item whose key is another program's.
+    private func addUnusable(_ label: String) throws {
+        _ = try make(["labl": label, "atag": label])
+        try keychain.store.removeKey(id: #require(keychain.store.keys.last).id)
+    }
+
+    @Test func `a key that cannot be used hides no other`() throws {
+        try addUnusable("a")
+        let key = try make(["labl": "a", "atag": "usable"])
+        try addUnusable("b")
+        let query: [String: Any] = ["class": "keys", "r_Ref": true]
+        let all = query.merging(["m_Limit": "m_LimitAll"]) { $1 }
+        #expect(keychain.find(all).1 as? [SecKey] == [key])
+        #expect(keychain.find(query).1 as? SecKey == key, "what comes first and cannot be used does not count")
+        #expect(keychain.find(query.merging(["m_Limit": 2]) { $1 }).1 as? [SecKey] == [key])
+        let found = keychain.find(all.merging(["r_Attributes": true]) { $1 }).1 as? [[String: Any]]
+        #expect(found?.count == 1 && found?.first?["v_Ref"] as? SecKey == key)
+        #expect((keychain.find(["class": "keys", "r_Attributes": true, "m_Limit": 9]).1 as? [Any])?.count == 3)
+    }
+
+    @Test func `where no key can be used none is found`() throws {
+        try addUnusable("a")
+        let query: [String: Any] = ["class": "keys", "r_Ref": true]
+        for more: [String: Any] in [[:], ["m_Limit": "m_LimitAll"], ["m_Limit": 5], ["r_Attributes": true]] {
+            let (status, result) = keychain.find(query.merging(more) { $1 })
+            #expect(status == errSecItemNotFound && result == nil)
+        }
+        keychain.store.refuse(.itemUnreadable, only: .findKey)
+        #expect(keychain.find(query).0 == errSecDecode, "a key that does not verify is not absent")
+    }
+
     @Test func `a software key is stored by its reference and comes back as it was`() throws {
         let parameters = [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 384] as [CFString: Any]
         let key = try #require(SecKeyCreateRandomKey(parameters as CFDictionary, nil))

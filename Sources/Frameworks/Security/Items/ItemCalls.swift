@@ -51,21 +51,45 @@ package struct ItemCalls {
         return found.first
     }
 
+    /// The items; those of enclave keys that this program cannot use neither take the place of others nor are they all that
+    /// is found.
     private func items(_ query: ItemQuery) throws -> [AnyObject] {
-        let needsObject = query.returned.contains(.reference) && !query.itemClass.isPassword
+        var search = Search()
+        try collect(query, limit: query.limit.count, into: &search)
+        guard search.hasUnusableKeys else { return search.found }
+        if let limit = query.limit.count {
+            search.found = []
+            do { try collect(query, limit: nil, enough: limit, into: &search) } catch is Enough {}
+        }
+        guard !search.found.isEmpty else {
+            throw StatusError(errSecItemNotFound, "The key is of an access group that this program is not in.")
+        }
+        return search.found
+    }
+
+    private struct Search {
         var found: [AnyObject] = []
+        var hasUnusableKeys = false
+    }
+
+    /// Ends a search that has what it wants.
+    private struct Enough: Error {}
+
+    /// - Parameter enough: ends a search without a limit, by throwing ``Enough``.
+    private func collect(_ query: ItemQuery, limit: Int?, enough: Int = .max, into search: inout Search) throws {
+        let needsObject = query.returned.contains(.reference) && !query.itemClass.isPassword
         try service.findItems(
-            query.selection, limit: query.limit.count, returningData: query.returned.contains(.data) || needsObject,
+            query.selection, limit: limit, returningData: query.returned.contains(.data) || needsObject,
             returningAttributes: query.returned.contains(.attributes) || needsObject,
-            use: query.authentication.use(
-                reason: "use an item of your keychain", asksRepeatedly: query.limit != .one)
+            use: query.authentication.use(reason: "use an item of your keychain", asksRepeatedly: limit != 1)
         ) { item, data in
             let data = Self.exposed(data)
             let object = try needsObject ? storedObject(item, query, data) : nil
+            guard object != nil || !needsObject || item.keyID == nil else { return search.hasUnusableKeys = true }
             let answer = ItemAnswer(item: item, itemClass: query.itemClass, data: data, object: object)
-            if let value = try answer.value(of: query.returned) { found.append(value) }
+            if let value = try answer.value(of: query.returned) { search.found.append(value) }
+            if search.found.count == enough { throw Enough() }
         }
-        return found
     }
 
     private func storedObject(_ item: StoredItem, _ query: ItemQuery, _ data: Data?) throws -> AnyObject? {

@@ -1,5 +1,6 @@
 import Foundation
 import OstiaryClient
+import OstiaryWire
 
 /// The key or certificate that an item stands for (`kSecReturnRef`).
 struct StoredObject {
@@ -7,15 +8,23 @@ struct StoredObject {
     /// What the query said of authentication is bound to a key of the enclave.
     let authentication: ItemAuthentication
 
-    /// Nil for a password, and for an item whose data is no key or certificate: a program may store any bytes.
+    /// Nil for a password, for an item whose data is no key or certificate, since a program may store any bytes, and for the
+    /// item of a key that this program cannot use: a key of an access group that only another program is in.
     func object(of item: StoredItem, _ itemClass: ItemClass, data: Data?) throws -> AnyObject? {
         switch itemClass {
         case .genericPassword, .internetPassword, .identity: return nil
         case .certificate: return data.flatMap { try? SecCertificate($0) }
         case .key:
-            if let keyID = item.keyID { return SecKey(try EnclaveKeyBacking(service.key(id: keyID), authentication)) }
+            if let keyID = item.keyID { return try enclaveKey(keyID) }
             return softwareKey(item, data)
         }
+    }
+
+    private func enclaveKey(_ id: Data) throws -> SecKey? {
+        let key: EnclaveKey
+        do { key = try service.key(id: id) } catch let error as OstiaryError where error.isFailure(.notFound) { return nil }
+        // A key of another kind is no `SecKey`, as bytes that are none.
+        return (try? EnclaveKeyBacking(key, authentication)).map(SecKey.init)
     }
 
     private func softwareKey(_ item: StoredItem, _ data: Data?) -> SecKey? {
