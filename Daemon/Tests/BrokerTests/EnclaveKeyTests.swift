@@ -20,6 +20,10 @@ struct EnclaveKeyTests {
     private static let ecdsa = "algid:sign:ECDSA:digest-X962:SHA256"
     private static let kinds: [WireKeyKind] = [.p256, .mlKem768, .mlKem1024, .mlDsa65, .mlDsa87]
     private static let open = AccessControl(availability: .whenUnlocked, using: .unrestricted)
+    /// Permits deleting to nobody.
+    private static var signOnly: AccessControl {
+        get throws { try AccessControl(availability: .always, requirements: [.sign: .unrestricted]) }
+    }
     private static var bound: AccessControl {
         get throws { try AccessControl(availability: .whenUnlocked, using: .passcode) }
     }
@@ -262,6 +266,52 @@ struct EnclaveKeyTests {
         #expect(try refusal { try client.removeKey(key.keyID) } == .notFound)
         let events = try client.log().map { "\($0.event) \($0.result)" }
         #expect(events.contains("key-create done") && events.contains("key-remove done"))
+    }
+
+    // MARK: the items that stand for it
+
+    /// Adds an item of the key; the tag tells it apart from others of the key.
+    @discardableResult
+    private func addItem(of key: WireKey, _ tag: String, _ more: ItemValues = [:]) throws -> WireItem {
+        let values: ItemValues = ["atag": .text(tag), "tkid": .text("com.apple.setoken"), "pdmn": .text("dk")]
+        return try client.addItem("keys", values.merging(more) { $1 }, data: nil, keyID: key.keyID)
+    }
+
+    private func query(_ tag: String) -> WireItemQuery { TestClient.query("keys", ["atag": .text(tag)]) }
+
+    @Test func `a key goes with the last of the items that stand for it`() throws {
+        let key = try client.createKey(.p256, Self.open)
+        for tag in ["one", "two"] { try addItem(of: key, tag) }
+        let context = try authorized(key)
+        #expect(try client.deleteItems(query("one")) == 1)
+        #expect(try client.findKey(key.keyID) == key)
+        #expect(try works(key, in: context), "another item stands for it")
+        #expect(try client.deleteItems(query("two")) == 1)
+        #expect(try refusal { _ = try client.findKey(key.keyID) } == .notFound)
+        #expect(try refusal { _ = try works(key, in: context) } == .notAuthorized)
+        #expect(try client.log().filter { $0.event == "key-remove" }.count == 1)
+    }
+
+    @Test func `a key goes with all of its items at once, and takes no other along`() throws {
+        let (key, other) = (try client.createKey(.p256, Self.open), try client.createKey(.p256, Self.open))
+        for tag in ["one", "two"] { try addItem(of: key, tag) }
+        try addItem(of: other, "other", ["labl": .text("stays")])
+        try client.addItem("keys", ["atag": .text("software"), "labl": .text("stays")])
+        try client.updateItems(query("one"), ["labl": .text("goes")])
+        try client.updateItems(query("two"), ["labl": .text("goes")])
+        #expect(try client.deleteItems(TestClient.query("keys", ["labl": .text("goes")])) == 2)
+        #expect(try refusal { _ = try client.findKey(key.keyID) } == .notFound)
+        #expect(try client.findKey(other.keyID) == other)
+        #expect(try client.log().filter { $0.event == "key-remove" }.count == 1)
+    }
+
+    @Test func `the items of a key that may not be deleted stay with it`() throws {
+        let key = try client.createKey(.p256, Self.signOnly)
+        for tag in ["one", "two"] { try addItem(of: key, tag) }
+        // The key's access control is the item's, too.
+        #expect(try refusal { try client.deleteItems(query("one")) } == .operationNotPermitted)
+        #expect(try client.findItems(TestClient.query("keys"), data: false).count == 2)
+        #expect(try client.findKey(key.keyID) == key)
     }
 
     // MARK: the passcode's life

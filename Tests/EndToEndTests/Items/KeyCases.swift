@@ -215,6 +215,23 @@ extension ItemEndToEndTests {
             #expect(strong.publicKey.isValidSignature(try strong.signature(for: message), for: message))
         }
 
+        // MARK: several items of one key
+
+        @Test func `a key of two items goes with the second`() throws {
+            let key = try enclaveKey()
+            let second: [CFString: Any] = [kSecAttrLabel: "again", kSecAttrApplicationTag: "again"]
+            #expect(keychain.add(second.with([kSecValueRef: key])) == errSecSuccess)
+            let message = Data("message".utf8) as CFData
+            #expect(keychain.delete(byLabel) == errSecSuccess)
+            #expect(SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, message, nil) != nil)
+            #expect(keychain.delete([kSecClass: kSecClassKey, kSecAttrLabel: "again"]) == errSecSuccess)
+            var error: Unmanaged<CFError>?
+            #expect(SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, message, &error) == nil)
+            let refused = try #require(error?.takeRetainedValue())
+            #expect(refused.code == Int(errSecItemNotFound))
+            #expect(refused.localizedDescription.contains("no such key"), "\(refused.localizedDescription)")
+        }
+
         // MARK: the end of keys that are no items
 
         /// What Apple's systems call the object of a token.

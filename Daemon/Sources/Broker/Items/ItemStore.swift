@@ -247,9 +247,9 @@ struct ItemStore: Sendable {
 
     // MARK: deleting
 
-    /// Deletes every item of a selection, locked and unreadable ones too, with the keys that items stand for as far as they
-    /// belong to `groups`: a program that sees an item of another's key deletes the item alone. Works on a full disk.
-    /// Returns their number, what the log calls them, and the keys that went.
+    /// Deletes every item of a selection, locked and unreadable ones too. With the last item that stands for a key goes the
+    /// key, if it belongs to `groups`: a program that sees an item of another's key deletes the item alone. Works on a full
+    /// disk. Returns their number, what the log calls them, and the keys that went.
     func delete(
         _ selection: ItemSelection, groups: AccessGroups
     ) throws -> (count: Int, name: String, keys: [VaultID]) {
@@ -259,11 +259,10 @@ struct ItemStore: Sendable {
             let matches = try writer.items(matching: selection.query, owner: owner)
             guard !matches.isEmpty else { throw Self.notFound }
             for match in matches {
-                if let record = try readable(match.id, in: writer) {
-                    try Self.requireDeletable(record)
-                    if let key = record.keyID, try removeKey(key, groups, in: writer) { keys.append(key) }
-                }
+                let record = try readable(match.id, in: writer)
+                if let record { try Self.requireDeletable(record) }
                 try writer.removeItem(match.id, owner: owner)
+                if let key = record?.keyID, try removeKey(key, groups, in: writer) { keys.append(key) }
             }
             return matches
         }
@@ -295,9 +294,11 @@ struct ItemStore: Sendable {
         }
     }
 
-    /// Removes the enclave key behind an item; false when it is gone already, or another program's. One whose own access
-    /// control permits nobody to delete it keeps its item, too.
+    /// Removes the enclave key behind an item that was deleted; false when another item stands for it, in whatever group,
+    /// when it is gone already, or another program's. One whose own access control permits nobody to delete it keeps its
+    /// item, too.
     private func removeKey(_ id: VaultID, _ groups: AccessGroups, in writer: VaultWriter) throws -> Bool {
+        guard try !hasItem(forKey: id, in: writer) else { return false }
         if let key = try RightStore.readable(id, owner: owner, in: writer) {
             guard groups.names.contains(key.attributes.group) else { return false }
             try RightStore.requireRemovable(key)
@@ -323,10 +324,17 @@ struct ItemStore: Sendable {
         return try vault.readItems { try $0.items(matching: query, owner: owner).count }
     }
 
-    /// Whether an item of any group stands for the key.
-    func hasItem(forKey key: VaultID) throws -> Bool {
-        let query = ItemQuery(itemClass: .key, allOf: [digests.term(ofKey: key)], anyOf: [digests.term(ofKey: key)], limit: 1)
-        return try !vault.readItems { try $0.items(matching: query, owner: owner).isEmpty }
+    func hasItem(forKey id: VaultID) throws -> Bool { try vault.readItems { try hasItem(forKey: id, in: $0) } }
+
+    /// Whether an item stands for the key, readable or not.
+    func hasItem(forKey id: VaultID, in reader: VaultReader) throws -> Bool {
+        var query = query(ofKey: id)
+        query.limit = 1
+        return try !reader.items(matching: query, owner: owner).isEmpty
+    }
+
+    private func query(ofKey id: VaultID) -> ItemQuery {
+        ItemQuery(itemClass: .key, allOf: [digests.term(ofKey: id)], anyOf: [])
     }
 
     /// How programs call a key: the label of the first item that stands for it in the key's own access group, since only who

@@ -172,9 +172,12 @@ struct RightStore {
         {
             do { return try findKey(id: id, groups: caller.accessGroups) } catch let refusal as Refusal
                 where refusal == Self.keyNotFound
-            { throw Self.notFound }
+            { throw Self.unknownID }
         }
     }
+
+    /// What is absent has no kind.
+    static let unknownID = Refusal(.notFound, "There is no key or right of this id.", cause: "right.not-found")
 
     static let keyNotFound = Refusal(.notFound, "There is no such key.", cause: "key.not-found")
 

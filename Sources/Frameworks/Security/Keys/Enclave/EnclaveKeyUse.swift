@@ -34,9 +34,13 @@ package final class EnclaveKeyUse: @unchecked Sendable {
         _ operation: AccessControl.Operation, _ work: (AuthorizationContext) throws -> Result
     ) throws -> Result {
         do { return try authorizing(operation, work) } catch let error as OstiaryError {
-            throw ErrorSurface.error(for: error)
+            throw ErrorSurface.error(for: error.isFailure(.notFound) ? Self.missing : error)
         }
     }
+
+    /// Keys are used as rights are, and what is absent has no kind: only here it is known what was looked for.
+    private static let missing = OstiaryError(
+        .init(.notFound), "There is no such key any more, or this program is not in its access group.", cause: "key.not-found")
 
     private func authorizing<Result: ~Copyable>(
         _ operation: AccessControl.Operation, _ work: (AuthorizationContext) throws -> Result
