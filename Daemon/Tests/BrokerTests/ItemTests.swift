@@ -86,6 +86,34 @@ struct ItemTests {
         #expect(try refusal { _ = try client.findItems(TestClient.query("inet", other)) } == .notFound)
     }
 
+    @Test(arguments: ["genp", "inet", "keys", "cert"])
+    func `attributes that are the store's to say are taken and not kept`(itemClass: String) throws {
+        let given: ItemValues = [
+            "tomb": .number(0), "sha1": .data(Data(count: 20)), "UUID": .text("of a row"), "sysb": .number(1),
+        ]
+        let shown = try client.addItem(itemClass, given.merging(["labl": .text("a")]) { $1 }).values
+        #expect(shown["sysb"] == .number(1) && shown["labl"] == .text("a"))
+        for name in ["tomb", "sha1", "UUID"] { #expect(shown[name] == nil) }
+        try client.updateItems(TestClient.query(itemClass), given.merging(["labl": .text("b")]) { $1 })
+        let changed = try client.findItems(TestClient.query(itemClass))[0].item.values
+        #expect(changed["labl"] == .text("b") && changed.count == shown.count)
+        for (name, value) in given where name != "sysb" {
+            #expect(try refusal { _ = try client.findItems(TestClient.query(itemClass, [name: value])) } == .notFound)
+        }
+    }
+
+    @Test(arguments: ["genp", "inet", "keys", "cert"])
+    func `nothing is stored as what was deleted, and nothing is found as that`(itemClass: String) throws {
+        try client.addItem(itemClass, ["labl": .text("a")])
+        for tomb: WireAttribute.OneOf_Value in [.number(1), .number(-1), .text("0"), .text("1")] {
+            #expect(try refusal { _ = try client.findItems(TestClient.query(itemClass, ["tomb": tomb])) } == .notFound)
+            #expect(try refusal { try client.addItem(itemClass, ["tomb": tomb]) } == .invalidParameter)
+            let query = TestClient.query(itemClass)
+            #expect(try refusal { try client.updateItems(query, ["tomb": tomb]) } == .invalidParameter)
+        }
+        #expect(try client.findItems(TestClient.query(itemClass)).count == 1)
+    }
+
     @Test func `an item is found by its identifier alone, in its groups only`() throws {
         let id = try client.addItem(["sync": .number(1), "acct": .text("a")]).itemID
         let query = WireItemQuery.with { $0.itemID = id }

@@ -37,6 +37,17 @@ extension ItemEndToEndTests {
                     == certificate)
         }
 
+        @Test func `what was read of a certificate is changed and written back`() throws {
+            #expect(keychain.add(query) == errSecSuccess)
+            let all: [CFString: Any] = [kSecClass: kSecClassCertificate]
+            let found = keychain.finding(all.returningData.returningAttributes)
+            var read = try #require(found.result as? [CFString: Any])
+            read[kSecAttrLabel] = "new"
+            #expect(keychain.update(all, read) == errSecSuccess)
+            let changed = keychain.finding(all.with([kSecAttrLabel: "new"]).returningData)
+            #expect(changed.result as? Data == certificate)
+        }
+
         @Test func `cases 5 and 6: a certificate comes back as an object and as bytes`() throws {
             let object = try #require(SecCertificateCreateWithData(nil, certificate as CFData))
             let added = keychain.adding([kSecValueRef: object, kSecReturnRef: true])

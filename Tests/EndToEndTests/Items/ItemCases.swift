@@ -71,6 +71,42 @@ extension ItemEndToEndTests {
             #expect(keychain.finding(attributes.returningData).result as? Data == Query.data)
         }
 
+        @Test(arguments: ["genp", "inet", "keys"])
+        func `what was read of an item is changed and written back`(itemClass: String) throws {
+            let query: [CFString: Any] = [kSecClass: itemClass]
+            if itemClass == "keys" {
+                let parameters: [CFString: Any] = [
+                    kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 256, kSecAttrIsPermanent: true,
+                    kSecAttrLabel: "old",
+                ]
+                // Only the private half would be named by all its attributes.
+                _ = try #require(
+                    SecKeyCreateRandomKey(
+                        parameters.with([kSecPublicKeyAttrs: [kSecAttrIsPermanent: false]]) as CFDictionary, nil))
+            } else {
+                let item = itemClass == "genp" ? password : server
+                #expect(keychain.add(item.holdingSecret.with([kSecAttrLabel: "old"])) == errSecSuccess)
+            }
+            let found = keychain.finding(query.returningData.returningAttributes)
+            var read = try #require(found.result as? [CFString: Any], "\(found.status)")
+            (read[kSecAttrLabel], read[kSecValueData]) = ("new", Data("other".utf8))
+            #expect(keychain.update(query, read) == errSecSuccess)
+            let changed = keychain.finding(query.with([kSecAttrLabel: "new"]).returningData)
+            #expect(changed.result as? Data == Data("other".utf8))
+            #expect(keychain.find(query.with([kSecAttrLabel: "old"])) == errSecItemNotFound)
+        }
+
+        @Test(arguments: [
+            ["tomb": 1], ["sha1": Data(count: 20)], ["UUID": "x"], ["sysb": 1],
+        ] as [[String: any Sendable]])
+        func `attributes of Apple's store are known, and find nothing`(more: [String: any Sendable]) {
+            #expect(keychain.add(password.holdingSecret) == errSecSuccess)
+            #expect(keychain.find(password.with(named: more)) == errSecItemNotFound)
+            let isTombstone = more["tomb"] != nil
+            #expect(keychain.update(password, [:].with(named: more)) == (isTombstone ? errSecParam : errSecSuccess))
+            #expect(keychain.find(password) == errSecSuccess)
+        }
+
         @Test func `cases 15, 16 and 17: an update moves an item, but not onto another one`() {
             #expect(keychain.add(server.holdingSecret) == errSecSuccess)
             #expect(keychain.update(server, [kSecAttrServer: "new.zuigt.nl"]) == errSecSuccess)

@@ -355,6 +355,17 @@ import Testing
         #expect(!keychain.store.calls.contains(.update))
     }
 
+    @Test func `what was read is written back`() throws {
+        added()
+        let query: [String: Any] = ["class": "genp", "r_Data": true, "r_Attributes": true]
+        var read = try #require(keychain.find(query).1 as? [String: Any])
+        (read["labl"], read["v_Data"]) = ("changed", Data("other".utf8))
+        #expect(keychain.update(["class": "genp"], read) == 0)
+        let row = try #require(keychain.store.rows.first)
+        #expect(row.item.attributes["labl"] == .text("changed") && row.data == Data("other".utf8))
+        for constant in ["tomb", "musr", "ggrp"] { #expect(row.item.attributes[constant] == nil) }
+    }
+
     @Test(arguments: ["r_Data", "r_Attributes", "r_Ref", "r_PersistentRef"])
     func `an update returns nothing and says so, a deletion does not mind`(key: String) {
         added()

@@ -42,6 +42,7 @@ extension ItemAttributes {
     mutating func prepareForAdding(
         as itemClass: ItemClass, given: Data, isForKey: Bool, groups: AccessGroups, now: Double
     ) throws -> AccessControl {
+        try dropWhatIsTheStores()
         self["agrp"] = .text(try groups.home(text("agrp")))
         self["sync"] = .number(try synchronizable(default: 0))
         self["cdat"] = .date(now)
@@ -95,10 +96,21 @@ extension ItemAttributes {
         }
     }
 
+    /// An item is no tombstone: that is what a store which synchronizes leaves of a deleted one. Attributes that were read
+    /// say so, and may come back.
+    private mutating func dropWhatIsTheStores() throws(Refusal) {
+        for name in ItemClass.ofStore { self[name] = nil }
+        guard self["tomb"] ?? .number(0) == .number(0) else {
+            throw Refusal(.invalidParameter, "An item is not stored as a deleted one.", cause: "item.attribute")
+        }
+        self["tomb"] = nil
+    }
+
     /// Checks what an update says, as far as it does not depend on the item.
     mutating func prepareForUpdating(groups: AccessGroups) throws(Refusal) {
         // The store says when something was made and changed; the user's view is not an item's to choose.
         for name in ["cdat", "mdat", "musr"] { self[name] = nil }
+        try dropWhatIsTheStores()
         guard self["ggrp"] == nil else {
             throw Refusal(.invalidParameter, "The sharing group cannot be changed.", cause: "item.attribute")
         }

@@ -57,8 +57,13 @@ extension ItemClass {
 
     private static let common: [String: AttributeKind] = [
         "agrp": .string, "pdmn": .string, "sync": .number, "cdat": .date, "mdat": .date, "labl": .blob, "alis": .blob,
-        "vwht": .string, "tkid": .string, "musr": .data, "ggrp": .string,
+        "vwht": .string, "tkid": .string, "musr": .data, "ggrp": .string, "tomb": .number, "sha1": .data, "sysb": .number,
+        "UUID": .string,
     ]
+
+    /// Attributes that are the store's to say. What programs give for them is not kept, and so they find nothing.
+    static let ofStore: Set<String> = ["sha1", "UUID"]
+
     private static let ofPasswords: [String: AttributeKind] = [
         "acct": .blob, "desc": .blob, "icmt": .blob, "crtr": .number, "type": .number, "scrp": .number, "invi": .number,
         "nega": .number, "cusi": .number, "prot": .blob,

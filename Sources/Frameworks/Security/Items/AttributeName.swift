@@ -16,6 +16,7 @@ enum AttributeName: String, CaseIterable, Sendable {
     case digest = "sha1"
     case sharingGroup = "ggrp"
     case systemBound = "sysb"
+    case uuid = "UUID"
     // passwords
     case account = "acct"
     case service = "svce"

@@ -82,6 +82,7 @@ struct GivenAttributes {
         var attributes = values
         attributes[AttributeName.multiUser.rawValue] = nil
         attributes[AttributeName.modificationDate.rawValue] = nil
+        Self.removeConstants(&attributes)
         try checkSynchronizable(attributes)
         if let accessible = accessControl?.protection ?? accessible {
             attributes[AttributeName.accessible.rawValue] = .text(accessible)

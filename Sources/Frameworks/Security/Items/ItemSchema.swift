@@ -27,7 +27,7 @@ struct ItemSchema: Sendable {
         .accessControl: [.accessControl],
         .blob: [.label, .alias],
         .data: [.multiUser, .digest],
-        .string: [.accessible, .accessGroup, .viewHint, .tokenID, .sharingGroup],
+        .string: [.accessible, .accessGroup, .viewHint, .tokenID, .sharingGroup, .uuid],
         .number: [.synchronizable, .tombstone, .systemBound],
         .date: [.creationDate, .modificationDate],
     ])
