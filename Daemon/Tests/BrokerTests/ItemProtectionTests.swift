@@ -139,6 +139,53 @@ struct ItemProtectionTests {
         #expect(fixture.prompter.askedKinds == [.newPasscode, .repeatPasscode])
     }
 
+    @Test func `what the context opens is not left out`() throws {
+        try fixture.setPasscode()
+        try add("alice", Self.passcodeRule)
+        let password = try client.openContext()
+        try client.setApplicationPassword(BrokerFixture.applicationPassword, in: password)
+        try add("bob", Self.passwordRule, context: password)
+        try client.addItem(["acct": .text("free")])
+        func found(_ context: UInt64) throws -> [String] {
+            try client.findItems(TestClient.query(), use: TestClient.use(context, skips: true))
+                .map { String(decoding: $0.data, as: UTF8.self) }
+        }
+        let context = try client.openContext(keepingFactors: true)
+        fixture.prompter.prepare([])
+        #expect(try found(0) == ["data"] && found(context) == ["data"])
+        #expect(try found(password) == ["data of bob", "data"])
+        fixture.prompter.prepare([Self.passcode])
+        try client.evaluatePolicy(2, in: context)
+        #expect(try found(context) == ["data of alice", "data"])
+        try client.setApplicationPassword(BrokerFixture.applicationPassword, in: context)
+        #expect(try found(context) == ["data of alice", "data of bob", "data"])
+        fixture.clock.advance(by: .seconds(60))
+        #expect(try found(context) == ["data of bob", "data"], "what was proved has ended")
+        try client.lock()
+        #expect(try refusal { _ = try found(password) } == .locked)
+        #expect(fixture.prompter.asked.count == 1)
+    }
+
+    @Test func `an item that the context's password does not open is left out, and the try counts`() throws {
+        let context = try client.openContext()
+        try client.setApplicationPassword(BrokerFixture.applicationPassword, in: context)
+        try add("bob", Self.passwordRule, context: context)
+        try client.setApplicationPassword("another one", in: context)
+        try add("carol", Self.passwordRule, context: context)
+        let skipping = TestClient.use(context, skips: true)
+        let found = try client.findItems(TestClient.query(), use: skipping)
+        #expect(found.map { $0.item.values["acct"] } == [.text("carol")])
+        #expect(try refusal { _ = try client.findItems(query("bob"), use: skipping) } == .notFound)
+        let refused = try client.log().filter { $0.event == "item-read" && $0.result == "refused" }
+        #expect(!refused.isEmpty, "whoever tries passwords is seen")
+        #expect(refused.allSatisfy { $0.reason == "authentication.failed" && $0.object.hasPrefix("genp ") })
+        for _ in 1...10 { _ = try? client.findItems(query("bob"), use: skipping) }
+        let given = try client.openContext()
+        try client.setApplicationPassword(BrokerFixture.applicationPassword, in: given)
+        #expect(try refusal { _ = try client.itemData(query("bob"), use: TestClient.use(given)) } == .lockedOut)
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
     @Test func `an application password comes from the context or the person, and only the right one opens`() throws {
         let context = try client.openContext()
         try client.setApplicationPassword(BrokerFixture.applicationPassword, in: context)

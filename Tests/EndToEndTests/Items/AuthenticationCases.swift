@@ -151,6 +151,18 @@ extension ItemEndToEndTests {
             #expect(keychain.delete(password) == errSecSuccess)
         }
 
+        @Test func `an item that the context opens is not left out`() throws {
+            let mine = context(password: "mine")
+            let item = try protected(.applicationPassword)
+            #expect(keychain.add(item.with([kSecUseAuthenticationContext: mine])) == errSecSuccess)
+            let skipping = password.returningData.with([kSecUseAuthenticationUI: kSecUseAuthenticationUISkip])
+            #expect(keychain.finding(skipping).status == errSecItemNotFound)
+            let found = keychain.finding(skipping.with([kSecUseAuthenticationContext: mine]))
+            #expect(found.result as? Data == Query.data)
+            let wrong = keychain.finding(skipping.with([kSecUseAuthenticationContext: context(password: "yours")]))
+            #expect(wrong.status == errSecItemNotFound)
+        }
+
         @Test func `case 86: accessibility and access control exclude each other`() throws {
             let item = try protected(.userPresence)
             #expect(keychain.add(item.with([kSecAttrAccessible: kSecAttrAccessibleWhenUnlocked])) == errSecParam)

@@ -30,8 +30,21 @@ final class ItemProofs {
         self.cancellation = cancellation
     }
 
-    /// Whether the item is to be left out, because it would ask.
-    func skips(_ opener: ItemOpener) -> Bool { use.skipsProtected && opener.isProtected }
+    /// Whether the item is to be left out, because it would ask: what the context holds does not satisfy its rule.
+    func skips(_ opener: ItemOpener) throws -> Bool {
+        guard use.skipsProtected, opener.isProtected else { return false }
+        guard let context = try context(), let requirement = opener.accessControl[.read] else { return true }
+        var held = broker.held(in: context).factors
+        if context.applicationPassword != nil { held.insert(.applicationPassword) }
+        return !requirement.alternatives.contains(where: held.satisfies)
+    }
+
+    /// Whether `refusal` leaves an item out instead of ending the search: the context's password is another item's, or
+    /// what it held has ended just now.
+    func leavesOut(_ refusal: Refusal) -> Bool {
+        guard use.skipsProtected else { return false }
+        return [.authenticationFailed, .notInteractive, .lockedOut].contains(refusal.code)
+    }
 
     /// What the item's rule asks for; nil when that is nothing. Asks the person, records what was proved, and throws the
     /// refusal when it is not proved.

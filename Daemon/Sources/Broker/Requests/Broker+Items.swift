@@ -102,8 +102,14 @@ extension Broker {
         var begin = body.begin
         repeat {
             let batch = try items.batch(selection, from: begin, limit: limit)
-            for opener in batch.openers where !proofs.skips(opener) {
-                try self.read(opener, selection, body, proofs, into: &page)
+            for opener in batch.openers where try !proofs.skips(opener) {
+                do { try self.read(opener, selection, body, proofs, into: &page) } catch let refusal as Refusal
+                    where opener.isProtected && proofs.leavesOut(refusal)
+                {
+                    // Whoever tries passwords in this way is seen in the log as in any other.
+                    trail.refuse(event(request.eventName, session, object: opener.record.logName), because: refusal)
+                    continue
+                }
                 read.append(opener)
             }
             begin = batch.next
