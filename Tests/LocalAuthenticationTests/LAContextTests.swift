@@ -260,6 +260,13 @@ import Testing
         #expect(daemon.questions.isEmpty)
     }
 
+    @Test func `an empty credential is none`() {
+        let context = LAContext(service: daemon)
+        #expect(!context.setCredential(Data(), type: .applicationPassword))
+        #expect(!context.isCredentialSet(.applicationPassword))
+        #expect(daemon.questions.isEmpty)
+    }
+
     @Test func `a credential that the daemon refuses is not set`() {
         let context = LAContext(service: daemon)
         #expect(!context.setCredential(Data([1]), type: .smartCardPIN))

@@ -1,5 +1,6 @@
 import AccessControl
 import AuditLog
+import Authenticators
 import BrokerTestSupport
 import Foundation
 import GRDB
@@ -206,6 +207,18 @@ struct ItemProtectionTests {
             try refusal {
                 try client.addItem([:], accessControl: .item(Requirement(anyOf: Self.passwordRule)), use: .init())
             } == .notInteractive)
+    }
+
+    @Test func `an empty application password is none`() throws {
+        let context = try client.openContext()
+        try client.setApplicationPassword(BrokerFixture.applicationPassword, in: context)
+        #expect(try refusal { try client.setApplicationPassword("", in: context) } == .invalidParameter)
+        try add("alice", Self.passwordRule, context: context)
+        let data = try client.itemData(query("alice"), use: TestClient.use(context))
+        #expect(data == "data of alice", "the first one stays")
+        #expect(fixture.prompter.asked.isEmpty)
+        #expect(RefusalMapping.refusal(for: StretchError.emptyPasscode).code == .invalidParameter)
+        #expect(RefusalMapping.refusal(for: StretchError.passcodeTooLong).code == .invalidParameter)
     }
 
     @Test func `deleting asks nobody`() throws {

@@ -181,7 +181,7 @@ open class LAContext: NSObject {
     ///
     /// The application password serves objects whose access control asks for one; it does not authenticate the owner.
     ///
-    /// - Returns: false when the context was invalidated or the daemon refuses the credential.
+    /// - Returns: false when the credential is empty, the context was invalidated, or the daemon refuses the credential.
     @discardableResult
     open func setCredential(_ credential: Data?, type: LACredentialType) -> Bool {
         evaluator.setCredential(credential, type: type.rawValue)

@@ -166,9 +166,9 @@ final class PolicyEvaluator: Sendable {
 
     // MARK: credentials
 
-    /// Gives the session a credential, or takes it away; false when the daemon refuses. Blocks.
+    /// Gives the session a credential, or takes it away; false for an empty one and when the daemon refuses. Blocks.
     func setCredential(_ credential: Data?, type: Int) -> Bool {
-        guard !isInvalidated else { return false }
+        guard !isInvalidated, credential?.isEmpty != true else { return false }
         do {
             switch credential {
             case .some(let bytes): try session.setCredential(SecretBytes(sending: bytes), type: type)

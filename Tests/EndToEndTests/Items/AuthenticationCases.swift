@@ -163,6 +163,16 @@ extension ItemEndToEndTests {
             #expect(wrong.status == errSecItemNotFound)
         }
 
+        @Test func `an empty application password is refused, and nothing is stored under it`() throws {
+            let empty = LAContext()
+            empty.interactionNotAllowed = true
+            #expect(!empty.setCredential(Data(), type: .applicationPassword))
+            #expect(!empty.isCredentialSet(.applicationPassword))
+            let item = try protected(.applicationPassword).with([kSecUseAuthenticationContext: empty])
+            #expect(keychain.add(item) == errSecInteractionNotAllowed)
+            #expect(keychain.find(password) == errSecItemNotFound)
+        }
+
         @Test func `case 86: accessibility and access control exclude each other`() throws {
             let item = try protected(.userPresence)
             #expect(keychain.add(item.with([kSecAttrAccessible: kSecAttrAccessibleWhenUnlocked])) == errSecParam)

@@ -24,6 +24,7 @@ extension Broker {
         guard body.type == Self.applicationPasswordType else {
             throw Refusal(.invalidParameter, "Only application passwords can be set.", cause: "credential.type")
         }
+        guard body.remove || !request.tail.isEmpty else { throw Refusals.emptyPassword }
         let credential = body.remove ? nil : EvaluationContext.Credential(SecretBytes(copying: request.tail))
         context.setApplicationPassword(credential)
         return .done

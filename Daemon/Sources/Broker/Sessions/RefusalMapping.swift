@@ -22,6 +22,8 @@ enum RefusalMapping {
         case is WrongSecret: Refusal(.authenticationFailed, "What was entered is wrong.", cause: "authentication.failed")
         case is CanonicalFormError, is RuleError, is AccessControlError:
             Refusal(.invalidRule, "The access control is not one that this version understands.", cause: "rule.invalid")
+        case StretchError.emptyPasscode: Refusals.emptyPassword
+        case StretchError.passcodeTooLong: Refusals.passwordTooLong
         case StretchError.outOfMemory:
             Refusal(.internal, "There is not enough memory to check a passcode.", cause: "memory")
         default: Refusal(.internal, "The daemon could not carry this out; its log says why.", cause: "internal")

@@ -1,3 +1,4 @@
+import Authenticators
 import OstiaryWire
 import Prompting
 
@@ -16,6 +17,12 @@ enum Refusals {
         .passcodeAlreadySet, "A passcode is set already; use `ostiary passcode change`.", cause: "passcode.already-set")
 
     static let passcodeNeeded = Refusal(.notAuthorized, "The passcode is needed for this.", cause: "passcode.needed")
+
+    static let emptyPassword = Refusal(
+        .invalidParameter, "A password has at least one byte.", cause: "credential.empty")
+
+    static let passwordTooLong = Refusal(
+        .invalidParameter, "A password has at most \(PasscodePolicy.maximumByteCount) bytes.", cause: "credential.size")
 
     static let notInteractive = Refusal(
         .notInteractive, "A question to the person is needed, and there is no terminal or dialog to ask on, or asking "
