@@ -176,7 +176,8 @@ public final class Broker: Sendable {
 
         case .createKey(let body): return try createKey(body, request, session, cancellation)
         case .findKey(let body): return try findKey(body, session)
-        case .removeKey(let body): return try removeKey(body, session)
+        case .listKeys(let body): return try listKeys(body, session)
+        case .removeKey(let body): return try removeKey(body, request, session, cancellation)
 
         case .registerApplication(let body): return try registerApplication(body, request, session, cancellation)
         case .listApplications: return listApplications()

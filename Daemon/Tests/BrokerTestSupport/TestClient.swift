@@ -304,6 +304,30 @@ public final class TestClient {
 
     public func removeKey(_ id: Data) throws { try done(.removeKey(.with { $0.keyID = id })) }
 
+    /// Removes a key whichever program's it is.
+    public func removeKeyOfAnyGroup(_ id: Data, interactive: Bool = true) throws {
+        try done(
+            .removeKey(
+                .with {
+                    $0.keyID = id
+                    $0.ofAnyGroup = true
+                    $0.question = Self.question
+                    $0.question.interactionNotAllowed = !interactive
+                }))
+    }
+
+    /// The keys of all programs.
+    public func listKeys() throws -> [WireListedKey] {
+        var keys: [WireListedKey] = []
+        while true {
+            guard case .keys(let page) = try call(.listKeys(.with { $0.offset = UInt32(keys.count) })).body else {
+                throw UnexpectedAnswer()
+            }
+            keys += page.keys
+            if page.keys.isEmpty || keys.count >= Int(page.total) { return keys }
+        }
+    }
+
     public func sign(_ message: Data, _ algorithm: String, with key: WireKey, in context: UInt64) throws -> Data {
         let request = WireSignRequest.with {
             $0.contextID = context

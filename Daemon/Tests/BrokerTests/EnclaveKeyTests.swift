@@ -3,6 +3,7 @@ import BrokerTestSupport
 import Crypto
 import Enclave
 import Foundation
+import GRDB
 import KeySlots
 import OstiaryWire
 import Prompting
@@ -312,6 +313,119 @@ struct EnclaveKeyTests {
         #expect(try refusal { try client.deleteItems(query("one")) } == .operationNotPermitted)
         #expect(try client.findItems(TestClient.query("keys"), data: false).count == 2)
         #expect(try client.findKey(key.keyID) == key)
+    }
+
+    // MARK: all keys of the owner
+
+    @Test func `the owner sees the keys of every program, and which of them have an item`() throws {
+        let own = try client.createKey(.mlDsa65, Self.open)
+        let foreign = try draft(of: "another program")
+        _ = try fixture.broker.rights.store(foreign, replacing: false)
+        try client.create("right", Self.open)
+        let named = try client.createKey(.p256, Self.open)
+        try addItem(of: named, "one")
+        let listed = try client.listKeys()
+        #expect(Set(listed.map(\.key.keyID)) == [own.keyID, foreign.id.bytes, named.keyID])
+        for key in listed {
+            #expect(key.hasItem_p == (key.key.keyID == named.keyID))
+            let isForeign = key.key.keyID == foreign.id.bytes
+            #expect(key.accessGroup == (isForeign ? "another program" : try client.status().caller.program))
+            #expect(abs(key.createdAt - Date().timeIntervalSince1970) < 600 && !key.key.publicKey.isEmpty)
+            #expect(key.key.shownAccessControl.isEmpty)
+        }
+        #expect(listed.map(\.key.kind).contains(.mlDsa65))
+    }
+
+    @Test func `the list of all keys comes in pages`() throws {
+        let store = fixture.broker.rights
+        let ids = try (0..<60).map { number in
+            let record = try draft(of: "program \(number % 3)")
+            _ = try store.store(record, replacing: false)
+            return record.id.bytes
+        }
+        let listed = try client.listKeys()
+        #expect(Set(listed.map(\.key.keyID)) == Set(ids) && listed.count == 60)
+        #expect(listed.map(\.accessGroup) == listed.map(\.accessGroup).sorted())
+    }
+
+    @Test func `the key of another program is removed with its items once the owner said so`() throws {
+        let key = try client.createKey(.p256, Self.open)
+        for tag in ["one", "two"] { try addItem(of: key, tag) }
+        try client.addItem("keys", ["atag": .text("software")])
+        let context = try authorized(key)
+        fixture.prompter.prepare([.cancel])
+        #expect(try refusal { try client.removeKeyOfAnyGroup(key.keyID) } == .userCancel)
+        #expect(try works(key, in: context))
+        fixture.prompter.prepare([.confirm])
+        try client.removeKeyOfAnyGroup(key.keyID)
+        let shown = try #require(fixture.prompter.asked.first?.object?.string)
+        #expect(shown.contains("\(VaultID(bytes: key.keyID)!)"), "\(shown)")
+        #expect(try refusal { _ = try works(key, in: context) } == .notAuthorized)
+        #expect(try client.findItems(TestClient.query("keys")).map { $0.item.values["atag"] } == [.text("software")])
+        #expect(try client.listKeys().isEmpty)
+        let removals = try client.log().filter { $0.event == "key-remove" }.map(\.result)
+        #expect(removals == ["refused", "begun", "done"])
+    }
+
+    @Test func `with a passcode the owner proves it before the key of another program goes`() throws {
+        try fixture.setPasscode()
+        let foreign = try draft(of: "another program")
+        _ = try fixture.broker.rights.store(foreign, replacing: false)
+        let id = foreign.id.bytes
+        #expect(try refusal { try client.removeKeyOfAnyGroup(id, interactive: false) } == .notInteractive)
+        fixture.prompter.prepare(Array(repeating: .text("wrong"), count: 3))
+        #expect(try refusal { try client.removeKeyOfAnyGroup(id) } == .authenticationFailed)
+        #expect(try client.listKeys().map(\.accessGroup) == ["another program"])
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        try client.removeKeyOfAnyGroup(id)
+        #expect(try client.listKeys().isEmpty)
+    }
+
+    @Test func `nobody is asked about what is no key or may not be removed`() throws {
+        let right = try client.create("right", Self.open)
+        let kept = try client.createKey(.p256, Self.signOnly)
+        fixture.prompter.prepare([.confirm, .confirm])
+        for id in [Data(), Data(count: 16), right.rightID] {
+            #expect(try refusal { try client.removeKeyOfAnyGroup(id) } == .notFound)
+        }
+        #expect(try refusal { try client.removeKeyOfAnyGroup(kept.keyID) } == .operationNotPermitted)
+        #expect(fixture.prompter.asked.isEmpty)
+        #expect(try client.list() == [right] && client.findKey(kept.keyID) == kept)
+    }
+
+    @Test func `doctor counts keys, and warns before a program may make no more`() throws {
+        func finding() throws -> WireFinding {
+            try #require(fixture.broker.diagnosis().findings.first { $0.check == "keys" })
+        }
+        #expect(try finding().message == "0 keys of the enclave, 0 of them without an item.")
+        let key = try client.createKey(.p256, Self.open)
+        try addItem(of: key, "one")
+        _ = try client.createKey(.p256, Self.open)
+        let two = try finding()
+        #expect(two.verdict == .ok && two.message == "2 keys of the enclave, 1 of them without an item.")
+        let full = try fixture.broker.keyFinding(limit: 2)
+        #expect(full.verdict == .notice && full.advice.contains("ostiary key list --all"))
+    }
+
+    @Test func `counting objects reads what is new and nothing else`() throws {
+        let places = ObjectPlaces()
+        let (vault, owner) = (fixture.broker.vault, fixture.broker.owner)
+        func groups() throws -> [String] {
+            try vault.read { try places.all(of: owner, in: $0).map { $0?.group ?? "unreadable" }.sorted() }
+        }
+        #expect(try groups() == [])
+        let store = fixture.broker.rights
+        for group in ["a", "b"] { _ = try store.store(draft(of: group), replacing: false) }
+        #expect(try groups() == ["a", "b"])
+        let database = try DatabaseQueue(path: "\(fixture.stateDirectory)/vault.sqlite")
+        try database.write { try $0.execute(sql: "UPDATE objects SET mac = zeroblob(32)") }
+        #expect(try groups() == ["a", "b"], "they are known")
+        let third = try draft(of: "c")
+        _ = try store.store(third, replacing: false)
+        #expect(try groups() == ["a", "b", "c"])
+        #expect(try vault.read { try ObjectPlaces().all(of: owner, in: $0).count { $0 == nil } } == 2)
+        try store.remove(third.id)
+        #expect(try groups() == ["a", "b"])
     }
 
     // MARK: the passcode's life

@@ -39,6 +39,24 @@ public struct EnclaveKey: Sendable, Equatable {
     }
 }
 
+/// A key of the enclave in the list of all, whichever program made it.
+public struct ListedKey: Sendable, Equatable {
+    /// Without the access control as it was given.
+    public let key: EnclaveKey
+    /// Whose programs may use the key.
+    public let accessGroup: String
+    public let createdAt: Date
+    /// Whether a keychain item stands for it. Without one only its program can find it again, if it kept the handle.
+    public let hasItem: Bool
+
+    public init(key: EnclaveKey, accessGroup: String, createdAt: Date, hasItem: Bool) {
+        self.key = key
+        self.accessGroup = accessGroup
+        self.createdAt = createdAt
+        self.hasItem = hasItem
+    }
+}
+
 extension OstiaryClient {
     /// Makes a key that never leaves the enclave. Asks nobody, except for an application password that the rule has and the
     /// context of `use` lacks. A kind that the enclave cannot make is refused with `unsupportedAlgorithm`.
@@ -71,9 +89,45 @@ extension OstiaryClient {
     /// Destroys a key; what was encrypted to it is lost. Throws `notFound`.
     public func removeKey(id: Data) throws { _ = try call(.removeKey(.with { $0.keyID = id })) }
 
+    /// All keys of the user, whichever program made them.
+    public func keysOfAllPrograms() throws -> [ListedKey] {
+        var keys: [ListedKey] = []
+        while true {
+            let request = WireListKeysRequest.with { $0.offset = UInt32(clamping: keys.count) }
+            guard case .keys(let page) = try call(.listKeys(request)).body else { throw Self.unexpected() }
+            keys += try page.keys.map(ListedKey.init)
+            if page.keys.isEmpty || keys.count >= Int(page.total) { return keys }
+        }
+    }
+
+    /// Destroys a key, whichever program made it, with the items that stand for it. The owner is asked. Throws `notFound`.
+    public func removeKeyOfAnyProgram(id: Data, interaction: Interaction) throws {
+        let request = WireRemoveKeyRequest.with {
+            $0.keyID = id
+            $0.ofAnyGroup = true
+            $0.question = interaction.question
+        }
+        _ = try call(.removeKey(request), terminal: interaction.terminal)
+    }
+
     private func key(_ answer: consuming Answer) throws -> EnclaveKey {
-        guard case .key(let key) = answer.body, let kind = EnclaveKeyKind(key.kind) else { throw Self.unexpected() }
-        return EnclaveKey(
+        guard case .key(let key) = answer.body else { throw Self.unexpected() }
+        return try EnclaveKey(key)
+    }
+}
+
+extension ListedKey {
+    fileprivate init(_ listed: WireListedKey) throws {
+        self.init(
+            key: try EnclaveKey(listed.key), accessGroup: listed.accessGroup,
+            createdAt: Date(timeIntervalSince1970: listed.createdAt), hasItem: listed.hasItem_p)
+    }
+}
+
+extension EnclaveKey {
+    fileprivate init(_ key: WireKey) throws {
+        guard let kind = EnclaveKeyKind(key.kind) else { throw OstiaryClient.unexpected() }
+        self.init(
             id: key.keyID, kind: kind, publicKey: key.publicKey,
             accessControl: try AccessControl(answered: key.accessControl), shownAccessControl: key.shownAccessControl,
             enclaveKind: key.enclaveKind)

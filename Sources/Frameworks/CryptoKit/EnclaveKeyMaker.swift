@@ -12,14 +12,20 @@ import Security
 struct EnclaveKeyHolder: Sendable {
     let key: EnclaveKey
     private let use: EnclaveKeyUse
+    private let transient: TransientKey?
 
-    fileprivate init(_ key: EnclaveKey, _ context: LAContext?) {
+    /// - Parameter transient: ends the key with the last copy of this, unless its representation is read before.
+    fileprivate init(_ key: EnclaveKey, _ context: LAContext?, transient: TransientKey? = nil) {
         self.key = key
         use = EnclaveKeyUse(key, context: context)
+        self.transient = transient
     }
 
-    /// Opens the key again; of no use without the enclave that made it.
-    var dataRepresentation: Data { EnclaveKeyHandle(keyID: key.id).bytes }
+    /// Opens the key again; of no use without the enclave that made it. A key whose representation was read stays.
+    var dataRepresentation: Data {
+        transient?.keep()
+        return EnclaveKeyHandle(keyID: key.id).bytes
+    }
 
     func sign(_ input: Data, algorithm: String) throws -> Data {
         try use.perform(.sign) { try $0.sign(digest: input, right: key.id, algorithm: algorithm) }
@@ -58,7 +64,7 @@ enum EnclaveKeyMaker {
                 kind, accessControl: accessControl.canonical(), shownAccessControl: accessControl.derRepresentation,
                 accessGroup: nil, awaitsItem: false,
                 use: ItemUse(context: authentication?.context, interaction: interaction))
-            return EnclaveKeyHolder(key, context)
+            return EnclaveKeyHolder(key, context, transient: TransientKey(key))
         }
     }
 

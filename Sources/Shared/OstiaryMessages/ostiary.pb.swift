@@ -736,6 +736,14 @@ public nonisolated struct WireRequest: Sendable {
     set {body = .evaluateAccessControl(newValue)}
   }
 
+  public var listKeys: WireListKeysRequest {
+    get {
+      if case .listKeys(let v)? = body {return v}
+      return WireListKeysRequest()
+    }
+    set {body = .listKeys(newValue)}
+  }
+
   public var registerApplication: WireRegisterApplicationRequest {
     get {
       if case .registerApplication(let v)? = body {return v}
@@ -796,6 +804,7 @@ public nonisolated struct WireRequest: Sendable {
     case removeKey(WireRemoveKeyRequest)
     case decapsulate(WireDecapsulateRequest)
     case evaluateAccessControl(WireEvaluateAccessControlRequest)
+    case listKeys(WireListKeysRequest)
     case registerApplication(WireRegisterApplicationRequest)
     case listApplications(WireListApplicationsRequest)
     case removeApplication(WireRemoveApplicationRequest)
@@ -919,6 +928,14 @@ public nonisolated struct WireReply: Sendable {
     set {body = .applications(newValue)}
   }
 
+  public var keys: WireKeyList {
+    get {
+      if case .keys(let v)? = body {return v}
+      return WireKeyList()
+    }
+    set {body = .keys(newValue)}
+  }
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public nonisolated enum OneOf_Body: Equatable, Sendable {
@@ -935,6 +952,7 @@ public nonisolated struct WireReply: Sendable {
     case items(WireItemPage)
     case key(WireKey)
     case applications(WireApplicationList)
+    case keys(WireKeyList)
 
   }
 
@@ -2212,6 +2230,65 @@ public nonisolated struct WireFindKeyRequest: Sendable {
   public init() {}
 }
 
+/// A page of all keys of the owner, whichever program made them, in a fixed order; the next page begins at `offset` plus the
+/// number of keys received.
+public nonisolated struct WireListKeysRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var offset: UInt32 = 0
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+public nonisolated struct WireKeyList: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var keys: [WireListedKey] = []
+
+  /// of the whole list
+  public var total: UInt32 = 0
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+public nonisolated struct WireListedKey: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var key: WireKey {
+    get {_key ?? WireKey()}
+    set {_key = newValue}
+  }
+  /// Returns true if `key` has been explicitly set.
+  public var hasKey: Bool {self._key != nil}
+  /// Clears the value of `key`. Subsequent reads from it will return its default value.
+  public mutating func clearKey() {self._key = nil}
+
+  public var accessGroup: String = String()
+
+  /// seconds since 1970
+  public var createdAt: Double = 0
+
+  /// a keychain item stands for it
+  public var hasItem_p: Bool = false
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _key: WireKey? = nil
+}
+
+/// With `of_any_group` the key of any program is removed, with the items that stand for it, and the owner is asked.
 public nonisolated struct WireRemoveKeyRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -2219,9 +2296,22 @@ public nonisolated struct WireRemoveKeyRequest: Sendable {
 
   public var keyID: Data = Data()
 
+  public var ofAnyGroup: Bool = false
+
+  public var question: WireQuestion {
+    get {_question ?? WireQuestion()}
+    set {_question = newValue}
+  }
+  /// Returns true if `question` has been explicitly set.
+  public var hasQuestion: Bool {self._question != nil}
+  /// Clears the value of `question`. Subsequent reads from it will return its default value.
+  public mutating func clearQuestion() {self._question = nil}
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
+
+  fileprivate var _question: WireQuestion? = nil
 }
 
 /// Tail: the encapsulated key.
@@ -2495,7 +2585,7 @@ nonisolated extension WireHello: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
 
 nonisolated extension WireRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Request"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}hello\0\u{1}status\0\u{1}cancel\0\u{4}\u{6}open_context\0\u{3}close_context\0\u{1}deauthorize\0\u{3}set_credential\0\u{3}credential_state\0\u{3}evaluate_policy\0\u{1}authorize\0\u{4}\u{4}create_right\0\u{3}find_right\0\u{3}list_rights\0\u{3}remove_right\0\u{3}remove_all_rights\0\u{2}\u{6}sign\0\u{1}decrypt\0\u{1}exchange\0\u{3}read_secret\0\u{2}\u{7}passcode\0\u{1}lock\0\u{4}\u{9}read_log\0\u{3}verify_log\0\u{1}diagnose\0\u{4}\u{8}add_item\0\u{3}find_items\0\u{3}update_items\0\u{3}delete_items\0\u{4}\u{7}create_key\0\u{3}find_key\0\u{3}remove_key\0\u{1}decapsulate\0\u{3}evaluate_access_control\0\u{4}\u{6}register_application\0\u{3}list_applications\0\u{3}remove_application\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}hello\0\u{1}status\0\u{1}cancel\0\u{4}\u{6}open_context\0\u{3}close_context\0\u{1}deauthorize\0\u{3}set_credential\0\u{3}credential_state\0\u{3}evaluate_policy\0\u{1}authorize\0\u{4}\u{4}create_right\0\u{3}find_right\0\u{3}list_rights\0\u{3}remove_right\0\u{3}remove_all_rights\0\u{2}\u{6}sign\0\u{1}decrypt\0\u{1}exchange\0\u{3}read_secret\0\u{2}\u{7}passcode\0\u{1}lock\0\u{4}\u{9}read_log\0\u{3}verify_log\0\u{1}diagnose\0\u{4}\u{8}add_item\0\u{3}find_items\0\u{3}update_items\0\u{3}delete_items\0\u{4}\u{7}create_key\0\u{3}find_key\0\u{3}remove_key\0\u{1}decapsulate\0\u{3}evaluate_access_control\0\u{3}list_keys\0\u{4}\u{5}register_application\0\u{3}list_applications\0\u{3}remove_application\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2933,6 +3023,19 @@ nonisolated extension WireRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
           self.body = .evaluateAccessControl(v)
         }
       }()
+      case 75: try {
+        var v: WireListKeysRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .listKeys(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .listKeys(v)
+        }
+      }()
       case 80: try {
         var v: WireRegisterApplicationRequest?
         var hadOneofValue = false
@@ -3118,6 +3221,10 @@ nonisolated extension WireRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
       guard case .evaluateAccessControl(let v)? = self.body else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 74)
     }()
+    case .listKeys?: try {
+      guard case .listKeys(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 75)
+    }()
     case .registerApplication?: try {
       guard case .registerApplication(let v)? = self.body else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 80)
@@ -3145,7 +3252,7 @@ nonisolated extension WireRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension WireReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Reply"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}failure\0\u{1}done\0\u{1}status\0\u{1}context\0\u{2}\u{2}granted\0\u{1}right\0\u{1}rights\0\u{3}log_page\0\u{3}log_verdict\0\u{1}diagnosis\0\u{1}items\0\u{1}key\0\u{1}applications\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}failure\0\u{1}done\0\u{1}status\0\u{1}context\0\u{2}\u{2}granted\0\u{1}right\0\u{1}rights\0\u{3}log_page\0\u{3}log_verdict\0\u{1}diagnosis\0\u{1}items\0\u{1}key\0\u{1}applications\0\u{1}keys\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3323,6 +3430,19 @@ nonisolated extension WireReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
           self.body = .applications(v)
         }
       }()
+      case 16: try {
+        var v: WireKeyList?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .keys(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .keys(v)
+        }
+      }()
       default: break
       }
     }
@@ -3388,6 +3508,10 @@ nonisolated extension WireReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     case .applications?: try {
       guard case .applications(let v)? = self.body else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 15)
+    }()
+    case .keys?: try {
+      guard case .keys(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 16)
     }()
     case nil: break
     }
@@ -5851,9 +5975,123 @@ nonisolated extension WireFindKeyRequest: SwiftProtobuf.Message, SwiftProtobuf._
   }
 }
 
+nonisolated extension WireListKeysRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".ListKeysRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}offset\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt32Field(value: &self.offset) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.offset != 0 {
+      try visitor.visitSingularUInt32Field(value: self.offset, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireListKeysRequest, rhs: WireListKeysRequest) -> Bool {
+    if lhs.offset != rhs.offset {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireKeyList: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".KeyList"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}keys\0\u{1}total\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.keys) }()
+      case 2: try { try decoder.decodeSingularUInt32Field(value: &self.total) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.keys.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.keys, fieldNumber: 1)
+    }
+    if self.total != 0 {
+      try visitor.visitSingularUInt32Field(value: self.total, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireKeyList, rhs: WireKeyList) -> Bool {
+    if lhs.keys != rhs.keys {return false}
+    if lhs.total != rhs.total {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireListedKey: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".ListedKey"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}key\0\u{3}access_group\0\u{3}created_at\0\u{3}has_item\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._key) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.accessGroup) }()
+      case 3: try { try decoder.decodeSingularDoubleField(value: &self.createdAt) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.hasItem_p) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._key {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
+    if !self.accessGroup.isEmpty {
+      try visitor.visitSingularStringField(value: self.accessGroup, fieldNumber: 2)
+    }
+    if self.createdAt.bitPattern != 0 {
+      try visitor.visitSingularDoubleField(value: self.createdAt, fieldNumber: 3)
+    }
+    if self.hasItem_p != false {
+      try visitor.visitSingularBoolField(value: self.hasItem_p, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireListedKey, rhs: WireListedKey) -> Bool {
+    if lhs._key != rhs._key {return false}
+    if lhs.accessGroup != rhs.accessGroup {return false}
+    if lhs.createdAt != rhs.createdAt {return false}
+    if lhs.hasItem_p != rhs.hasItem_p {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension WireRemoveKeyRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".RemoveKeyRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}key_id\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}key_id\0\u{3}of_any_group\0\u{1}question\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5862,20 +6100,34 @@ nonisolated extension WireRemoveKeyRequest: SwiftProtobuf.Message, SwiftProtobuf
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularBytesField(value: &self.keyID) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.ofAnyGroup) }()
+      case 3: try { try decoder.decodeSingularMessageField(value: &self._question) }()
       default: break
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.keyID.isEmpty {
       try visitor.visitSingularBytesField(value: self.keyID, fieldNumber: 1)
     }
+    if self.ofAnyGroup != false {
+      try visitor.visitSingularBoolField(value: self.ofAnyGroup, fieldNumber: 2)
+    }
+    try { if let v = self._question {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: WireRemoveKeyRequest, rhs: WireRemoveKeyRequest) -> Bool {
     if lhs.keyID != rhs.keyID {return false}
+    if lhs.ofAnyGroup != rhs.ofAnyGroup {return false}
+    if lhs._question != rhs._question {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -132,4 +132,28 @@ struct ItemCommandEndToEndTests {
         #expect(try ostiary("key", "remove", "release").status == 0)
         #expect(try ostiary("key", "sign", "release", "in", "--output", "other").status == 1)
     }
+
+    @Test func `the owner sees the keys of other programs, and removes them by their ids`() throws {
+        try setPasscode()
+        let mail = try ProgramCopy(of: "keychain-calls", as: "mail", in: daemon)
+        #expect(try ostiary("key", "list", "--all").screen.contains("There are no keys."))
+        #expect(try mail.run("make-key", "theirs") == ["make key: 0"])
+        #expect(try ostiary("key", "create", "ours", "--require", "passcode").status == 0)
+        #expect(try !ostiary("key", "list").screen.contains(mail.url.path))
+        #expect(try ostiary("key", "list", "--all").screen.contains(mail.url.path))
+        let listed = try ostiary("key", "list", "--all", "--json").screen
+        let keys = try #require(
+            JSONSerialization.jsonObject(with: Data(listed.utf8)) as? [String: [[String: Any]]])["keys"] ?? []
+        #expect(keys.count == 2 && keys.allSatisfy { $0["hasItem"] as? Bool == true })
+        let theirs = try #require(keys.first { $0["group"] as? String == mail.url.path }?["id"] as? String)
+        let id = try #require(Data(base64Encoded: theirs)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        #expect(try ostiary("doctor").screen.contains("2 keys of the enclave, 0 of them without an item."))
+
+        #expect(try ostiary("key", "remove", "--id", id, answers: ["\u{3}"]).status != 0)
+        #expect(try mail.run("sign", "theirs") == ["sign: 0"])
+        let removed = try ostiary("key", "remove", "--id", id, answers: [Self.passcode])
+        #expect(removed.status == 0 && removed.screen.contains(id), "\(removed.screen)")
+        #expect(try mail.run("sign", "theirs") == ["sign: -25300"])
+        #expect(try ostiary("key", "remove", "--id", id).status == 1)
+    }
 }

@@ -2,6 +2,7 @@ import CryptoKit
 import DaemonTestSupport
 import Foundation
 import LocalAuthentication
+import OstiaryClient
 import Security
 import Testing
 
@@ -233,6 +234,25 @@ extension ItemEndToEndTests {
         }
 
         // MARK: the end of keys that are no items
+
+        private func storedKeys(_ expected: Int) async throws -> Int {
+            var count = -1
+            for _ in 0..<500 where count != expected {
+                count = try OstiaryClient.shared.keysOfAllPrograms().count
+                if count != expected { try await Task.sleep(for: .milliseconds(10)) }
+            }
+            return count
+        }
+
+        @Test func `keys that are dropped leave the store, and those whose handle was read stay`() async throws {
+            for _ in 0..<20 { _ = try enclaveKey(isPermanent: false) }
+            for _ in 0..<2 { _ = try SecureEnclave.P256.Signing.PrivateKey().publicKey }
+            _ = try SecureEnclave.MLKEM768.PrivateKey()
+            let handle = try SecureEnclave.P256.Signing.PrivateKey().dataRepresentation
+            #expect(try await storedKeys(1) == 1)
+            let again = try SecureEnclave.P256.Signing.PrivateKey(dataRepresentation: handle)
+            _ = try again.signature(for: Data("message".utf8))
+        }
 
         /// What Apple's systems call the object of a token.
         private func named(_ handle: Data) -> [CFString: Any] {

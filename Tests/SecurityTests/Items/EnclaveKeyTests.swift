@@ -156,6 +156,44 @@ import Testing
         #expect(keychain.find(query).0 == errSecDecode, "a key that does not verify is not absent")
     }
 
+    // MARK: the end of keys that are no items
+
+    /// Waits for the removals that objects left behind.
+    private func keyCount(_ expected: Int) async throws -> Int {
+        for _ in 0..<500 where keychain.store.keys.count != expected { try await Task.sleep(for: .milliseconds(10)) }
+        return keychain.store.keys.count
+    }
+
+    @Test func `a key that is no item goes with its last object`() async throws {
+        var keys = try (0..<3).map { _ in try make(isPermanent: false) }
+        #expect(keychain.store.keys.count == 3)
+        let publicKey = try #require(SecKeyCopyPublicKey(keys[0]))
+        var other: SecKey? = keys[2]
+        keys = []
+        #expect(try await keyCount(1) == 1)
+        #expect(SecKeyGetBlockSize(publicKey) == 32 && other != nil)
+        other = nil
+        #expect(try await keyCount(0) == 0)
+    }
+
+    /// What makes a key last; the result says by what it is found again.
+    enum Keeping: CaseIterable { case permanent, attributes, item, search }
+
+    @Test(arguments: Keeping.allCases) func `a key that can be found again stays`(keeping: Keeping) async throws {
+        var key: SecKey? = try make(["labl": "kept"], isPermanent: keeping == .permanent)
+        switch keeping {
+        case .permanent: break
+        case .attributes: _ = SecKeyCopyAttributes(try #require(key))
+        case .item: #expect(keychain.add(["v_Ref": try #require(key)]).0 == 0)
+        case .search: #expect(keychain.find(["v_Ref": try #require(key)]).0 == errSecItemNotFound)
+        }
+        key = nil
+        // One that goes, and whose end comes after the other's would.
+        _ = try make(isPermanent: false)
+        #expect(try await keyCount(1) == 1)
+        #expect(keychain.store.calls.count { $0 == .removeKey } == 1)
+    }
+
     @Test func `a software key is stored by its reference and comes back as it was`() throws {
         let parameters = [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 384] as [CFString: Any]
         let key = try #require(SecKeyCreateRandomKey(parameters as CFDictionary, nil))

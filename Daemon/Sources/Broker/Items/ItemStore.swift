@@ -333,6 +333,13 @@ struct ItemStore: Sendable {
         return try !reader.items(matching: query, owner: owner).isEmpty
     }
 
+    /// Removes all items that stand for the key.
+    func removeItems(ofKey id: VaultID, in writer: VaultWriter) throws {
+        for match in try writer.items(matching: query(ofKey: id), owner: owner) {
+            try writer.removeItem(match.id, owner: owner)
+        }
+    }
+
     private func query(ofKey id: VaultID) -> ItemQuery {
         ItemQuery(itemClass: .key, allOf: [digests.term(ofKey: id)], anyOf: [])
     }

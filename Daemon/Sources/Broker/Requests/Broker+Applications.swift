@@ -21,7 +21,7 @@ extension Broker {
         let event = event(body.adopts ? "application-adopt" : "application-register", session, object: registration.applicationID)
         try askOwner(
             body.adopts ? "adopt the program as \(registration.applicationID)" : Self.request(registration),
-            registration, asking, consequence: leftBehind?.consequence)
+            registration.path, asking, consequence: leftBehind?.consequence)
         guard applications.isInPlace(registration) else { throw Refusals.programChanged(registration.path) }
         try commit(event, registration, former, session, asking) {
             try applications.store(registration, replacing: former)
@@ -41,7 +41,7 @@ extension Broker {
     ) throws -> Reply {
         let asking = try asking(body.question, request, session, cancellation)
         let registration = try ownRegistration { $0.applicationID == body.applicationID }
-        try askOwner("no longer know the program as \(registration.applicationID)", registration, asking)
+        try askOwner("no longer know the program as \(registration.applicationID)", registration.path, asking)
         let event = event("application-remove", session, object: registration.applicationID)
         try commit(event, registration, nil, session, asking) { try applications.remove(registration) }
         return Reply(.done(.with { $0.count = 1 }))
@@ -94,21 +94,23 @@ extension Broker {
         return "know the program as \(registration.applicationID)\(groups)"
     }
 
-    /// Shows all that is decided, or asks nothing: what a prompt would cut off would be approved unseen.
-    private func askOwner(
-        _ operation: String, _ registration: Registration, _ asking: Asking, consequence: DisplayText? = nil
+    /// Asks the owner: for the passcode, or while there is none for a confirmation. Shows all that is decided, or asks
+    /// nothing: what a prompt would cut off would be approved unseen.
+    ///
+    /// - Parameter object: what it is about, the path of a program for instance.
+    func askOwner(
+        _ operation: String, _ object: String, _ asking: Asking, consequence: DisplayText? = nil
     ) throws {
-        guard let path = DisplayText(wholeFact: registration.path), let text = DisplayText(wholeFact: operation) else {
+        guard let shown = DisplayText(wholeFact: object), let text = DisplayText(wholeFact: operation) else {
             throw Refusal(.invalidParameter, "Path and groups are too long to be shown.", cause: "application.unshowable")
         }
         guard ring.isPasscodeSet else {
             let question = PromptQuestion(
-                .confirmation(warning: text), object: path, operation: text, consequence: consequence,
+                .confirmation(warning: text), object: shown, operation: text, consequence: consequence,
                 reason: asking.question.reason, cancelTitle: asking.question.cancelTitle, isShownInFull: true)
             return try Questioning(prompter: prompter, asking: asking).confirmation(question)
         }
-        _ = try provePasscode(
-            operation, object: registration.path, consequence: consequence, isShownInFull: true, asking)
+        _ = try provePasscode(operation, object: object, consequence: consequence, isShownInFull: true, asking)
     }
 
     private func commit(

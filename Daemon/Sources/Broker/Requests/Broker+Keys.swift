@@ -2,6 +2,7 @@ import AccessControl
 import Enclave
 import Foundation
 import OstiaryWire
+import Prompting
 import SwiftProtobuf
 import Vault
 
@@ -51,13 +52,73 @@ extension Broker {
         return Reply(.key(try WireKey(key, enclave: enclave.kind)))
     }
 
-    func removeKey(_ body: WireRemoveKeyRequest, _ session: Session) throws -> Reply {
+    /// Keys of one page: each may hold the public half of a lattice key and a path of 4,096 bytes, and a message must stay
+    /// below `messageByteCount`.
+    private static let keyPageCount = 25
+
+    func listKeys(_ body: WireListKeysRequest, _ session: Session) throws -> Reply {
+        let listed = try rights.keys()
+        try session.verifyCaller()
+        let page = Array(listed.dropFirst(Int(body.offset)).prefix(Self.keyPageCount))
+        let keys = try vault.readItems { reader in
+            try page.map { key in
+                try WireListedKey.with {
+                    $0.key = try WireKey(key, enclave: enclave.kind)
+                    $0.key.shownAccessControl = Data()
+                    $0.accessGroup = key.attributes.group
+                    $0.createdAt = Double(key.attributes.created)
+                    $0.hasItem_p = try items.hasItem(forKey: key.id, in: reader)
+                }
+            }
+        }
+        return Reply(
+            .keys(
+                .with {
+                    $0.keys = keys
+                    $0.total = UInt32(clamping: listed.count)
+                }))
+    }
+
+    func removeKey(
+        _ body: WireRemoveKeyRequest, _ request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        guard !body.ofAnyGroup else { return try removeKeyOfAnyGroup(body, request, session, cancellation) }
         if let id = VaultID(bytes: body.keyID), session.draftKeys.remove(id) { return Reply(.done(.with { $0.count = 1 })) }
         let key = try key(body.keyID, session)
         try session.verifyCaller()
         try changing.withLock { try rights.remove(key.id) }
         trail.end(event("key-remove", session, object: key.attributes.identifier)) { sessions.endGrants(on: key.id) }
         return Reply(.done(.with { $0.count = 1 }))
+    }
+
+    /// Removes the key of whichever program, and the items that stand for it. The owner is asked, as for whatever concerns
+    /// other programs.
+    private func removeKeyOfAnyGroup(
+        _ body: WireRemoveKeyRequest, _ request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        let asking = try asking(body.question, request, session, cancellation)
+        guard let id = VaultID(bytes: body.keyID), let key = try vault.read({ try $0.object(id, owner: owner) }),
+            key.kind == .enclaveKey
+        else { throw RightStore.keyNotFound }
+        try RightStore.requireRemovable(key)
+        try askOwner("destroy a key of the enclave for good", Self.shownObject(key), asking)
+        let event = event(request.eventName, session, object: key.attributes.identifier)
+        try changing.withLock {
+            try asking.cancellation.check()
+            try session.verifyCaller()
+            try trail.change(event)
+            do { try rights.remove(id) { try items.removeItems(ofKey: id, in: $0) } } catch let refusal as Refusal
+                where refusal == RightStore.notFound
+            { throw RightStore.keyNotFound }
+        }
+        trail.end(event) { sessions.endGrants(on: id) }
+        return Reply(.done(.with { $0.count = 1 }))
+    }
+
+    /// The whole id, and whose the key is as far as that can be shown.
+    private static func shownObject(_ key: ObjectRecord) -> String {
+        let named = "key \(key.attributes.identifier) of \(key.attributes.group)"
+        return DisplayText(named).string == named ? named : "key \(key.attributes.identifier)"
     }
 
     private func key(_ bytes: Data, _ session: Session) throws -> ObjectRecord {

@@ -54,8 +54,8 @@ extension Broker {
 
     func diagnosis() throws -> WireDiagnosis {
         let findings = try [
-            storeFinding(), itemFinding(), logFinding(), passcodeFinding(), promptFinding(), pinentryFinding(), memoryFinding(),
-            dumpFinding(), folderFinding(), sessionLockFinding(),
+            storeFinding(), keyFinding(limit: rights.limits.keyCountOfGroup), itemFinding(), logFinding(),
+            passcodeFinding(), promptFinding(), pinentryFinding(), memoryFinding(), dumpFinding(), folderFinding(), sessionLockFinding(),
         ]
         return .with { $0.findings = findings }
     }
@@ -73,6 +73,32 @@ extension Broker {
             "store", "\(bad) of \(rows.count) rows do not verify and are refused; the others work.",
             advice: "Somebody changed the database, or the disk is failing. Restore the state folder from a backup, or "
                 + "remove the rows with `ostiary right remove --id ID`; `ostiary right list` shows the ids.")
+    }
+
+    /// Keys that no item stands for are those that only their programs can find again.
+    ///
+    /// - Parameter limit: how many a program may have.
+    func keyFinding(limit: Int) throws -> WireFinding {
+        let keys: [ObjectRecord]
+        let withoutItem: Int
+        do {
+            keys = try rights.keys()
+            withoutItem = try vault.readItems { reader in
+                try keys.count { try !items.hasItem(forKey: $0.id, in: reader) }
+            }
+        } catch VaultError.corrupt {
+            return .problem(
+                "keys", "The lists of keys and items do not verify, so none of them is used.",
+                advice: "Somebody changed the database, or the disk is failing. Restore the state folder from a backup.")
+        }
+        let message = "\(keys.count) keys of the enclave, \(withoutItem) of them without an item."
+        let groups = Dictionary(grouping: keys) { $0.attributes.group }
+        guard let largest = groups.max(by: { $0.value.count < $1.value.count }),
+            largest.value.count >= limit * 9 / 10
+        else { return .ok("keys", message) }
+        return .notice(
+            "keys", "\(message) \(largest.key) has \(largest.value.count), and may have \(limit).",
+            advice: "`ostiary key list --all` shows them; remove what is not needed with `ostiary key remove --id ID`.")
     }
 
     private func itemFinding() throws -> WireFinding {

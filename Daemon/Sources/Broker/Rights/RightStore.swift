@@ -23,6 +23,15 @@ struct RightStore {
     let owner: VaultID
     let eraser: JournalEraser
     var limits = ObjectLimits()
+    private let places = ObjectPlaces()
+
+    init(vault: Vault, enclave: any Enclave, ring: KeyRing, owner: VaultID, eraser: JournalEraser) {
+        self.vault = vault
+        self.enclave = enclave
+        self.ring = ring
+        self.owner = owner
+        self.eraser = eraser
+    }
 
     // MARK: making
 
@@ -120,16 +129,17 @@ struct RightStore {
     }
 
     private func requireRoom(for record: ObjectRecord, in reader: VaultReader) throws {
-        let stored = try reader.objects(owner: owner, kind: record.kind)
-        guard stored.count < limits.count else {
+        // An unreadable row may be of any kind.
+        let places = try places.all(of: owner, in: reader).filter { $0 == nil || $0?.kind == record.kind }
+        guard places.count < limits.count else {
             throw Refusal(
                 .tooMany, "\(limits.count) rights or keys are stored; remove some.", cause: "store.too-many")
         }
-        let group = record.attributes.group
-        guard record.kind == .right || stored.count(where: { $0.record?.attributes.group == group }) < limits.keyCountOfGroup
-        else {
+        let ofGroup = places.count { $0 == ObjectPlaces.Place(record) }
+        guard record.kind == .right || ofGroup < limits.keyCountOfGroup else {
             throw Refusal(
-                .tooMany, "This program keeps \(limits.keyCountOfGroup) keys already; remove some.", cause: "key.too-many")
+                .tooMany, "This program keeps \(limits.keyCountOfGroup) keys already; remove some. "
+                    + "`ostiary key list --all` shows them.", cause: "key.too-many")
         }
     }
 
@@ -198,6 +208,17 @@ struct RightStore {
             .filter { $0.attributes.group == group }
     }
 
+    /// All enclave keys of the owner, whichever program made them, by group and age. Rows that do not verify are among the
+    /// rights: nobody can say what they were.
+    func keys() throws -> [ObjectRecord] {
+        try vault.read { try $0.objects(owner: owner, kind: .enclaveKey) }.compactMap(\.record)
+            .sorted { Self.order(of: $0) < Self.order(of: $1) }
+    }
+
+    private static func order(of key: ObjectRecord) -> (String, UInt64, String) {
+        (key.attributes.group, key.attributes.created, key.attributes.identifier)
+    }
+
     private static func place(of right: ObjectRecord) -> (String, String) {
         (right.attributes.identifier, right.attributes.group)
     }
@@ -213,10 +234,13 @@ struct RightStore {
     }
 
     /// Destroys a right, on a full disk too. Its row may be unreadable.
-    func remove(_ id: VaultID) throws {
+    ///
+    /// - Parameter other: what is removed in the same transaction.
+    func remove(_ id: VaultID, with other: (VaultWriter) throws -> Void = { _ in }) throws {
         do {
             try vault.write("right.remove", usingReserve: true) { writer in
                 if let object = try Self.readable(id, owner: owner, in: writer) { try Self.requireRemovable(object) }
+                try other(writer)
                 try writer.removeObject(id, owner: owner)
             }
         } catch VaultError.notFound { throw Self.notFound }

@@ -46,8 +46,8 @@ enum DispatchTable {
                 state: .greeted, thread: .connection, tailByteCount: WireLimits.tailByteCount, acceptsTerminal: false)
         case .readSecret: RequestRule(state: .greeted, thread: .connection, tailByteCount: 0, acceptsTerminal: false)
 
-        case .evaluatePolicy, .evaluateAccessControl, .authorize, .createKey, .registerApplication, .removeApplication,
-            .passcode, .verifyLog:
+        case .evaluatePolicy, .evaluateAccessControl, .authorize, .createKey, .removeKey, .registerApplication,
+            .removeApplication, .passcode, .verifyLog:
             RequestRule(state: .greeted, thread: .own, tailByteCount: 0, acceptsTerminal: true)
         case .createRight:
             RequestRule(
@@ -59,7 +59,7 @@ enum DispatchTable {
             RequestRule(
                 state: .greeted, thread: .connectionUnlessAsking, tailByteCount: ItemRequestLimits.dataByteCount,
                 acceptsTerminal: true)
-        case .listRights, .listApplications, .deleteItems, .removeRight, .removeKey, .removeAllRights, .readLog, .diagnose:
+        case .listRights, .listApplications, .listKeys, .deleteItems, .removeRight, .removeAllRights, .readLog, .diagnose:
             RequestRule(state: .greeted, thread: .own, tailByteCount: 0, acceptsTerminal: false)
         }
     }

@@ -8,7 +8,7 @@ enum RequestKind: String, CaseIterable, Sendable {
     case sign, decrypt, exchange, readSecret
     case passcode, lock, readLog, verifyLog, diagnose
     case addItem, findItems, updateItems, deleteItems
-    case evaluateAccessControl, createKey, findKey, removeKey, decapsulate
+    case evaluateAccessControl, createKey, findKey, listKeys, removeKey, decapsulate
     case registerApplication, listApplications, removeApplication
 
     init(_ body: WireRequest.OneOf_Body) {
@@ -45,6 +45,7 @@ enum RequestKind: String, CaseIterable, Sendable {
             case .evaluateAccessControl: .evaluateAccessControl
             case .createKey: .createKey
             case .findKey: .findKey
+            case .listKeys: .listKeys
             case .removeKey: .removeKey
             case .decapsulate: .decapsulate
             case .registerApplication: .registerApplication

@@ -86,6 +86,11 @@ public class VaultReader {
         }
     }
 
+    /// The objects that the manifest lists, of every kind, readable or not.
+    public func objectIDs(owner: VaultID) throws -> [VaultID] {
+        try listed.manifest(of: .objects, owner: owner).entries.keys.compactMap { VaultID(bytes: $0) }
+    }
+
     /// The objects that the manifest lists and of which no row is left.
     public func missingObjects(owner: VaultID) throws -> [VaultID] {
         try listed.fetchAll(.objects, owner: owner).compactMap { stored in

@@ -19,7 +19,7 @@ struct KeyArgument: ParsableArguments {
     }
 
     /// The item of the key.
-    func findItem() throws -> StoredItem {
+    static func findItem(_ name: String) throws -> StoredItem {
         let byLabel = try KeyItems.matching(["labl": .text(name)])
         guard byLabel.count <= 1 else { throw CommandError.ambiguousKey(name: name) }
         if let item = byLabel.first { return item }
@@ -30,7 +30,7 @@ struct KeyArgument: ParsableArguments {
     }
 
     /// The key itself.
-    func find() throws -> EnclaveKey { try findItem().enclaveKey() }
+    func find() throws -> EnclaveKey { try Self.findItem(name).enclaveKey() }
 }
 
 /// The items that stand for keys of the enclave.

@@ -35,6 +35,58 @@ struct KeyDocument: Encodable {
     }
 }
 
+/// A key of whichever program in `key list --all --json`. What its item says of it is for the programs of its group.
+struct ListedKeyDocument: Encodable {
+    let id: Data
+    let kind: String
+    let group: String
+    let createdAt: Timestamp
+    let hasItem: Bool
+    let enclave: String
+    fileprivate let requires: String
+
+    private enum CodingKeys: CodingKey { case id, kind, group, createdAt, hasItem, enclave }
+
+    init(_ listed: ListedKey) {
+        id = listed.key.id
+        kind = listed.key.kind.name
+        group = listed.accessGroup
+        createdAt = Timestamp(listed.createdAt)
+        hasItem = listed.hasItem
+        enclave = listed.key.enclaveKind
+        requires = listed.key.accessControl.keyRequirement.description
+    }
+}
+
+/// `key list --all --json`, and the table for people.
+struct AllKeysDocument: Encodable {
+    let keys: [ListedKeyDocument]
+
+    init(_ keys: [ListedKey]) { self.keys = keys.map(ListedKeyDocument.init) }
+
+    func text(in timeZone: TimeZone = .current) -> String {
+        var table = TextTable(header: ["ID", "KIND", "REQUIRES", "ITEM", "ENCLAVE", "CREATED", "GROUP"])
+        for key in keys {
+            table.append(
+                key.id.hexadecimal, key.kind, key.requires, key.hasItem ? "yes" : "no", key.enclave,
+                key.createdAt.localText(in: timeZone), key.group)
+        }
+        return table.text
+    }
+}
+
+extension EnclaveKeyKind {
+    fileprivate var name: String {
+        switch self {
+        case .p256: "P-256"
+        case .mlKEM768: "ML-KEM-768"
+        case .mlKEM1024: "ML-KEM-1024"
+        case .mlDSA65: "ML-DSA-65"
+        case .mlDSA87: "ML-DSA-87"
+        }
+    }
+}
+
 /// `key list --json`, and the table for people.
 struct KeyListDocument: Encodable {
     let keys: [KeyDocument]

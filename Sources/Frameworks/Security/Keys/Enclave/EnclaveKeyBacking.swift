@@ -10,15 +10,21 @@ package final class EnclaveKeyBacking: KeyBacking {
     package let key: EnclaveKey
     private let use: EnclaveKeyUse
     private let publicHalf: SoftwareECPublicKey<P256>
+    private let transient: TransientKey?
 
     /// Refuses a public key that is no point of the curve with `errSecDecode`.
-    init(_ key: EnclaveKey, _ authentication: ItemAuthentication) throws(StatusError) {
+    ///
+    /// - Parameter transient: ends the key with this object, unless its handle is read before.
+    init(
+        _ key: EnclaveKey, _ authentication: ItemAuthentication, transient: TransientKey? = nil
+    ) throws(StatusError) {
         guard key.kind == .p256, let point = try? ECPublicKey<P256>(x963: key.publicKey) else {
             throw StatusError(errSecDecode, "The key of the enclave is none that a SecKey can be.")
         }
         self.key = key
         use = EnclaveKeyUse(key, authentication)
         publicHalf = SoftwareECPublicKey(point)
+        self.transient = transient
     }
 
     package var keyType: KeyType { .ellipticCurve }
@@ -26,7 +32,9 @@ package final class EnclaveKeyBacking: KeyBacking {
     package var sizeInBits: Int { P256.bitCount }
     package var summary: String { "EC private key, \(sizeInBits) bits, in the enclave" }
 
+    /// The handle is among them, by which the key can be found again: from now on it stays.
     package var attributes: [String: Any] {
+        transient?.keep()
         var attributes: [String: Any] = key.itemAttributes.mapValues(\.object)
         attributes[kSecClass as String] = kSecClassKey as String
         attributes[kSecAttrAccessControl as String] = accessControl

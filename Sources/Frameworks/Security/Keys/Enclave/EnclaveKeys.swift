@@ -21,7 +21,8 @@ package struct EnclaveKeys: TokenKeys {
         do {
             let key = try create(query, awaitsItem: isPermanent)
             do {
-                let object = SecKey(try EnclaveKeyBacking(key, query.authentication))
+                let transient = isPermanent ? nil : TransientKey(key.id, of: daemon)
+                let object = SecKey(try EnclaveKeyBacking(key, query.authentication, transient: transient))
                 try beforeStoring(object)
                 if isPermanent { try store(key, query) }
                 return object
