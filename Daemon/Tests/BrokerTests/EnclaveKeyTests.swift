@@ -315,6 +315,16 @@ struct EnclaveKeyTests {
         #expect(try client.findKey(key.keyID) == key)
     }
 
+    @Test func `the item of a key is not synchronizable, neither when it is added nor later`() throws {
+        let key = try client.createKey(.p256, Self.open)
+        let refused = try refusal { try addItem(of: key, "one", ["sync": .number(1)]) }
+        #expect(refused == .invalidParameter)
+        try addItem(of: key, "one", ["sync": .number(0)])
+        #expect(try refusal { try client.updateItems(query("one"), ["sync": .number(1)]) } == .invalidParameter)
+        try client.updateItems(query("one"), ["sync": .number(0), "labl": .text("changed")])
+        try client.addItem("keys", ["atag": .text("software"), "sync": .number(1)])
+    }
+
     // MARK: all keys of the owner
 
     @Test func `the owner sees the keys of every program, and which of them have an item`() throws {

@@ -303,6 +303,34 @@ extension ItemEndToEndTests {
             #expect(keychain.delete([kSecValueRef: key]) == errSecSuccess)
         }
 
+        @Test func `a key of the enclave without a rule has an item that is not synchronizable either`() throws {
+            var parameters: [CFString: Any] = [
+                kSecAttrTokenID: kSecAttrTokenIDSecureEnclave, kSecAttrLabel: "a key",
+                kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlock, kSecAttrSynchronizable: true,
+            ]
+            var error: Unmanaged<CFError>?
+            #expect(SecKeyCreateRandomKey(parameters as CFDictionary, &error) == nil)
+            #expect(error?.takeRetainedValue().code == Int(errSecParam))
+            parameters[kSecAttrSynchronizable] = nil
+            let key = try #require(SecKeyCreateRandomKey(parameters as CFDictionary, nil))
+            #expect(keychain.update(byLabel, [kSecAttrSynchronizable: true]) == errSecParam)
+            #expect(keychain.add([kSecValueRef: key, kSecAttrLabel: "b", kSecAttrSynchronizable: true]) == errSecParam)
+        }
+
+        @Test func `a key of the enclave shows the accessibility that it was made with, for good`() throws {
+            let parameters: [CFString: Any] = [
+                kSecAttrTokenID: kSecAttrTokenIDSecureEnclave, kSecAttrLabel: "a key",
+                kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlock,
+            ]
+            let key = try #require(SecKeyCreateRandomKey(parameters as CFDictionary, nil))
+            let expected = SecAccessControl(protection: "ck", operations: nil)
+            #expect((SecKeyCopyAttributes(key) as? [String: Any])?["accc"] as? SecAccessControl == expected)
+            let found = keychain.finding(byLabel.returningAttributes).result as? [String: Any]
+            #expect(found?["accc"] as? SecAccessControl == expected)
+            #expect(found?["pdmn"] as? String == "dk", "the item can be read whenever the key can be looked for")
+            #expect(keychain.update(byLabel, [kSecAttrAccessible: kSecAttrAccessibleWhenUnlocked]) == errSecParam)
+        }
+
         @Test(arguments: [
             ["labl": "a label"], ["atag": "a tag"], ["sync": true],
             ["kcls": "1"], ["tkid": "com.apple.setoken"],

@@ -194,6 +194,28 @@ import Testing
         #expect(keychain.store.calls.count { $0 == .removeKey } == 1)
     }
 
+    // MARK: accessibility
+
+    @Test(arguments: ["ck", "aku", "dk"]) func `a key made without an access control shows what it was made with`(
+        accessible: String
+    ) throws {
+        let key = try make(["pdmn": accessible])
+        let plain = SecAccessControl(protection: accessible, operations: nil)
+        #expect((SecKeyCopyAttributes(key) as? [String: Any])?["accc"] as? SecAccessControl == plain)
+        let made = try #require(keychain.store.keys.first)
+        #expect(try SecAccessControl(derRepresentation: made.shownAccessControl) == plain)
+        #expect(made.accessControl.keyRequirement.isUnrestricted)
+    }
+
+    @Test func `the item of a key is not synchronizable`() throws {
+        #expect(status { _ = try make(["sync": true]) } == errSecParam)
+        #expect(keychain.store.keys.isEmpty && keychain.store.rows.isEmpty)
+        let key = try make(isPermanent: false)
+        #expect(keychain.add(["v_Ref": key, "sync": true]).0 == errSecParam)
+        #expect(keychain.store.rows.isEmpty)
+        #expect(keychain.add(["v_Ref": key, "sync": false]).0 == 0)
+    }
+
     @Test func `a software key is stored by its reference and comes back as it was`() throws {
         let parameters = [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 384] as [CFString: Any]
         let key = try #require(SecKeyCreateRandomKey(parameters as CFDictionary, nil))

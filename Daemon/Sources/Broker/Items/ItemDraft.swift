@@ -55,7 +55,7 @@ extension ItemAttributes {
         try requireSize()
         guard let accessControl else { return try AccessControl(ofUnrestrictedItem: accessibility.availability) }
         if !isForKey { try Self.require(accessControl, accessibility) }
-        try requireSynchronizable(accessControl)
+        try requireSynchronizable(accessControl, isForKey: isForKey)
         return accessControl
     }
 
@@ -78,12 +78,13 @@ extension ItemAttributes {
         }
     }
 
-    /// An item that asks for something stays where the one who can prove it is.
-    func requireSynchronizable(_ accessControl: AccessControl) throws(Refusal) {
+    /// An item that asks for something stays where the one who can prove it is, and the item of a key where the key is.
+    func requireSynchronizable(_ accessControl: AccessControl, isForKey: Bool) throws(Refusal) {
         guard try synchronizable(default: 0) == 1 else { return }
-        guard accessControl[.read] == .unrestricted, self["ggrp"] == nil else {
+        guard !isForKey, accessControl[.read] == .unrestricted, self["ggrp"] == nil else {
             throw Refusal(
-                .invalidParameter, "A synchronizable item can have neither a rule nor a sharing group.",
+                .invalidParameter,
+                "A synchronizable item can have neither a rule nor a sharing group, and stands for no enclave key.",
                 cause: "item.synchronizable")
         }
     }

@@ -174,7 +174,7 @@ struct ItemStore: Sendable {
         attributes["mdat"] = .date(now)
         try attributes.requireSize()
         let accessControl = try Self.accessControl(of: opener, change, &attributes)
-        try attributes.requireSynchronizable(accessControl)
+        try attributes.requireSynchronizable(accessControl, isForKey: record.keyID != nil)
         record.accessControl = Data(accessControl.canonicalBytes)
         let header = SlotHeader(
             of: record.id, owner: owner, accessControl: accessControl, encoded: record.accessControl,

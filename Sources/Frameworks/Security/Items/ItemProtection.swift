@@ -17,6 +17,9 @@ struct ItemProtection {
     /// What is shown again; empty for an access control that says nothing beyond ``accessible``.
     var shown: Data { accessControl.operations == nil ? Data() : accessControl.derRepresentation }
 
+    /// The access control as it was given, whatever it says.
+    var serialized: Data { accessControl.derRepresentation }
+
     /// What an enclave key gets that was made without one: usable while unlocked, by whoever the program lets.
     static let standardOfEnclaveKey = ItemProtection(
         SecAccessControl(protection: "aku", operations: AccessControlOperations(SecAccessControlCreateFlags())))

@@ -26,6 +26,9 @@ struct NewItem {
 
     /// The item of an enclave key, which can always be read: what protects the key is kept with the key.
     init(_ query: ItemQuery, enclaveKey key: EnclaveKey) throws {
+        guard query.synchronizable != .yes else {
+            throw StatusError.parameter("The item of an enclave key is not synchronizable: the key stays where it is.")
+        }
         let protection = ItemProtection(SecAccessControl(protection: "dk", operations: nil))
         let shown = ItemProtection.shown(of: key).map { ItemProtection($0).shown } ?? Data()
         try self.init(query, protection, shown: shown, key: key)

@@ -53,7 +53,7 @@ package struct EnclaveKeys: TokenKeys {
         var group: String?
         if case .text(let named) = query.attributes[AttributeName.accessGroup.rawValue] { group = named }
         return try daemon.createKey(
-            .p256, accessControl: try protection.canonical(), shownAccessControl: protection.shown,
+            .p256, accessControl: try protection.canonical(), shownAccessControl: protection.serialized,
             accessGroup: group, awaitsItem: awaitsItem,
             use: query.authentication.use(reason: "choose the password of a new key"))
     }
