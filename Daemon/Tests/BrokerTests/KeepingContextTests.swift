@@ -174,6 +174,62 @@ struct KeepingContextTests {
         #expect(try !holds(context))
     }
 
+    private func signs(_ context: UInt64, _ name: String = "one") throws -> Bool {
+        let right = try client.find(name)
+        var isSigned = false
+        let code = try refusal { isSigned = try client.sign(right, in: context) }
+        #expect(isSigned ? code == nil : code == .notAuthorized)
+        return isSigned
+    }
+
+    @Test(arguments: [(59, true), (60, false), (300, false)])
+    func `an opened key works for a minute without a use`(seconds: Int, isOpen: Bool) throws {
+        let context = try provedContext()
+        fixture.clock.advance(by: .seconds(seconds))
+        #expect(try signs(context) == isOpen)
+    }
+
+    @Test func `an opened key works for five minutes with uses, and no longer`() throws {
+        let context = try provedContext()
+        for _ in 1...5 {
+            fixture.clock.advance(by: .seconds(59))
+            #expect(try signs(context))
+        }
+        fixture.clock.advance(by: .seconds(5))
+        #expect(try !signs(context))
+    }
+
+    @Test func `a key that is opened with what is kept ends when that does`() throws {
+        let context = try provedContext()
+        for _ in 1...4 {
+            fixture.clock.advance(by: .seconds(59))
+            #expect(try holds(context))
+        }
+        // "two" was authorized anew each time, and stands on a proof from the beginning.
+        fixture.clock.advance(by: .seconds(59))
+        #expect(try signs(context, "two"))
+        fixture.clock.advance(by: .seconds(5))
+        #expect(try !signs(context, "two"))
+        #expect(try !signs(context, "one"))
+    }
+
+    @Test func `an authorization that has ended by itself does not stand where nobody may be asked`() throws {
+        let context = try provedContext()
+        let id = try client.find("one").rightID
+        #expect(try client.authorize(rightID: id, in: context, interactive: false) == ["passcode"])
+        fixture.clock.advance(by: .seconds(60))
+        #expect(try refusal { try client.authorize(rightID: id, in: context, interactive: false) } == .notInteractive)
+    }
+
+    @Test func `the context of a right keeps its key until something ends that`() throws {
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        let context = try client.authorize("one")
+        fixture.clock.advance(by: .seconds(100_000))
+        #expect(try signs(context))
+        try client.lock()
+        #expect(try !signs(context))
+    }
+
     enum Ending: CaseIterable { case lock, deauthorize, change, removeAndSetAgain, reconnect }
 
     @Test(arguments: Ending.allCases) func `nothing is kept after`(ending: Ending) throws {

@@ -12,13 +12,14 @@ import Vault
 /// What an `LAContext` or an authorized `LARight` is on this side: the only place where grants are kept.
 ///
 /// It holds as little as it can: of a right the opened key and the access secret, never the factor's key that opened it. Only
-/// a context that was opened for it keeps factors besides, within the limits of ``KeptFactors``.
+/// a context that was opened for it keeps factors besides. There, factors and opened keys end by themselves, within the limits
+/// of ``KeptTime``; the grants of an authorized right stand until something ends them.
 final class EvaluationContext: Sendable {
     /// How long an evaluated policy stays evaluated in its context. Apple's is measured between five and ten minutes.
     static let policyLifetime = Duration.seconds(300)
 
     private struct Contents {
-        var rights: [VaultID: OpenedRight] = [:]
+        var rights: [VaultID: RightGrant] = [:]
         var policies: [Int32: PolicyGrant] = [:]
         var requirements: [Data: RequirementGrant] = [:]
         /// The program's own. What the person enters is among ``kept``.
@@ -29,6 +30,17 @@ final class EvaluationContext: Sendable {
         /// Counts the times that all grants were ended: what was begun before must not be granted after.
         var era: UInt64 = 0
         var isInvalid = false
+
+        /// When the first of what ends by itself does; nil when there is none of that.
+        var nextEnd: Duration? { ([kept?.end] + rights.values.map { $0.time?.end }).compactMap(\.self).min() }
+    }
+
+    private struct RightGrant {
+        let right: OpenedRight
+        /// Nil where it does not end by itself.
+        var time: KeptTime?
+
+        func isOver(at now: Duration) -> Bool { time.map { now >= $0.end } ?? false }
     }
 
     struct PolicyGrant: Sendable {
@@ -63,15 +75,36 @@ final class EvaluationContext: Sendable {
 
     /// Keeps an opened right, unless grants were ended since `era`: a lock in between must not be survived.
     func grant(_ right: OpenedRight, since era: UInt64) throws(Refusal) {
-        try add(since: era) { $0.rights[right.id] = right }
+        let now = clock.now().time
+        try add(since: era) { contents in
+            var time: KeptTime?
+            if keepsFactors {
+                // It may stand on what is kept, and then must not outlive that.
+                let older = contents.kept.flatMap { now < $0.end ? $0.time.since : nil }
+                time = KeptTime(since: older ?? now, now: now)
+            }
+            contents.rights[right.id] = RightGrant(right: right, time: time)
+        }
+        wipeLater()
     }
 
     /// The opened right, when it was authorized in this context and nothing has ended that since.
-    func heldRight(_ id: VaultID) -> OpenedRight? { contents.withLock { $0.rights[id] } }
+    func heldRight(_ id: VaultID) -> OpenedRight? {
+        let now = clock.now().time
+        return contents.withLock { contents in
+            guard let grant = contents.rights[id], !grant.isOver(at: now) else {
+                contents.rights[id] = nil
+                return nil
+            }
+            return grant.right
+        }
+    }
 
-    /// The opened right, when it was authorized in this context for `operation`.
+    /// The opened right, when it was authorized in this context for `operation`, which is a use of it.
     func right(_ id: VaultID, for operation: AccessControl.Operation) throws(Refusal) -> OpenedRight {
         guard let right = heldRight(id) else { throw Self.notAuthorized }
+        let now = clock.now().time
+        contents.withLock { $0.rights[id]?.time?.use(at: now) }
         guard right.operations.contains(operation) else {
             throw Refusal(
                 .operationNotPermitted, "The right's access control does not permit this operation.",
@@ -198,9 +231,9 @@ final class EvaluationContext: Sendable {
     private func wipeLater() {
         let now = clock.now().time
         let delay: Duration? = contents.withLock { contents in
-            guard let kept = contents.kept, !contents.isWipeDue else { return nil }
+            guard !contents.isWipeDue, let end = contents.nextEnd else { return nil }
             contents.isWipeDue = true
-            return kept.end - now
+            return end - now
         }
         guard let delay else { return }
         DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + max(delay / .seconds(1), 0)) { [weak self] in
@@ -214,6 +247,7 @@ final class EvaluationContext: Sendable {
         contents.withLock { contents in
             contents.isWipeDue = false
             if let kept = contents.kept, now >= kept.end { contents.kept = nil }
+            contents.rights = contents.rights.filter { !$0.value.isOver(at: now) }
         }
         wipeLater()
     }
