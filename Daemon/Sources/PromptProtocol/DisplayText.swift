@@ -23,6 +23,12 @@ public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible
         self.init(Self.escaped(fact), maximumScalarCount: maximumScalarCount)
     }
 
+    /// A fact, and behind it, quoted as theirs, what programs call the thing; nothing of ours follows that.
+    public init(fact: String, calledByPrograms words: DisplayText) {
+        let quoted = words.isEmpty ? "" : ", which a program named “\(Self.escaped(words.string))”"
+        self.init(Self.escaped(fact) + quoted)
+    }
+
     /// A fact of which nothing is cut off; nil when it is too long for that.
     public init?(wholeFact fact: String) {
         let escaped = Self.escaped(fact)

@@ -71,6 +71,7 @@ struct EnclaveKeyNameTests {
 
     @Test(arguments: [
         ("a\u{1B}[2Jb\nTo: \u{202E}nothing\u{200B}", "a[2Jb To: nothing"), ("\u{7}bell", "bell"),
+        ("a”, as Ostiary knows “b", #"a\u{201d}, as Ostiary knows \u{201c}b"#),
         (String(repeating: "x", count: 101), String(repeating: "x", count: 99) + "…"),
     ])
     func `what steers a terminal is taken out of a label, and its length is bounded`(

@@ -21,6 +21,8 @@ struct Demand {
     var applicationPassword: ApplicationPasswordCheck?
     /// What the log calls the object, where that is not its name.
     var logName: String?
+    /// How programs call the object; empty where they say nothing, or it is named by them anyway.
+    var label = DisplayText("")
     /// Whether the person must see object and operation in full.
     var isShownInFull = false
 }

@@ -179,7 +179,9 @@ struct Evaluator {
         for _ in 1...Self.triesPerEvaluation {
             try keeper.requireNoDelay(at: subject)
             let question = PromptQuestion(
-                kind, object: demand.object.isEmpty ? nil : DisplayText(fact: demand.object),
+                kind,
+                object: demand.object.isEmpty
+                    ? nil : DisplayText(fact: demand.object, calledByPrograms: demand.label),
                 operation: DisplayText(fact: demand.operation), consequence: demand.consequence,
                 reason: asking.question.reason, notice: notice, triesLeft: triesLeft,
                 cancelTitle: asking.question.cancelTitle, fallbackTitle: Self.fallbackTitle(kind, asking.question),

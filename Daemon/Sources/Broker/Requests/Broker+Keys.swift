@@ -103,9 +103,9 @@ extension Broker {
         try RightStore.requireRemovable(key)
         try askOwner("destroy a key of the enclave for good", Self.shownObject(key), asking)
         let event = event(request.eventName, session, object: key.attributes.identifier)
+        try session.verifyCaller()
         try changing.withLock {
             try asking.cancellation.check()
-            try session.verifyCaller()
             try trail.change(event)
             do { try rights.remove(id) { try items.removeItems(ofKey: id, in: $0) } } catch let refusal as Refusal
                 where refusal == RightStore.notFound
@@ -118,7 +118,7 @@ extension Broker {
     /// The whole id, and whose the key is as far as that can be shown.
     private static func shownObject(_ key: ObjectRecord) -> String {
         let named = "key \(key.attributes.identifier) of \(key.attributes.group)"
-        return DisplayText(named).string == named ? named : "key \(key.attributes.identifier)"
+        return DisplayText(wholeFact: named) == nil ? "key \(key.attributes.identifier)" : named
     }
 
     private func key(_ bytes: Data, _ session: Session) throws -> ObjectRecord {

@@ -16,19 +16,11 @@ extension ObjectRecord {
         }
     }
 
-    /// What a person knows the object by. Of a key that is first the beginning of its id, which the store vouches for, and
-    /// then what programs say of it, marked as theirs and at the end: whatever it pretends, nothing of ours follows.
-    ///
-    /// - Parameter label: how programs call a key.
-    func shownName(label: String?) -> String {
-        guard kind != .right else { return attributes.identifier }
-        let key = "key \(attributes.identifier.prefix(8))"
-        let label = DisplayText(label ?? "", maximumScalarCount: Self.labelScalarCount)
-        return label.isEmpty ? key : "\(key), which a program named “\(label)”"
-    }
+    /// What a person knows the object by: of a key the beginning of its id.
+    var shownName: String { kind == .right ? attributes.identifier : "key \(attributes.identifier.prefix(8))" }
 
-    /// Of a label, so that its end stays in sight.
-    private static let labelScalarCount = 100
+    /// How programs call a key, as far as a prompt shows that: short, so that its end stays in sight.
+    static func shownLabel(_ label: String?) -> DisplayText { DisplayText(label ?? "", maximumScalarCount: 100) }
 }
 
 extension WireKey {

@@ -39,9 +39,10 @@ final class RightOpener {
     var demand: Demand {
         Demand(
             requirements: operations.sorted().map { accessControl[$0] }, availability: accessControl.availability,
-            object: object.shownName(label: label),
+            object: object.shownName,
             operation: object.kind == .right ? "use the key and the secret of a right" : "use a key",
-            applicationPassword: slots.applicationPasswordCheck, logName: object.attributes.identifier)
+            applicationPassword: slots.applicationPasswordCheck, logName: object.attributes.identifier,
+            label: ObjectRecord.shownLabel(label))
     }
 
     /// The opened right. Uses a slot that the evaluation satisfied.

@@ -42,7 +42,7 @@ enum Refusals {
     static func programChanged(_ path: String) -> Refusal {
         Refusal(
             .programChanged, "The program's file is not the one that was registered, so it is another program. If you "
-                + "rebuilt or upgraded it yourself: ostiary app adopt \(DisplayText(path).string)", cause: "program.changed")
+                + "rebuilt or upgraded it yourself: ostiary app adopt \(DisplayText(fact: path).string)", cause: "program.changed")
     }
 
     static let objectsChanged = Refusal(
