@@ -37,7 +37,7 @@ struct RandomQueries {
                 pick([number as NSNumber, NSNull(), Data([1]) as NSData, NSArray(), Date() as NSDate] as [NSObject])] =
                 value()
         } else {
-            query[chance(of: 5) ? randomText() : pick(Self.keys)] = value()
+            query[chance(of: 3) ? randomText() : pick(Self.keys)] = value()
         }
     }
 
