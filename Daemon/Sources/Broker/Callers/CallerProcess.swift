@@ -50,7 +50,7 @@ final class CallerProcess: Sendable {
         if let pidfd = socket.peerProcessDescriptor(), !Self.isAlive(pidfd) { throw CallerError.gone }
         // Whoever rules over a pid namespace may write any of its processes into the credentials of what it sends
         // (scm_check_creds), so behind a process there may stand any other. In our own namespace that takes root's rights.
-        program = PIDNamespace(of: directory) == .own
+        program = PIDNamespace.isOwn(directory)
             ? CallerProgram(processID: credentials.processID, executable: executable)
             : CallerProgram(inOtherNamespace: credentials.processID)
     }
@@ -145,14 +145,18 @@ struct ExecutableIdentity: Equatable, Sendable {
 struct PIDNamespace: Equatable {
     private let device, inode: UInt64
 
-    /// The daemon's own.
-    static let own: PIDNamespace? = {
+    /// Whether the process is in the daemon's own; what cannot be seen is another.
+    static func isOwn(_ process: SharedDescriptor) -> Bool {
+        guard let own, let other = PIDNamespace(of: process) else { return false }
+        return own == other
+    }
+
+    private static let own: PIDNamespace? = {
         guard let directory = try? unsafe Descriptor(ostiary_open_directory_handle("/proc/self"), from: "open") else { return nil }
         return PIDNamespace(of: SharedDescriptor(directory))
     }()
 
-    /// Nil when it cannot be seen.
-    init?(of process: SharedDescriptor) {
+    private init?(of process: SharedDescriptor) {
         var identity = ostiary_file_identity()
         guard unsafe ostiary_identify(process.number, "ns/pid", &identity) == 0 else { return nil }
         (device, inode) = (identity.device, identity.inode)
