@@ -161,7 +161,7 @@ let package = Package(
             name: "LocalAuthenticationTests",
             dependencies: [
                 "AccessControl", "KeyAlgorithms", "LocalAuthentication", "OstiaryClient", "OstiaryTesting", "OstiaryWire",
-                "SecretMemory", "Security", crypto,
+                "SecretMemory", "Security", "UnixSocket", crypto,
             ],
             swiftSettings: adapter),
         .testTarget(

@@ -47,7 +47,10 @@ final class Connection: Sendable {
     }
 
     /// Connects, checks that the server belongs to the expected user, and greets.
-    init(to location: DaemonLocation) throws {
+    ///
+    /// - Parameter greetingSeconds: time for the daemon to greet. It needs milliseconds, and far longer only on a machine
+    ///   that is out of memory.
+    init(to location: DaemonLocation, greetingSeconds: Int = 30) throws {
         socket = try UnixSocket.connect(to: location.socketPath)
         let server = try socket.peerCredentials()
         guard server.userID == location.ownerID else {
@@ -57,13 +60,10 @@ final class Connection: Sendable {
         }
         unsafe frames = FrameReader(socket: socket)
         // A daemon that hangs must not hang every program that asks it.
-        try socket.setReceiveTimeout(seconds: Self.greetingSeconds)
+        try socket.setReceiveTimeout(seconds: greetingSeconds)
         try sayHello()
         try socket.setReceiveTimeout(seconds: 0)
     }
-
-    /// Time for the daemon to greet. It needs milliseconds, and far longer only on a machine that is out of memory.
-    private static let greetingSeconds = 30
 
     /// Whether a call failed because the daemon went away, or this process is a child that inherited the connection: the daemon
     /// would take what the child sends for an attack on its parent.
@@ -110,7 +110,11 @@ final class Connection: Sendable {
 
     private func sayHello() throws {
         let greeting: WireGreeting
-        do { greeting = try unsafe frames.next(WireGreeting.self).message } catch { throw lost(error) }
+        do { greeting = try unsafe frames.next(WireGreeting.self).message } catch FrameReadError.system(let error)
+            where error.code == EAGAIN
+        {
+            throw OstiaryError(.daemonUnavailable, "The daemon does not answer; end it, and the next call starts another.")
+        } catch { throw lost(error) }
         guard greeting.protocolVersion == WireLimits.protocolVersion else {
             throw OstiaryError(
                 .init(.versionMismatch),
