@@ -70,7 +70,7 @@ public enum PromptUnavailability: Error, Equatable, Sendable {
     case terminalRefused(TerminalRefusal)
     /// The configured dialog program is missing, or did not speak its protocol.
     case dialogFailed
-    /// Somebody else could have written `ostiary-prompt` or the configured dialog program.
+    /// Somebody else could have written the configured dialog program.
     case untrusted(ProgramDistrust)
     /// `ostiary-prompt` could not be started.
     case promptFailed

@@ -64,7 +64,7 @@ enum EnclaveKeyMaker {
                 kind, accessControl: accessControl.canonical(), shownAccessControl: accessControl.derRepresentation,
                 accessGroup: nil, awaitsItem: false,
                 use: ItemUse(context: authentication?.context, interaction: interaction))
-            return EnclaveKeyHolder(key, context, transient: TransientKey(key))
+            return EnclaveKeyHolder(key, context, transient: TransientKey(key.id, of: service))
         }
     }
 

@@ -120,7 +120,7 @@ public struct FrameReader: ~Copyable {
         do {
             received = try unsafe socket.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[end...]))
         } catch { throw .system(error) }
-        let descriptor = Descriptor.device(passed: received.descriptor)
+        let descriptor = SharedDescriptor(passedDevice: received.descriptor)
         guard received.count > 0 else { throw end > start ? .unfinished : .closed }
         if let sender, received.sender != sender { throw .foreignSender }
         guard !received.hasSurplusDescriptors else { throw .surplusDescriptors }

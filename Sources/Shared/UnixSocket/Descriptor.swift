@@ -20,15 +20,6 @@ public struct Descriptor: ~Copyable, Sendable {
 
     deinit { close(number) }
 
-    /// Takes ownership of a descriptor that another process passed, if it is of a character device, as a terminal is.
-    ///
-    /// - Returns: nil for -1 and for any other file. That is closed, unless this process has it open otherwise: closing any
-    ///   descriptor of a file ends every record lock that a process holds on it (fcntl(2)).
-    public static func device(passed number: CInt) -> SharedDescriptor? {
-        guard number >= 0, ostiary_take_device(number) == 1 else { return nil }
-        return SharedDescriptor(Descriptor(owning: number))
-    }
-
     /// Gives up ownership: the caller closes.
     public consuming func release() -> CInt {
         let number = number
@@ -47,4 +38,13 @@ public final class SharedDescriptor: Sendable {
     private let descriptor: Descriptor
     public var number: CInt { descriptor.number }
     public init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+
+    /// Takes ownership of a descriptor that another process passed, if it is of a character device, as a terminal is.
+    ///
+    /// Nil for -1 and for any other file. That is closed, unless this process has it open otherwise: closing any descriptor
+    /// of a file ends every record lock that a process holds on it (fcntl(2)).
+    public convenience init?(passedDevice number: CInt) {
+        guard number >= 0, ostiary_take_device(number) == 1 else { return nil }
+        self.init(Descriptor(owning: number))
+    }
 }

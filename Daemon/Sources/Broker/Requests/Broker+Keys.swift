@@ -38,10 +38,10 @@ extension Broker {
 
     /// Makes a key that is stored with its item. Nothing is recorded before that: nothing was changed.
     private func makeDraft(_ draft: consuming RightStore.Draft, _ session: Session) throws -> ObjectRecord {
+        try session.verifyCaller()
         changing.lock()
         defer { changing.unlock() }
         let record = try rights.prepare(draft)
-        try session.verifyCaller()
         try session.draftKeys.add(record, wrappedTo: ring.publicHalves)
         return record
     }

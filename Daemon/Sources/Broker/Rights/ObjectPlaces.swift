@@ -19,7 +19,10 @@ final class ObjectPlaces: Sendable {
         return try known.withLock { known in
             if known.isEmpty { known = try Self.readAll(of: owner, in: reader) }
             // What was removed is forgotten now and then.
-            if known.count > 2 * ids.count + 64 { known = known.filter { ids.contains($0.key) } }
+            if known.count > 2 * ids.count + 64 {
+                let present = Set(ids)
+                known = known.filter { present.contains($0.key) }
+            }
             for id in ids where known[id] == nil {
                 known[id] = try RightStore.readable(id, owner: owner, in: reader).map(Place.init)
             }

@@ -204,8 +204,7 @@ struct RightStore {
 
     /// The keys of an access group; rows that cannot be read are nobody's.
     func keys(inGroup group: String) throws -> [ObjectRecord] {
-        try vault.read { try $0.objects(owner: owner, kind: .enclaveKey) }.compactMap(\.record)
-            .filter { $0.attributes.group == group }
+        try keys().filter { $0.attributes.group == group }
     }
 
     /// All enclave keys of the owner, whichever program made them, by group and age. Rows that do not verify are among the

@@ -1,6 +1,5 @@
 import Dispatch
-import Foundation
-package import OstiaryClient
+package import Foundation
 import Synchronization
 
 /// The end of an enclave key that no item stands for: when the last object that holds it goes, the key does, too, since nobody
@@ -18,13 +17,11 @@ package final class TransientKey: Sendable {
     /// Speaking to the daemon takes as long as it takes; whoever lets go of a key does not wait for it.
     private static let queue = DispatchQueue(label: "ostiary.transient-keys", qos: .utility)
 
-    init(_ id: Data, of service: any ItemService) {
+    /// The end of a key that was just made and is no item.
+    package init(_ id: Data, of service: any ItemService) {
         self.id = id
         removal = { try service.removeKey(id: $0) }
     }
-
-    /// The end of a key that was just made and is no item.
-    package convenience init(_ key: EnclaveKey) { self.init(key.id, of: OstiaryClient.shared) }
 
     /// The key stays for good.
     package func keep() { isKept.withLock { $0 = true } }
