@@ -4,6 +4,7 @@ import Authenticators
 import BrokerTestSupport
 import Foundation
 import GRDB
+import KeySlots
 import OstiaryWire
 import Prompting
 import SecretMemory
@@ -255,6 +256,48 @@ struct ItemProtectionTests {
             query("alice"), accessControl: .item(Requirement(anyOf: Self.passcodeRule), .whenPasscodeSet))
         fixture.prompter.prepare([.cancel])
         #expect(try refusal { _ = try client.itemData(query("alice")) } == .userCancel)
+    }
+
+    @Test(arguments: [false, true])
+    func `new data lies under an access secret of its own`(isProtected: Bool) throws {
+        try fixture.setPasscode()
+        try add("alice", isProtected ? Self.passcodeRule : [[]])
+        let proved = try fixture.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        let proof = Evaluation(
+            factors: .passcode, proved: .passcode, strength: "", passcode: proved.half, proof: proved)
+        let older = try opener("alice")
+        let secret = try older.takeSecret(by: isProtected ? proof : nil)
+        #expect(try Self.opens(older, secret))
+        if isProtected { fixture.prompter.prepare([Self.passcode]) }
+        try expectNoOldWrap(atLeast: 1) { try client.updateItems(query("alice"), data: Data("data of alice".utf8)) }
+        #expect(try !Self.opens(opener("alice"), secret), "whoever has it has it from an older copy of the store")
+        #expect(try read("alice", isProtected ? [Self.passcode] : []))
+    }
+
+    @Test func `new data under an application password opens with it`() throws {
+        let word = ScriptedPrompter.Answer.text(BrokerFixture.applicationPassword)
+        fixture.prompter.prepare([word, word])
+        try add("alice", Self.passwordRule)
+        fixture.prompter.prepare([word])
+        try client.updateItems(query("alice"), data: Data("fresh".utf8))
+        fixture.prompter.prepare([word])
+        #expect(try client.itemData(query("alice")) == "fresh")
+        fixture.prompter.prepare([.text("wrong"), .text("wrong"), .text("wrong")])
+        #expect(try refusal { _ = try client.itemData(query("alice")) } == .authenticationFailed)
+    }
+
+    private func opener(_ account: String) throws -> ItemOpener {
+        let items = fixture.broker.items
+        let groups = [try client.status().caller.program]
+        return try #require(
+            items.all(ItemSelection(query(account), groups: groups, digests: items.digests)).first)
+    }
+
+    private static func opens(_ opener: ItemOpener, _ secret: borrowing SecretBytes) throws -> Bool {
+        do {
+            _ = try opener.data(secret)
+            return true
+        } catch SlotError.refused { return false }
     }
 
     @Test func `an item that changes while the person is asked is not changed by what was proved for it`() throws {

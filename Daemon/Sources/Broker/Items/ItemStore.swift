@@ -219,7 +219,8 @@ struct ItemStore: Sendable {
         return try present.moved(to: accessibility.availability)
     }
 
-    /// Another access control makes another access secret, wrapped for it.
+    /// New data, and data under another access control, get an access secret of their own: whoever has the one before, from
+    /// an older copy of the store, opens nothing that came later.
     private func rewrap(
         _ record: inout ItemRecord, _ target: Target, _ accessControl: AccessControl, _ header: SlotHeader,
         _ change: borrowing ItemChange
@@ -231,13 +232,17 @@ struct ItemStore: Sendable {
             return
         }
         guard change.replacesData || !isSameRule else { return }
-        let secret = isSameRule ? try opener.takeSecret(by: target.proof) : AccessSecret.random()
+        if isSameRule, opener.asksForApplicationPassword {
+            // Wrapping another secret takes the password, which is not at hand where the rule was satisfied without it.
+            record.payload = try Self.payload(change.data, opener.takeSecret(by: target.proof), header)
+            return
+        }
+        let secret = AccessSecret.random()
         if change.replacesData {
             record.payload = try Self.payload(change.data, secret, header)
         } else {
             record.payload = try Self.payload(opener.data(by: target.proof), secret, header)
         }
-        guard !isSameRule else { return }
         record.wrap = try wrap(
             secret, for: accessControl, header: header, applicationPassword: change.applicationPassword)
     }
