@@ -64,7 +64,7 @@ extension RealPromptTests {
             terminal.type("half\u{3}")
             #expect(asking.wait() == .interrupted(.clientGone))
             #expect(!process.isRunning)
-            #expect(Self.dialogs().isEmpty)
+            #expect(dialogs().isEmpty)
         }
 
         @Test(arguments: real) func `typed ahead input is not taken by a dialog`(_ path: String) throws {
@@ -78,7 +78,7 @@ extension RealPromptTests {
             let asking = try ask(path, showing: "Passcode:", seconds: 1)
             #expect(asking.wait() == .timedOut)
             #expect(terminal.isAsBefore)
-            #expect(Self.dialogs().isEmpty)
+            #expect(dialogs().isEmpty)
         }
 
         @Test(arguments: real) func `a dialog ends with its question, and the terminal is as before`(_ path: String)
@@ -88,36 +88,43 @@ extension RealPromptTests {
             asking.cancellation.cancel(because: .superseded)
             #expect(asking.wait() == .interrupted(.superseded))
             #expect(terminal.isAsBefore)
-            #expect(Self.dialogs().isEmpty)
+            #expect(dialogs().isEmpty)
         }
 
         @Test(arguments: real) func `a dialog does not outlive a prompt that is killed`(_ path: String) throws {
             let asking = try ask(path, showing: "Passcode:")
-            #expect(Self.dialogs().count == 1)
+            #expect(dialogs().count == 1)
             for prompt in runningPrompts() { kill(prompt, SIGKILL) }
             #expect(asking.wait() == .interrupted(.promptEnded))
             #expect(terminal.isAsBefore)
             // Nobody here can wait for it: it was the prompt's child.
             let end = ContinuousClock.now.advanced(by: .seconds(5))
-            while !Self.dialogs().isEmpty, ContinuousClock.now < end { sched_yield() }
-            #expect(Self.dialogs().isEmpty)
+            while !dialogs().isEmpty, ContinuousClock.now < end { sched_yield() }
+            #expect(dialogs().isEmpty)
         }
 
         @Test(arguments: real) func `a dialog that is killed is no answer`(_ path: String) throws {
             let asking = try ask(path, showing: "Passcode:")
-            for dialog in Self.dialogs() { kill(dialog, SIGKILL) }
+            for dialog in dialogs() { kill(dialog, SIGKILL) }
             #expect(asking.wait() == .unavailable(.dialogFailed))
             #expect(terminal.isAsBefore)
         }
 
-        /// Dialogs on any terminal; the suite runs one at a time. The ones killed with their prompt are init's to reap.
-        private static func dialogs() -> [pid_t] {
+        /// Dialogs on the test's terminal; a dead process holds none.
+        private func dialogs() -> [pid_t] {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+            let slave = Self.file(behind: "/proc/self/fd/\(terminal.slave.number)")
             return names.compactMap { pid_t($0) }.filter { processID in
                 let name = try? String(contentsOfFile: "/proc/\(processID)/comm", encoding: .utf8)
                 guard name?.hasPrefix("pinentry") == true else { return false }
-                return ProcessStatus(of: processID).map { !$0.isDead } ?? false
+                let folder = "/proc/\(processID)/fd"
+                let open = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+                return open.contains { Self.file(behind: "\(folder)/\($0)") == slave }
             }
+        }
+
+        private static func file(behind link: String) -> String? {
+            try? FileManager.default.destinationOfSymbolicLink(atPath: link)
         }
 
         // MARK: Programs that do not behave
