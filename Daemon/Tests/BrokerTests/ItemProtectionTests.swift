@@ -274,17 +274,38 @@ struct ItemProtectionTests {
         #expect(try read("alice", isProtected ? [Self.passcode] : []))
     }
 
-    @Test func `new data under an application password opens with it`() throws {
+    @Test func `what changes under an application password is wrapped anew with it`() throws {
         let word = ScriptedPrompter.Answer.text(BrokerFixture.applicationPassword)
         fixture.prompter.prepare([word, word])
         try add("alice", Self.passwordRule)
-        fixture.prompter.prepare([word])
-        try client.updateItems(query("alice"), data: Data("fresh".utf8))
-        fixture.prompter.prepare([word])
-        #expect(try client.itemData(query("alice")) == "fresh")
+        let changes: [(data: String?, accessibility: String)] = [("fresh", "ak"), (nil, "ck"), ("newest", "cku")]
+        for (data, accessibility) in changes {
+            let before = try wrap("alice")
+            fixture.prompter.prepare([word])
+            try expectNoOldWrap(atLeast: 1) {
+                try client.updateItems(
+                    query("alice"), ["pdmn": .text(accessibility)], data: data.map { Data($0.utf8) })
+            }
+            #expect(try wrap("alice") != before)
+            fixture.prompter.prepare([word])
+            #expect(try client.itemData(query("alice")) == (data ?? "fresh"))
+        }
         fixture.prompter.prepare([.text("wrong"), .text("wrong"), .text("wrong")])
         #expect(try refusal { _ = try client.itemData(query("alice")) } == .authenticationFailed)
     }
+
+    @Test func `the same rule with another application password has the other one from then on`() throws {
+        let (old, other) = (ScriptedPrompter.Answer.text(BrokerFixture.applicationPassword), "another word 9")
+        fixture.prompter.prepare([old, old])
+        try add("alice", Self.passwordRule)
+        fixture.prompter.prepare([old, .text(other), .text(other)])
+        try client.updateItems(query("alice"), accessControl: .item(Requirement(anyOf: Self.passwordRule)))
+        #expect(try read("alice", [.text(other)]))
+        fixture.prompter.prepare([old, old, old])
+        #expect(try refusal { _ = try client.itemData(query("alice")) } == .authenticationFailed)
+    }
+
+    private func wrap(_ account: String) throws -> ItemWrap { try #require(try opener(account).record.wrap) }
 
     private func opener(_ account: String) throws -> ItemOpener {
         let items = fixture.broker.items

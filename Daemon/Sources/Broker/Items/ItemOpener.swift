@@ -88,6 +88,12 @@ final class ItemOpener {
         default: throw SlotError.refused
         }
     }
+
+    /// The application password that was proved, once; nil when the rule was satisfied without one.
+    func takeApplicationPassword() -> ApplicationPassword? {
+        guard let slots else { return nil }
+        return slots.takeApplicationPassword()
+    }
 }
 
 /// Access controls as they lie in items. Nearly all items have one of four, which are not decoded again and again.

@@ -16,6 +16,7 @@ final class SlotAccess {
     private let stretching: PasscodeStretching
     /// Set by the check of an application password, which is made by opening.
     private var accessSecret: SecretBytes?
+    private var applicationPassword: ApplicationPassword?
 
     /// - Parameters:
     ///   - slots: the encoded slots, as they are now.
@@ -46,6 +47,9 @@ final class SlotAccess {
         return secret
     }
 
+    /// The application password that opened, once: to wrap another secret under it. Nil when none was asked for.
+    func takeApplicationPassword() -> ApplicationPassword? { applicationPassword.take() }
+
     private func open(_ evaluation: Evaluation) throws -> SecretBytes {
         guard let slot = try current().first(where: { evaluation.factors.satisfies($0.factors) }) else {
             throw SlotError.refused
@@ -62,6 +66,8 @@ final class SlotAccess {
                 accessSecret = try SlotOpener.open(
                     slot, header: header, privateHalves: halves(passcode),
                     applicationPassword: SecretBytes(copying: stretched))
+                applicationPassword = ApplicationPassword(
+                    stretchedKey: SecretBytes(copying: stretched), parameters: passwordParameters)
                 return true
             } catch SlotError.refused, SlotError.missingKey { continue }
         }

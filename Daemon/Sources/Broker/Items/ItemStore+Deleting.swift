@@ -1,0 +1,52 @@
+import AccessControl
+import Foundation
+import OstiaryMessages
+import Vault
+
+/// Deleting items, and with them the enclave keys that they stand for.
+extension ItemStore {
+    /// Deletes every item of a selection, locked and unreadable ones too. With the last item that stands for a key goes the
+    /// key, if it belongs to `groups`: a program that sees an item of another's key deletes the item alone. Works on a full
+    /// disk. Returns their number, what the log calls them, and the keys that went.
+    func delete(
+        _ selection: ItemSelection, groups: AccessGroups
+    ) throws -> (count: Int, name: String, keys: [VaultID]) {
+        var keys: [VaultID] = []
+        let matches = try vault.write("item.delete", usingReserve: true) { writer in
+            keys = []
+            let matches = try writer.items(matching: selection.query, owner: owner)
+            guard !matches.isEmpty else { throw Self.notFound }
+            for match in matches {
+                let record = try readable(match.id, in: writer)
+                if let record { try Self.requireDeletable(record) }
+                try writer.removeItem(match.id, owner: owner)
+                if let key = record?.keyID, try removeKey(key, groups, in: writer) { keys.append(key) }
+            }
+            return matches
+        }
+        eraser.erase()
+        let name = matches.count == 1 ? "\(matches[0].itemClass.name) \(matches[0].id)" : "\(matches.count) items"
+        return (matches.count, name, keys)
+    }
+
+    private static func requireDeletable(_ record: ItemRecord) throws {
+        guard try StoredAccessControl.decode(record.accessControl)[.delete] != nil else {
+            throw Refusal(
+                .operationNotPermitted, "The item's access control does not permit deleting it.",
+                cause: "item.operation-not-permitted")
+        }
+    }
+
+    /// Removes the enclave key behind an item that was deleted; false when another item stands for it, in whatever group,
+    /// when it is gone already, or another program's. One whose own access control permits nobody to delete it keeps its
+    /// item, too.
+    private func removeKey(_ id: VaultID, _ groups: AccessGroups, in writer: VaultWriter) throws -> Bool {
+        guard try !hasItem(forKey: id, in: writer) else { return false }
+        if let key = try RightStore.readable(id, owner: owner, in: writer) {
+            guard groups.names.contains(key.attributes.group) else { return false }
+            try RightStore.requireRemovable(key)
+        }
+        do { try writer.removeObject(id, owner: owner) } catch VaultError.notFound { return false }
+        return true
+    }
+}
