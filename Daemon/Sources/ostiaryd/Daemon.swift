@@ -13,6 +13,10 @@ struct Daemon {
 
     /// Serves until a signal ends the process; throws what keeps it from serving.
     func run() throws -> Never {
+        // Before anything else is opened, or the report would go into that, and close it.
+        guard !options.reportsReadiness || ReadinessReport.hasReader else {
+            throw StartError("--reports-readiness takes a pipe as descriptor 3.")
+        }
         LoggingSystem.bootstrap(StreamLogHandler.standardError)
         let log = Logger(label: "ostiaryd")
         let signals = TerminationSignals()

@@ -75,6 +75,12 @@ enum ReadinessReport {
     static let alreadyRunningMark = "[already running]"
     private static let descriptor: CInt = 3
 
+    /// Whether the descriptor is a pipe.
+    static var hasReader: Bool {
+        var status = stat()
+        return unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+    }
+
     static func ready() { write(readyText) }
 
     static func failed(_ complaint: String) { write(complaint) }

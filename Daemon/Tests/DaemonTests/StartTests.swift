@@ -251,6 +251,38 @@ import UnixSocket
         #expect(DaemonFolders.status(of: folders.store).st_mode == 0, "nothing is made")
     }
 
+    /// Otherwise the report would go into the first file that the daemon opens, its lock, and close it.
+    @Test func `a report that nobody reads is refused`() throws {
+        let folders = try DaemonFolders()
+        let process = try SpawnedProcess(
+            DaemonStart.program, ["--reports-readiness"] + folders.options, environment: DaemonStart.environment)
+        #expect(process.wait() == .exited(1))
+        #expect(DaemonFolders.status(of: folders.store).st_mode == 0, "nothing is made")
+    }
+
+    /// A limit that the starting program had. The signal that comes with it would end the daemon for all programs.
+    @Test func `a limit on file sizes refuses what does not fit, and ends nothing`() throws {
+        let daemon = try DaemonProcess(in: DaemonFolders())
+        let client = try daemon.client()
+        #expect(try client.ask(.createRight("before", .unrestricted)).right != nil)
+        let size = DaemonFolders.status(of: daemon.folders.store).st_size
+        try limitFiles(of: daemon, to: "\(size)")
+        var refused: WireFailureCode?
+        for number in 0..<200 where refused == nil {
+            refused = try client.ask(.createRight("\(number)", .unrestricted)).refusal
+        }
+        #expect(refused != nil)
+        try limitFiles(of: daemon, to: "unlimited")
+        #expect(try daemon.client().ask(.findRight("before")).right != nil)
+        #expect(daemon.stop() == .exited(0))
+        try expectIntactLog(daemon.restarted())
+    }
+
+    private func limitFiles(of daemon: DaemonProcess, to size: String) throws {
+        let arguments = ["--pid", "\(daemon.processID)", "--fsize=\(size):unlimited"]
+        #expect(try SpawnedProcess("/usr/bin/prlimit", arguments).wait() == .exited(0))
+    }
+
     @Test func `a name to take over is of no account for the owner themselves`() throws {
         let folders = try DaemonFolders()
         let start = try DaemonStart(in: folders, options: folders.options + ["--adopt-user-name", "former"])
