@@ -40,6 +40,25 @@ struct LockTests {
         try expectLocked()
     }
 
+    /// What the person or the program gave was tried at nothing, whether it is right or wrong.
+    @Test func `while an application password is checked costs no try`() throws {
+        try fixture.setPasscode()
+        try fixture.create("word", Requirement(anyOf: [.applicationPassword]), .whenUnlocked)
+        let path = fixture.socketPath
+        for entered in [BrokerFixture.applicationPassword, "wrong"] + [String](repeating: "wrong", count: 5) {
+            try fixture.unlock()
+            meeting.duringNextStretch {
+                do { try TestClient(socketPath: path).lock() } catch { Issue.record(error) }
+            }
+            #expect(try fixture.refusalOfAuthorizing("word", answers: [.text(entered)])?.code == .systemCancel)
+        }
+        try fixture.unlock()
+        #expect(try fixture.opens("word", answers: [.text(BrokerFixture.applicationPassword)]))
+        #expect(try fixture.client().log().allSatisfy { $0.event != "attempt" })
+        let wrong = [ScriptedPrompter.Answer](repeating: .text("wrong"), count: 3)
+        #expect(try fixture.refusalOfAuthorizing("word", answers: wrong)?.code == .authenticationFailed)
+    }
+
     /// Locks from another connection, and returns when nothing but the change that is under way is waited for.
     private func lockMeanwhile() -> @Sendable () -> Void {
         let (path, ring) = (fixture.socketPath, fixture.broker.ring)

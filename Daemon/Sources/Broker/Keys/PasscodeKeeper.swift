@@ -75,17 +75,23 @@ final class PasscodeKeeper: Sendable {
 
     /// Counts an attempt, runs `check`, and forgives the attempts when it succeeds.
     ///
-    /// - Parameter check: nil for a wrong secret; throwing means that nothing could be checked, and the attempt stays
+    /// - Parameter check: nil for a wrong secret. ``UncheckedSecret`` takes the attempt back; after any other error it stays
     ///   counted.
     func attempt<Proof>(at subject: Data, _ check: () throws -> Proof?) throws -> Proof {
         try exclusively {
-            switch AttemptLimiter.beginAttempt(try state(of: subject), at: clock.now()) {
+            let state = try state(of: subject)
+            switch AttemptLimiter.beginAttempt(state, at: clock.now()) {
             case .lockedOut(let remaining, let next):
                 try save(next, of: subject)
                 throw Refusals.lockedOut(remaining)
             case .allowed(let counted):
                 try save(counted, of: subject)
-                guard let proof = try check() else {
+                let proof: Proof?
+                do { proof = try check() } catch let unchecked as UncheckedSecret {
+                    try save(state, of: subject)
+                    throw unchecked.refusal
+                }
+                guard let proof else {
                     throw WrongSecret(freeTriesLeft: AttemptLimiter.freeFailures(after: counted))
                 }
                 try save(AttemptLimiter.succeeded(), of: subject)
@@ -219,6 +225,11 @@ final class PasscodeKeeper: Sendable {
         }
         eraser.erase()
     }
+}
+
+/// A secret that was not tried at anything, so that nobody has learned whether it fits.
+struct UncheckedSecret: Error {
+    let refusal: Refusal
 }
 
 /// A passcode or application password that does not fit.

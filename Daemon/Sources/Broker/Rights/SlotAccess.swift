@@ -61,7 +61,10 @@ final class SlotAccess {
         // All slots of one object were made with the same password, salt and cost.
         guard let passwordParameters else { return false }
         let stretched = try ApplicationPasswordParameters(passwordParameters).stretch(password, by: stretching)
-        for slot in try current() where slot.passwordParameters == passwordParameters {
+        let slots: [KeySlot]
+        do { slots = try current() } catch let refusal as Refusal { throw UncheckedSecret(refusal: refusal) }
+        var isTried = false
+        for slot in slots where slot.passwordParameters == passwordParameters {
             do {
                 accessSecret = try SlotOpener.open(
                     slot, header: header, privateHalves: halves(passcode),
@@ -69,8 +72,10 @@ final class SlotAccess {
                 applicationPassword = ApplicationPassword(
                     stretchedKey: SecretBytes(copying: stretched), parameters: passwordParameters)
                 return true
-            } catch SlotError.refused, SlotError.missingKey { continue }
+            } catch SlotError.refused { isTried = true } catch SlotError.missingKey { continue }
         }
+        // A lock or a change of the passcode has taken the keys of the outer layers meanwhile.
+        guard isTried else { throw UncheckedSecret(refusal: Refusals.keysChanged) }
         return false
     }
 
