@@ -38,6 +38,22 @@ struct CreationTests {
         }
     }
 
+    @Test(arguments: [AccessControl.Operation.sign, .read])
+    func `one use that nobody could prove is enough to refuse a right`(unusable: AccessControl.Operation) throws {
+        let fixture = try BrokerFixture()
+        try fixture.setPasscode()
+        let client = try fixture.client()
+        var requirements: [AccessControl.Operation: Requirement] = [
+            .create: .unrestricted, .delete: .unrestricted, .change: .unrestricted,
+            .sign: try Requirement(anyOf: [.passcode]), .read: try Requirement(anyOf: [.passcode]),
+        ]
+        requirements[unusable] = try Requirement(anyOf: [.biometry])
+        let accessControl = try AccessControl(availability: .whenUnlocked, requirements: requirements)
+        #expect(try refusal { try client.create("right", accessControl) } == .biometryNotAvailable)
+        #expect(try refusal { _ = try client.createKey(.p256, accessControl) } == .biometryNotAvailable)
+        #expect(try refusal { try client.addItem([:], accessControl: accessControl) } == .biometryNotAvailable)
+    }
+
     @Test func `making a right asks nobody, but for an application password`() throws {
         let fixture = try BrokerFixture()
         try fixture.setPasscode()

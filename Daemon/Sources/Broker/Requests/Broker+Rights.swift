@@ -74,9 +74,10 @@ extension Broker {
         guard ring.isPasscodeSet || !(needsPasscode || accessControl.availability == .whenPasscodeSet) else {
             throw Refusals.passcodeNotSet
         }
-        if accessControl.keyRequirement.alternatives.allSatisfy({ $0.contains(.biometry) }) {
+        let uses = accessControl.operations.filter(\.needsAccessSecret).compactMap { accessControl[$0] }
+        if uses.contains(where: { $0.alternatives.allSatisfy { $0.contains(.biometry) } }) {
             throw Refusal(
-                .biometryNotAvailable, "Every way to satisfy the rule needs biometry, and there is no sensor.",
+                .biometryNotAvailable, "Every way to satisfy the rule of an operation needs biometry, and there is no sensor.",
                 cause: "biometry.no-sensor")
         }
     }
