@@ -305,6 +305,47 @@ struct ItemProtectionTests {
         #expect(try refusal { _ = try client.itemData(query("alice")) } == .authenticationFailed)
     }
 
+    @Test func `an item that is updated while the person is asked is read as it is then`() throws {
+        try fixture.setPasscode()
+        try add("alice", Self.passcodeRule)
+        let (items, opener) = (fixture.broker.items, try opener("alice"))
+        nonisolated(unsafe) let target = ItemStore.Target(opener: opener, proof: nil)
+        fixture.prompter.prepare([Self.passcode])
+        fixture.prompter.duringNextQuestion {
+            do {
+                let change = ItemChange(
+                    attributes: try ItemAttributes([], of: .genericPassword), accessControl: nil,
+                    data: SecretBytes(text: "fresh"), applicationPassword: nil)
+                try items.update([target], change, now: 0)
+            } catch { Issue.record(error) }
+        }
+        #expect(try client.itemData(query("alice")) == "fresh")
+        #expect(fixture.prompter.asked.count == 1, "what was proved is enough for what is there now")
+    }
+
+    @Test func `an item that gets another rule while the person is asked asks for that one`() throws {
+        try fixture.setPasscode()
+        let word = ScriptedPrompter.Answer.text(BrokerFixture.applicationPassword)
+        fixture.prompter.prepare([word, word])
+        try add("alice", Self.passwordRule)
+        let (items, opener) = (fixture.broker.items, try opener("alice"))
+        nonisolated(unsafe) let target = ItemStore.Target(opener: opener, proof: nil)
+        fixture.prompter.prepare([word, Self.passcode])
+        fixture.prompter.duringNextQuestion {
+            do {
+                let change = ItemChange(
+                    attributes: try ItemAttributes([], of: .genericPassword),
+                    accessControl: try .item(Requirement(anyOf: [.passcode])), data: SecretBytes(text: "fresh"),
+                    applicationPassword: nil)
+                try items.update([target], change, now: 0)
+            } catch { Issue.record(error) }
+        }
+        #expect(try client.itemData(query("alice")) == "fresh")
+        #expect(fixture.prompter.askedKinds == [.applicationPassword, .enterPasscode])
+        let id = opener.record.id.bytes
+        #expect(try fixture.broker.keeper.attempts(at: id).failedCount == 0)
+    }
+
     private func wrap(_ account: String) throws -> ItemWrap { try #require(try opener(account).record.wrap) }
 
     private func opener(_ account: String) throws -> ItemOpener {

@@ -257,6 +257,16 @@ struct ItemTests {
                 == Array(repeating: Data("x".utf8), count: 3))
     }
 
+    @Test func `an update of more than can be held is refused, and changes nothing`() throws {
+        let large = Data(count: ItemRequestLimits.dataByteCount)
+        for number in 0...ItemRequestLimits.updateByteCount / large.count {
+            try client.addItem(["acct": .text("\(number)")], data: large)
+        }
+        #expect(try refusal { try client.updateItems(TestClient.query(), ["labl": .text("x")]) } == .tooLarge)
+        #expect(try client.updateItems(TestClient.query("genp", ["acct": .text("0")]), ["labl": .text("x")]) == 1)
+        #expect(try client.page(TestClient.query("genp", ["labl": .text("x")]), data: false).items.count == 1)
+    }
+
     @Test func `an item does not outgrow its limit by updates`() throws {
         try client.addItem(["acct": .data(Data(count: 40_000))])
         #expect(

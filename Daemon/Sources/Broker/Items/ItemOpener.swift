@@ -30,7 +30,11 @@ final class ItemOpener {
             return
         }
         self.slots = try SlotAccess(slots, header: header, ring: ring, stretching: stretching) {
-            guard case .slots(let slots)? = try current().wrap else { throw Refusals.keysChanged }
+            let current = try current()
+            // Slots that were wrapped anew open the same data; those of other data, or of another rule, are another item's.
+            guard current.payload == record.payload, current.accessControl == record.accessControl,
+                case .slots(let slots)? = current.wrap
+            else { throw ItemStore.changed }
             return try KeySlot.decode(slots)
         }
     }

@@ -10,6 +10,8 @@ enum ItemRequestLimits {
     static let attributeCount = 64
     /// An access control as the program gave it: a short serialized dictionary.
     static let shownAccessControlByteCount = 4 * 1024
+    /// All that one update changes: it is made as a whole, and held in memory until then.
+    static let updateByteCount = 64 * 1024 * 1024
     /// Items of one page, so that a page takes the connection's thread no longer than some milliseconds.
     static let pageCount = 500
     /// Attributes of one page, before their encoding as a message adds to them.

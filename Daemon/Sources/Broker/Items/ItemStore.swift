@@ -21,6 +21,8 @@ struct ItemStore: Sendable {
     static let duplicate = Refusal(
         .duplicate, "An item with these identifying attributes exists.", cause: "item.duplicate")
 
+    static let changed = Refusal(.systemCancel, "The item was changed meanwhile; try again.", cause: "item.changed")
+
     // MARK: making
 
     /// Encrypts a new item and stores it. The class must be open.
@@ -149,12 +151,24 @@ struct ItemStore: Sendable {
         }
     }
 
-    /// All items of a selection, whatever their number.
+    /// All items of a selection, to be changed together.
+    ///
+    /// - Throws: the refusal `tooLarge` when they are more than ``ItemRequestLimits/updateByteCount``.
     func all(_ selection: ItemSelection) throws -> [ItemOpener] {
         try vault.readItems { reader in
-            try reader.items(matching: selection.query, owner: owner).map { try opener(item($0.id, in: reader)) }
+            var byteCount = 0
+            return try reader.items(matching: selection.query, owner: owner).map { match in
+                let record = try item(match.id, in: reader)
+                byteCount += record.attributes.count + (record.payload?.count ?? 0)
+                guard byteCount <= ItemRequestLimits.updateByteCount else { throw Self.tooLarge }
+                return try opener(record)
+            }
         }
     }
+
+    private static let tooLarge = Refusal(
+        .tooLarge, "One update may concern items of \(ItemRequestLimits.updateByteCount >> 20) MiB; update fewer at a time.",
+        cause: "item.update-size")
 
     func readable(_ id: VaultID, in reader: VaultReader) throws -> ItemRecord? {
         do { return try reader.item(id, owner: owner) } catch VaultError.corrupt(let reference, _)

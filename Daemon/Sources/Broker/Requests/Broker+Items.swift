@@ -89,6 +89,9 @@ extension Broker {
             // The passcode was changed between the look at the row and at the key: both are as they should be afterwards.
             keeper.exclusively {}
             return try page(of: selection, body, request, session, proofs)
+        } catch let refusal as Refusal where refusal == ItemStore.changed {
+            // It was updated while the person was asked, who is asked again only if what was proved is not enough now.
+            return try page(of: selection, body, request, session, proofs)
         }
     }
 
@@ -175,7 +178,8 @@ extension Broker {
         let proved = try openers.filter(\.isProtected).map { opener in
             ItemStore.Target(opener: opener, proof: try proofs.proof(for: opener, opener.attributes()))
         }
-        let password = try accessControl.flatMap { try newItemPassword(for: $0, "", proofs) }
+        let name = openers.count == 1 ? try openers[0].attributes().shownName : Self.logName(of: openers)
+        let password = try accessControl.flatMap { try newItemPassword(for: $0, name, proofs) }
         let change = ItemChange(
             attributes: attributes, accessControl: accessControl,
             data: body.replacesData ? SecretBytes(copying: request.tail) : nil, applicationPassword: password)
@@ -195,7 +199,7 @@ extension Broker {
     private static func target(_ opener: ItemOpener, among proved: [ItemStore.Target]) throws -> ItemStore.Target {
         guard opener.isProtected else { return ItemStore.Target(opener: opener, proof: nil) }
         guard let target = proved.first(where: { $0.opener.record == opener.record }) else {
-            throw Refusal(.systemCancel, "The item was changed meanwhile; try again.", cause: "item.changed")
+            throw ItemStore.changed
         }
         return target
     }
