@@ -3,6 +3,7 @@ import BrokerTestSupport
 import Foundation
 import OstiaryWire
 import StoreTestSupport
+import SwiftProtobuf
 import Testing
 
 @testable import Broker
@@ -120,10 +121,51 @@ struct AuditTests {
                 == [Line("passcode-set", "begun"), Line("log-epoch", "begun", "2"), Line("passcode-set", "done")])
         #expect(
             try lines { try fixture.changePasscode(to: "another battery 8") }
-                == [Line("passcode-change", "begun"), Line("log-epoch", "begun", "3"), Line("passcode-change", "done")])
+                == [
+                    Self.proved, Line("passcode-change", "begun"), Line("log-epoch", "begun", "3"),
+                    Line("passcode-change", "done"),
+                ])
         #expect(
             try lines { try fixture.removePasscode("another battery 8") }
-                == [Line("passcode-remove", "begun"), Line("log-epoch", "begun", "4"), Line("passcode-remove", "done")])
+                == [
+                    Self.proved, Line("passcode-remove", "begun"), Line("log-epoch", "begun", "4"),
+                    Line("passcode-remove", "done"),
+                ])
+    }
+
+    private static let proved = Line("authorize", "granted", factors: ["passcode"], strength: "key-bound")
+
+    /// Whoever proves the passcode opens the store, also when nothing comes of what it was asked for.
+    @Test func `each proof of the passcode is recorded with what it was for`() throws {
+        try fixture.setPasscode()
+        let client = try fixture.client()
+        func proof(of request: String, object: String = "", _ answers: [ScriptedPrompter.Answer], _ body: () throws -> Void)
+            throws
+        {
+            try client.lock()
+            fixture.prompter.prepare([.text(BrokerFixture.passcode)] + answers)
+            let before = try client.log().count
+            try body()
+            #expect(fixture.prompter.unusedAnswers.isEmpty)
+            let record = try #require(client.log().dropFirst(before).first)
+            #expect(Line(record) == Line("authorize", "granted", object, factors: ["passcode"], strength: "key-bound"))
+            #expect(record.operation == request)
+            #expect(try client.status().unlocked)
+        }
+        try proof(of: "passcode-change", [.cancel]) {
+            let code = try refusal { try client.passcode(.change) }
+            #expect(code == .userCancel)
+        }
+        try proof(of: "passcode-remove", [.cancel]) {
+            let code = try refusal { try client.passcode(.remove) }
+            #expect(code == .userCancel)
+        }
+        try proof(of: "verifyLog", []) { try client.call(.verifyLog(.with { $0.question.reason = "a test" })) }
+        try proof(of: "application-register", object: "com.example.app", []) {
+            try client.call(
+                .registerApplication(
+                    .with { ($0.path, $0.applicationID, $0.question.reason) = ("/usr/bin/head", "com.example.app", "a test") }))
+        }
     }
 
     @Test func `each right that is destroyed with others is named`() throws {
@@ -139,7 +181,10 @@ struct AuditTests {
         }
         #expect(
             try lines { try fixture.removePasscode() }.filter { $0.event != "remove" }
-                == [Line("passcode-remove", "begun"), Line("log-epoch", "begun", "3"), Line("passcode-remove", "done")])
+                == [
+                    Self.proved, Line("passcode-remove", "begun"), Line("log-epoch", "begun", "3"),
+                    Line("passcode-remove", "done"),
+                ])
         #expect(try removed(by: "passcode-remove", in: 5) == ["bound", "tied"])
         #expect(try lines { try client.removeAll() }.last == Line("remove-all", "done"))
         #expect(try removed(by: "remove-all", in: 3) == ["free", "open"])

@@ -21,7 +21,7 @@ extension Broker {
         let event = event(body.adopts ? "application-adopt" : "application-register", session, object: registration.applicationID)
         try askOwner(
             body.adopts ? "adopt the program as \(registration.applicationID)" : Self.request(registration),
-            registration.path, asking, consequence: leftBehind?.consequence)
+            registration.path, asking, for: event, consequence: leftBehind?.consequence)
         guard applications.isInPlace(registration) else { throw Refusals.programChanged(registration.path) }
         try commit(event, registration, former, session, asking) {
             try applications.store(registration, replacing: former)
@@ -41,8 +41,8 @@ extension Broker {
     ) throws -> Reply {
         let asking = try asking(body.question, request, session, cancellation)
         let registration = try ownRegistration { $0.applicationID == body.applicationID }
-        try askOwner("no longer know the program as \(registration.applicationID)", registration.path, asking)
         let event = event("application-remove", session, object: registration.applicationID)
+        try askOwner("no longer know the program as \(registration.applicationID)", registration.path, asking, for: event)
         try commit(event, registration, nil, session, asking) { try applications.remove(registration) }
         return Reply(.done(.with { $0.count = 1 }))
     }
@@ -99,7 +99,7 @@ extension Broker {
     ///
     /// - Parameter object: what it is about, the path of a program for instance.
     func askOwner(
-        _ operation: String, _ object: String, _ asking: Asking, consequence: DisplayText? = nil
+        _ operation: String, _ object: String, _ asking: Asking, for event: AuditTrail.Event, consequence: DisplayText? = nil
     ) throws {
         guard let shown = DisplayText(wholeFact: object), let text = DisplayText(wholeFact: operation) else {
             throw Refusal(.invalidParameter, "Path and groups are too long to be shown.", cause: "application.unshowable")
@@ -110,7 +110,8 @@ extension Broker {
                 reason: asking.question.reason, cancelTitle: asking.question.cancelTitle, isShownInFull: true)
             return try Questioning(prompter: prompter, asking: asking).confirmation(question)
         }
-        _ = try provePasscode(operation, object: object, consequence: consequence, isShownInFull: true, asking)
+        _ = try provePasscode(
+            operation, object: object, consequence: consequence, isShownInFull: true, asking, for: event)
     }
 
     private func commit(

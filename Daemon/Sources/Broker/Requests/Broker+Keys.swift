@@ -101,8 +101,8 @@ extension Broker {
             key.kind == .enclaveKey
         else { throw RightStore.keyNotFound }
         try RightStore.requireRemovable(key)
-        try askOwner("destroy a key of the enclave for good", Self.shownObject(key), asking)
         let event = event(request.eventName, session, object: key.attributes.identifier)
+        try askOwner("destroy a key of the enclave for good", Self.shownObject(key), asking, for: event)
         try session.verifyCaller()
         try changing.withLock {
             try asking.cancellation.check()

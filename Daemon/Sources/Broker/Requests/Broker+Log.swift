@@ -48,8 +48,10 @@ extension Broker {
     ) throws -> PrivateHalf? {
         guard try seeds.needPasscode(), !body.question.interactionNotAllowed else { return nil }
         do {
-            return try provePasscode("check the seals of the audit log", asking(body.question, request, session, cancellation))
-                .half
+            return try provePasscode(
+                "check the seals of the audit log", asking(body.question, request, session, cancellation),
+                for: event(request.eventName, session)
+            ).half
         } catch let refusal as Refusal where refusal.code == .notInteractive { return nil }
     }
 }

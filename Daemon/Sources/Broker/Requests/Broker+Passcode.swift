@@ -36,7 +36,7 @@ extension Broker {
 
     private func changePasscode(_ session: Session, _ asking: Asking) throws {
         let era = ring.era
-        let proved = try provePasscode("change the passcode", asking)
+        let proved = try provePasscode("change the passcode", asking, for: event("passcode-change", session))
         let chosen = try newSecret(
             .newPasscode, repeated: .repeatPasscode, object: "", operation: "change the passcode", asking: asking)
         try commit("passcode-change", session, asking) { try life.change(proved, to: chosen, since: era) }
@@ -44,7 +44,7 @@ extension Broker {
 
     private func removePasscode(_ session: Session, _ asking: Asking) throws {
         let era = ring.era
-        let proved = try provePasscode("remove the passcode", asking)
+        let proved = try provePasscode("remove the passcode", asking, for: event("passcode-remove", session))
         let bound = try life.boundToPasscode()
         let items = try life.itemsBoundToPasscode(destroying: bound.map(\.id))
         let warning = Self.warning(bound, itemCount: items.count)
@@ -109,15 +109,20 @@ extension Broker {
         }
     }
 
-    /// Proves the present passcode and nothing else.
+    /// Proves the present passcode and nothing else. That is recorded whatever becomes of `event`: the store is open from
+    /// then on.
     func provePasscode(
         _ operation: String, object: String = "", consequence: DisplayText? = nil, isShownInFull: Bool = false,
-        _ asking: Asking
+        _ asking: Asking, for event: AuditTrail.Event
     ) throws -> ProvedPasscode {
         let demand = Demand(
             requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: object,
             operation: operation, consequence: consequence, isShownInFull: isShownInFull)
-        guard let proved = try evaluator.evaluate(demand, asking: asking).proof else { throw Refusals.passcodeNeeded }
+        let evaluation = try evaluator.evaluate(demand, asking: asking)
+        guard let proved = evaluation.proof else { throw Refusals.passcodeNeeded }
+        let proof = AuditTrail.Event(
+            name: "authorize", program: event.program, object: event.object, operation: event.name)
+        try grant(evaluation, asking, as: proof) {}
         return proved
     }
 
