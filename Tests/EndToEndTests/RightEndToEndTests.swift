@@ -82,6 +82,11 @@ struct RightEndToEndTests {
             ])
     }
 
+    @Test func `contexts and rights that are dropped at once still ask and reply`() throws {
+        #expect(
+            try run("dropped", answers: [Self.passcode, Self.passcode]) == ["policy: true", "right: true"])
+    }
+
     @Test func `biometry is not available, and its fallback works`() throws {
         #expect(
             try run("requirements", answers: [Self.passcode]) == [

@@ -212,17 +212,26 @@ import Testing
         #expect(replies.count == 1)
     }
 
-    @Test func `releasing the context ends a running evaluation`() async {
-        let prompt = Prompt()
+    @Test func `a context that is dropped while it asks lives until it has replied`() async throws {
+        let (prompt, replies) = (Prompt(), Replies())
         daemon.answerNext(.ask(prompt))
-        var context: LAContext? = LAContext(service: daemon)
-        let replies = Replies()
-        context?.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test") { replies.add($0, $1) }
+        // As programs do that need the context for one question: this is its last mention.
+        LAContext(service: daemon).evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test") {
+            replies.add($0, $1)
+        }
+        try #require(!daemon.calls.contains(.invalidate))
         await prompt.appears()
-        context = nil
+        await daemon.waitForNext(.invalidate) { prompt.accept() }
         let (success, error) = await replies.first()
-        #expect(!success)
-        expectAuthenticationError(.appCancel, error)
+        #expect(success)
+        #expect(error == nil)
+    }
+
+    @Test func `a context that is dropped while nothing is asked is invalidated`() async {
+        var context: LAContext? = LAContext(service: daemon)
+        #expect(await evaluation(context!).0)
+        await daemon.waitForNext(.invalidate) { context = nil }
+        #expect(daemon.calls.count { $0 == .invalidate } == 1)
     }
 
     @Test func `cancelling the task ends the evaluation and leaves the context usable`() async {
@@ -359,6 +368,18 @@ final class Replies: Sendable {
             await thrownError {
                 try await context.evaluateAccessControl(accessControl, operation: .useKeySign, localizedReason: "test")
             })
+    }
+
+    @Test func `a context that is dropped while it asks for an access control lives until it has replied`() async throws {
+        let (prompt, replies) = (Prompt(), Replies())
+        daemon.answerNext(.ask(prompt))
+        LAContext(service: daemon).evaluateAccessControl(
+            accessControl, operation: .useKeySign, localizedReason: "test"
+        ) { replies.add($0, $1) }
+        try #require(!daemon.calls.contains(.invalidate))
+        await prompt.appears()
+        await daemon.waitForNext(.invalidate) { prompt.accept() }
+        #expect(await replies.first().0)
     }
 
     @Test func `an unknown operation is no operation`() async throws {

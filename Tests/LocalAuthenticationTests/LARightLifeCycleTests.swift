@@ -260,15 +260,22 @@ import Testing
         #expect(daemon.calls.last == .invalidate)
     }
 
-    @Test func `releasing the right ends the authorization under way`() async {
+    @Test func `a right that is dropped lives until all who wait were answered, and its grant no longer`() async throws {
         let prompt = Prompt()
         daemon.answerNext(.ask(prompt))
-        var right: LARight? = right()
-        let outcome = Outcome()
-        right?.authorize(localizedReason: "test", completion: outcome.receive)
+        let (first, second) = (Outcome(), Outcome())
+        weak var dropped: LARight?
+        do {
+            let right = right()
+            dropped = right
+            right.authorize(localizedReason: "first", completion: first.receive)
+            right.authorize(localizedReason: "second", completion: second.receive)
+        }
+        try #require(dropped?.state == .authorizing)
         await prompt.appears()
-        right = nil
-        expectAuthenticationError(.appCancel, await outcome.error())
+        await daemon.waitForNext(.invalidate) { prompt.accept() }
+        #expect(await first.error() == nil)
+        #expect(await second.error() == nil)
     }
 
     // MARK: requirements

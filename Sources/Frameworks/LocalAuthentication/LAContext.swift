@@ -16,9 +16,9 @@ public let LATouchIDAuthenticationMaximumAllowableReuseDuration: TimeInterval = 
 /// The answer is a statement of the daemon and reaches the program as a boolean, which whoever controls the program can
 /// ignore. Where that matters, use a saved right (``LARightStore``), whose key cannot be computed without the person.
 ///
-/// What was proved lives in the daemon as long as the context does. Evaluating it again succeeds without a prompt while
-/// the daemon still counts it. Calls of different threads do not disturb each other; replies come on threads of their
-/// own.
+/// What was proved lives in the daemon as long as the context does, and the context until its evaluations have replied.
+/// Evaluating it again succeeds without a prompt while the daemon still counts it. Calls of different threads do not
+/// disturb each other; replies come on threads of their own.
 open class LAContext: NSObject {
     private let evaluator: PolicyEvaluator
 
@@ -112,13 +112,14 @@ open class LAContext: NSObject {
     /// - Parameters:
     ///   - localizedReason: why the app asks; shown in the prompt. When empty, the reply is
     ///     ``LAError/authenticationFailed``.
-    ///   - reply: called once, on another thread: true and nil, or false and an ``LAError``. Invalidating or releasing
-    ///     the context ends the evaluation with ``LAError/appCancel``.
+    ///   - reply: called once, on another thread: true and nil, or false and an ``LAError``. Invalidating the context
+    ///     ends the evaluation with ``LAError/appCancel``. Until the reply was given the context lives, also when the
+    ///     program mentions it nowhere else.
     @preconcurrency
     open func evaluatePolicy(
         _ policy: LAPolicy, localizedReason: String, reply: @escaping @Sendable (Bool, (any Error)?) -> Void
     ) {
-        evaluator.evaluate(policy: policy.rawValue, reason: localizedReason, reply: reply)
+        evaluator.evaluate(policy: policy.rawValue, reason: localizedReason, reply: keepingContext(reply))
     }
 
     /// Asks the person what `policy` demands; true, or an ``LAError`` is thrown. Cancelling the task ends the
@@ -144,7 +145,8 @@ open class LAContext: NSObject {
     /// - Parameters:
     ///   - localizedReason: why the app asks; shown in the prompt. When empty, the reply is
     ///     ``LAError/authenticationFailed``.
-    ///   - reply: called once, on another thread: true and nil, or false and an ``LAError``.
+    ///   - reply: called once, on another thread: true and nil, or false and an ``LAError``. Until then the context lives,
+    ///     as with ``evaluatePolicy(_:localizedReason:reply:)``.
     @preconcurrency
     open func evaluateAccessControl(
         _ accessControl: SecAccessControl, operation: LAAccessControlOperation, localizedReason: String,
@@ -152,7 +154,8 @@ open class LAContext: NSObject {
     ) {
         do {
             evaluator.evaluate(
-                try accessControl.canonical(), for: try operation.ofAccessControl(), reason: localizedReason, reply: reply)
+                try accessControl.canonical(), for: try operation.ofAccessControl(), reason: localizedReason,
+                reply: keepingContext(reply))
         } catch { evaluator.refuse(error, reply: reply) }
     }
 
@@ -167,6 +170,12 @@ open class LAContext: NSObject {
                 continuation.resume(with: error.map(Result.failure) ?? .success(success))
             }
         }
+    }
+
+    /// The same reply, which keeps the context: many programs drop it as soon as they have asked.
+    private func keepingContext(_ reply: @escaping PolicyEvaluator.Reply) -> PolicyEvaluator.Reply {
+        let context = KeptObject(self)
+        return { success, error in withExtendedLifetime(context) { reply(success, error) } }
     }
 
     /// Ends the context (Apple's `invalidate`): evaluations under way end with ``LAError/appCancel``, later ones with

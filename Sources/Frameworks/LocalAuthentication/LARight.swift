@@ -83,9 +83,13 @@ open class LARight: NSObject {
     ///     ``LAError/authenticationFailed`` and nothing changes.
     ///   - completion: gets nil, or why the right was not granted: an ``LAError``, or an `NSError` of
     ///     `NSOSStatusErrorDomain` when daemon or store cannot serve (`errSecItemNotFound` for a saved right that was
-    ///     removed).
+    ///     removed). Until it was called the right lives, also when the program mentions it nowhere else; a right that
+    ///     goes then takes its grant with it.
     open func authorize(localizedReason: String, completion: @escaping @Sendable ((any Error)?) -> Void) {
-        authorization.authorize(reason: localizedReason, completion: completion)
+        let right = KeptObject(self)
+        authorization.authorize(reason: localizedReason) { error in
+            withExtendedLifetime(right) { completion(error) }
+        }
     }
 
     /// Says whether the right could be granted on this machine now (Apple's `checkCanAuthorizeWithCompletion:`). Never

@@ -20,6 +20,7 @@ struct RightScenarios {
         case "policies": try await policies()
         case "requirements": try await requirements()
         case "fetched": try await fetched()
+        case "dropped": await dropped()
         default: print("unknown scenario")
         }
     }
@@ -156,6 +157,20 @@ struct RightScenarios {
         await report("invalidated") {
             try await context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: reason)
         }
+    }
+
+    /// What has a reply is mentioned nowhere but in the call that asks.
+    static func dropped() async {
+        let policy = await withCheckedContinuation { continuation in
+            LAContext().evaluatePolicy(.deviceOwnerAuthentication, localizedReason: reason) { success, _ in
+                continuation.resume(returning: success)
+            }
+        }
+        report("policy", "\(policy)")
+        let right = await withCheckedContinuation { continuation in
+            LARight().authorize(localizedReason: reason) { continuation.resume(returning: $0 == nil) }
+        }
+        report("right", "\(right)")
     }
 
     static func requirements() async throws {
