@@ -9,7 +9,7 @@ extension SecureEnclave {
     /// Keys of ML-KEM-768 (FIPS 203).
     public enum MLKEM768 {
         /// A private key that opens encapsulated keys.
-        public struct PrivateKey: Sendable {
+        public struct PrivateKey: KEMPrivateKey {
             private let holder: EnclaveKeyHolder
 
             /// The public half, which encapsulates.
@@ -49,7 +49,7 @@ extension SecureEnclave {
     /// Keys of ML-KEM-1024 (FIPS 203).
     public enum MLKEM1024 {
         /// A private key that opens encapsulated keys.
-        public struct PrivateKey: Sendable {
+        public struct PrivateKey: KEMPrivateKey {
             private let holder: EnclaveKeyHolder
 
             /// The public half, which encapsulates.

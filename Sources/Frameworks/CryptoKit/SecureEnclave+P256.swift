@@ -62,8 +62,8 @@ extension SecureEnclave.P256.Signing {
 }
 
 extension SecureEnclave.P256.KeyAgreement {
-    /// A private key that agrees on secrets with others (ECDH).
-    public struct PrivateKey: Sendable {
+    /// A private key that agrees on secrets with others (ECDH), and opens what is sealed to its public half (HPKE).
+    public struct PrivateKey: HPKEDiffieHellmanPrivateKey {
         private let holder: EnclaveKeyHolder
 
         /// The public half.

@@ -201,6 +201,32 @@ extension ItemEndToEndTests {
             #expect(ours == (try peer.sharedSecretFromKeyAgreement(with: key.publicKey)))
         }
 
+        @Test func `an enclave key opens what is sealed to its public half, and nothing else`() throws {
+            let key = try SecureEnclave.P256.KeyAgreement.PrivateKey()
+            let (suite, info) = (HPKE.Ciphersuite.P256_SHA256_AES_GCM_256, Data("info".utf8))
+            var sender = try HPKE.Sender(recipientKey: key.publicKey, ciphersuite: suite, info: info)
+            let sealed = try sender.seal(Data("message".utf8))
+            func recipient(_ key: some HPKEDiffieHellmanPrivateKey) throws -> HPKE.Recipient {
+                try HPKE.Recipient(
+                    privateKey: key, ciphersuite: suite, info: info, encapsulatedKey: sender.encapsulatedKey)
+            }
+            var owner = try recipient(key)
+            #expect(try owner.open(sealed) == Data("message".utf8))
+            var stranger = try recipient(SecureEnclave.P256.KeyAgreement.PrivateKey())
+            #expect(throws: (any Error).self) { try stranger.open(sealed) }
+        }
+
+        @Test func `code for any key that decapsulates takes those of the enclave`() throws {
+            func check<Key: KEMPrivateKey>(_: Key.Type) throws {
+                let (key, other) = (try Key.generate(), try Key.generate())
+                let encapsulated = try key.publicKey.encapsulate()
+                #expect(try key.decapsulate(encapsulated.encapsulated) == encapsulated.sharedSecret)
+                #expect(try other.decapsulate(encapsulated.encapsulated) != encapsulated.sharedSecret)
+            }
+            try check(SecureEnclave.MLKEM768.PrivateKey.self)
+            try check(SecureEnclave.MLKEM1024.PrivateKey.self)
+        }
+
         @Test func `ML-KEM and ML-DSA keys work where the enclave has them`() throws {
             let kem = try SecureEnclave.MLKEM768.PrivateKey()
             let encapsulated = try kem.publicKey.encapsulate()
