@@ -87,7 +87,8 @@ import Testing
         switch ErrorSurface.entry(for: .init(failure)).surface {
         case .authentication(let code): #expect(error.code.rawValue == code.rawValue)
         case .status(let status):
-            #expect(error.code == .systemCancel)
+            // What nobody may do is a refusal; everything else ended without person or program.
+            #expect(error.code == (failure == .operationNotPermitted ? .authenticationFailed : .systemCancel))
             expectStatus(status, error.userInfo[NSUnderlyingErrorKey] as? any Error)
         }
     }

@@ -26,13 +26,17 @@ package enum ErrorTranslation {
         }
     }
 
-    /// What ``LAContext`` reports for `error`: an ``LAError`` always. A status becomes `systemCancel` with that status
-    /// beneath it, since neither the person nor the program ended the evaluation.
+    /// What ``LAContext`` reports for `error`: an ``LAError`` always, with the status beneath it that it stands for.
+    /// `errSecAuthFailed`, of an operation that is permitted to nobody, is `authenticationFailed`: trying again does not
+    /// help. Any other status is `systemCancel`, since neither the person nor the program ended the evaluation.
     package static func authenticationError(for error: any Error) -> LAError {
         let translated = Self.error(for: error)
         if let error = translated as? LAError { return error }
         let beneath = translated as NSError
-        return LAError(.systemCancel, userInfo: beneath.userInfo.merging([NSUnderlyingErrorKey: beneath]) { $1 })
+        let isRefusal = beneath.domain == NSOSStatusErrorDomain && beneath.code == Int(errSecAuthFailed)
+        return LAError(
+            isRefusal ? .authenticationFailed : .systemCancel,
+            userInfo: beneath.userInfo.merging([NSUnderlyingErrorKey: beneath]) { $1 })
     }
 
     /// A refusal that this side of the connection makes itself.
