@@ -198,8 +198,9 @@ struct CProgramEndToEndTests {
                 "is an error: yes", "domain is lent: yes", "description is told: yes", "and for developers: yes",
                 "reason: no", "description: An argument is NULL or an object of a wrong kind.",
                 "own domain: NSPOSIXErrorDomain", "own code: 2", "own description: It did not work.",
-                "own reason: It was off.", "cause: yes", "own: NSPOSIXErrorDomain 2", "description of a number: yes",
-                "reason of a number: no", "odd: NSCocoaErrorDomain 7", "odder: NSCocoaErrorDomain 8", "refused: yes",
+                "own reason: It was off.", "own advice: Turn it on.", "cause: yes", "own: NSPOSIXErrorDomain 2",
+                "description of a number: yes", "reason of a number: no", "advice of a number: no",
+                "odd: NSCocoaErrorDomain 7", "odder: NSCocoaErrorDomain 8", "refused: yes",
                 "error: NSOSStatusErrorDomain -50",
             ])
     }
@@ -207,7 +208,8 @@ struct CProgramEndToEndTests {
     @Test func `objects are compared by content, and loops of them have an end`() throws {
         #expect(
             try run("objects") == [
-                "date: 86400.5", "array: 3", "date in it: yes", "null in it: yes", "texts are equal: yes",
+                "date: 86400.5", "order of dates: -1 1 0 -1", "between them: 99.5 0.0", "array: 3",
+                "date in it: yes", "null in it: yes", "texts are equal: yes",
                 "arrays are equal: yes", "text equals array: no", "text equals another: no",
                 "unlike dictionaries are equal: no", "dictionaries are equal: yes", "loops are equal: no",
                 "a loop equals itself: yes", "a loop is described: no", "description: text", "kind: CFString",

@@ -103,6 +103,34 @@ import Testing
         #expect(CFStringCompare(nil, nil, []) == .compareEqualTo)
     }
 
+    @Test func `a date is a number of seconds, and dates have an order`() throws {
+        let (earlier, later) = (try #require(CFDateCreate(nil, 86_400.5)), CFDateCreate(nil, 86_500))
+        #expect(earlier as Date == Date(timeIntervalSinceReferenceDate: 86_400.5))
+        #expect(CFDateGetAbsoluteTime(earlier) == 86_400.5)
+        #expect(CFDateGetTimeIntervalSinceDate(later, earlier) == 99.5)
+        #expect(CFDateGetTimeIntervalSinceDate(earlier, later) == -99.5)
+        #expect(CFDateCompare(earlier, later, nil) == .compareLessThan)
+        #expect(CFDateCompare(later, earlier, nil) == .compareGreaterThan)
+        #expect(CFDateCompare(earlier, CFDateCreate(nil, 86_400.5), nil) == .compareEqualTo)
+    }
+
+    @Test func `a date that is nil comes first and has no time`() {
+        let date = CFDateCreate(nil, -1)
+        #expect(CFDateGetAbsoluteTime(nil) == 0)
+        #expect(CFDateGetTimeIntervalSinceDate(nil, date) == 0 && CFDateGetTimeIntervalSinceDate(date, nil) == 0)
+        #expect(CFDateCompare(nil, date, nil) == .compareLessThan)
+        #expect(CFDateCompare(date, nil, nil) == .compareGreaterThan)
+        #expect(CFDateCompare(nil, nil, nil) == .compareEqualTo)
+    }
+
+    @Test func `an error says what to do, or nothing`() {
+        let advice: [CFString: Any] = [kCFErrorLocalizedRecoverySuggestionKey: "Try again."]
+        let error = CFErrorCreate(nil, kCFErrorDomainPOSIX, 4, advice as CFDictionary)
+        #expect(CFErrorCopyRecoverySuggestion(error) as String? == "Try again.")
+        #expect(CFErrorCopyRecoverySuggestion(CFErrorCreate(nil, kCFErrorDomainPOSIX, 4, nil)) == nil)
+        #expect(CFErrorCopyRecoverySuggestion(nil) == nil)
+    }
+
     @Test func `types have names`() {
         for (id, name) in [
             (CFStringGetTypeID(), "CFString"), (CFBooleanGetTypeID(), "CFBoolean"), (SecKeyGetTypeID(), "SecKey"),

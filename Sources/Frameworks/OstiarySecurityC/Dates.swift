@@ -1,12 +1,21 @@
 import Foundation
+import Security
 
 @c(ostiary_CFDateCreate)
-func createDate(_ allocator: Handle?, _ time: Double) -> Handle? {
-    Handle(owning: NSDate(timeIntervalSinceReferenceDate: time))
-}
+func createDate(_ allocator: Handle?, _ time: Double) -> Handle? { Handle(owning: CFDateCreate(nil, time)) }
 
 @c(ostiary_CFDateGetAbsoluteTime)
-func absoluteTime(_ date: Handle?) -> Double { date.object(NSDate.self)?.timeIntervalSinceReferenceDate ?? 0 }
+func absoluteTime(_ date: Handle?) -> Double { CFDateGetAbsoluteTime(date.object(NSDate.self)) }
+
+@c(ostiary_CFDateGetTimeIntervalSinceDate)
+func timeInterval(_ date: Handle?, _ other: Handle?) -> Double {
+    CFDateGetTimeIntervalSinceDate(date.object(NSDate.self), other.object(NSDate.self))
+}
+
+@c(ostiary_CFDateCompare)
+func compareDates(_ first: Handle?, _ second: Handle?, _ context: UnsafeMutableRawPointer?) -> CFIndex {
+    CFDateCompare(first.object(NSDate.self), second.object(NSDate.self), nil).rawValue
+}
 
 /// Makes `kCFNull`, once, when the library is loaded.
 @c(ostiary_null_create)

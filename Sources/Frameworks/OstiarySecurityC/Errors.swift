@@ -46,6 +46,11 @@ func copyErrorFailureReason(_ error: Handle?) -> Handle? {
     Handle(owning: CFErrorCopyFailureReason(error.object(ObjectError.self)?.foundation))
 }
 
+@c(ostiary_CFErrorCopyRecoverySuggestion)
+func copyErrorRecoverySuggestion(_ error: Handle?) -> Handle? {
+    Handle(owning: CFErrorCopyRecoverySuggestion(error.object(ObjectError.self)?.foundation))
+}
+
 @c(SecCopyErrorMessageString)
 func copyErrorMessage(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> Handle? {
     Handle(owning: SecCopyErrorMessageString(status, nil))

@@ -86,6 +86,14 @@ void objects(void)
     CFStringRef one = string("text"), same = string("text");
     CFDateRef date = CFDateCreate(kCFAllocatorDefault, 86400.5);
     printf("date: %.1f\n", CFDateGetAbsoluteTime(date));
+    CFDateRef later = CFDateCreate(kCFAllocatorDefault, 86500);
+    printf(
+        "order of dates: %ld %ld %ld %ld\n", CFDateCompare(date, later, NULL), CFDateCompare(later, date, NULL),
+        CFDateCompare(date, date, NULL), CFDateCompare((CFDateRef)one, date, NULL));
+    printf(
+        "between them: %.1f %.1f\n", CFDateGetTimeIntervalSinceDate(later, date),
+        CFDateGetTimeIntervalSinceDate(later, (CFDateRef)one));
+    CFRelease(later);
     const void *values[] = {one, date, kCFNull};
     CFArrayRef array = CFArrayCreate(kCFAllocatorDefault, values, 3, &kCFTypeArrayCallBacks);
     values[0] = same;
@@ -167,6 +175,7 @@ void errors(void)
     set(own_info, kCFErrorLocalizedDescriptionKey, string("It did not work."));
     set(own_info, kCFErrorLocalizedFailureReasonKey, string("It was off."));
     CFDictionarySetValue(own_info, kCFErrorUnderlyingErrorKey, error);
+    set(own_info, kCFErrorLocalizedRecoverySuggestionKey, string("Turn it on."));
     CFErrorRef own = CFErrorCreate(kCFAllocatorDefault, kCFErrorDomainPOSIX, 2, own_info);
     CFRelease(own_info);
     text("own domain", CFErrorGetDomain(own));
@@ -177,6 +186,9 @@ void errors(void)
     description = CFErrorCopyFailureReason(own);
     text("own reason", description);
     CFRelease(description);
+    description = CFErrorCopyRecoverySuggestion(own);
+    text("own advice", description);
+    CFRelease(description);
     info = CFErrorCopyUserInfo(own);
     truth("cause", CFEqual(CFDictionaryGetValue(info, kCFErrorUnderlyingErrorKey), error));
     CFRelease(info);
@@ -186,11 +198,13 @@ void errors(void)
     own_info = dictionary();
     set(own_info, kCFErrorLocalizedDescriptionKey, number(1));
     set(own_info, kCFErrorLocalizedFailureReasonKey, number(2));
+    set(own_info, kCFErrorLocalizedRecoverySuggestionKey, number(3));
     own = CFErrorCreate(NULL, kCFErrorDomainCocoa, 7, own_info);
     CFDictionarySetValue(own_info, own, own);
     description = CFErrorCopyDescription(own);
     truth("description of a number", description != NULL);
     truth("reason of a number", CFErrorCopyFailureReason(own) != NULL);
+    truth("advice of a number", CFErrorCopyRecoverySuggestion(own) != NULL);
     CFRelease(description);
     failure("odd", &own);
     own = CFErrorCreate(NULL, kCFErrorDomainCocoa, 8, own_info);
@@ -202,6 +216,7 @@ void errors(void)
         "refused", CFErrorGetCode(NULL) == 0 && CFErrorGetCode((CFErrorRef)wrong) == 0 && !CFErrorGetDomain(NULL)
             && !CFErrorGetDomain((CFErrorRef)wrong) && !CFErrorCopyDescription(NULL)
             && !CFErrorCopyDescription((CFErrorRef)wrong) && !CFErrorCopyFailureReason((CFErrorRef)wrong)
+            && !CFErrorCopyRecoverySuggestion((CFErrorRef)wrong) && !CFErrorCopyRecoverySuggestion(NULL)
             && !CFErrorCopyUserInfo((CFErrorRef)wrong) && !CFErrorCreate(NULL, NULL, 1, NULL)
             && !CFErrorCreate(NULL, wrong, 1, (CFDictionaryRef)wrong));
     CFRelease(wrong);

@@ -170,6 +170,7 @@
     X(kCFErrorDescriptionKey, "NSDescription") \
     X(kCFErrorLocalizedDescriptionKey, "NSLocalizedDescription") \
     X(kCFErrorLocalizedFailureReasonKey, "NSLocalizedFailureReason") \
+    X(kCFErrorLocalizedRecoverySuggestionKey, "NSLocalizedRecoverySuggestion") \
     X(kCFErrorUnderlyingErrorKey, "NSUnderlyingError")
 
 /* Parameters of a key exchange, and algorithms of keys. */

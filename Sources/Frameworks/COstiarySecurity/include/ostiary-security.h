@@ -64,7 +64,8 @@ typedef unsigned long CFTypeID;
 typedef unsigned long CFHashCode;
 typedef unsigned long CFOptionFlags;
 typedef int32_t OSStatus;
-typedef double CFAbsoluteTime;
+typedef double CFTimeInterval;
+typedef CFTimeInterval CFAbsoluteTime;
 typedef CFStringRef CFErrorDomain;
 typedef CFStringRef SecKeyAlgorithm;
 typedef CFStringRef SecKeyKeyExchangeParameter;
@@ -197,6 +198,11 @@ Boolean CFBooleanGetValue(CFBooleanRef boolean) OSTIARY_SYMBOL(CFBooleanGetValue
 /* A moment, as seconds since 2001-01-01 00:00:00 UTC. */
 CFDateRef CFDateCreate(CFAllocatorRef allocator, CFAbsoluteTime time) OSTIARY_SYMBOL(CFDateCreate);
 CFAbsoluteTime CFDateGetAbsoluteTime(CFDateRef date) OSTIARY_SYMBOL(CFDateGetAbsoluteTime);
+/* The seconds from `other` to `date`. */
+CFTimeInterval CFDateGetTimeIntervalSinceDate(CFDateRef date, CFDateRef other)
+    OSTIARY_SYMBOL(CFDateGetTimeIntervalSinceDate);
+/* The order of two moments. NULL, and what is no date, comes first; the context is ignored. */
+CFComparisonResult CFDateCompare(CFDateRef first, CFDateRef second, void *context) OSTIARY_SYMBOL(CFDateCompare);
 
 /* ---- Dictionaries and arrays ---- */
 
@@ -241,6 +247,8 @@ CFErrorDomain CFErrorGetDomain(CFErrorRef error) OSTIARY_SYMBOL(CFErrorGetDomain
 CFStringRef CFErrorCopyDescription(CFErrorRef error) OSTIARY_SYMBOL(CFErrorCopyDescription);
 /* Why it happened, in words; NULL if the error does not say. */
 CFStringRef CFErrorCopyFailureReason(CFErrorRef error) OSTIARY_SYMBOL(CFErrorCopyFailureReason);
+/* What a person can do about it, in words; NULL if the error does not say. */
+CFStringRef CFErrorCopyRecoverySuggestion(CFErrorRef error) OSTIARY_SYMBOL(CFErrorCopyRecoverySuggestion);
 /* Everything that the error says, under kCFError…Key. */
 CFDictionaryRef CFErrorCopyUserInfo(CFErrorRef error) OSTIARY_SYMBOL(CFErrorCopyUserInfo);
 /* An error of the program's own; `userInfo` may be NULL. */

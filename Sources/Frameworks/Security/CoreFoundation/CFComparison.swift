@@ -3,6 +3,20 @@ public import Foundation
 /// The order of two objects.
 public enum CFComparisonResult: CFIndex, Sendable {
     case compareLessThan = -1, compareEqualTo, compareGreaterThan
+
+    init(_ order: ComparisonResult) {
+        self =
+            switch order {
+            case .orderedAscending: .compareLessThan
+            case .orderedSame: .compareEqualTo
+            case .orderedDescending: .compareGreaterThan
+            }
+    }
+
+    /// The order of two objects of which one is nil, or both: nil comes first.
+    static func ofMissing(_ first: AnyObject?, _ second: AnyObject?) -> CFComparisonResult {
+        first == nil ? (second == nil ? .compareEqualTo : .compareLessThan) : .compareGreaterThan
+    }
 }
 
 /// How ``CFStringCompare(_:_:_:)`` compares.
@@ -43,15 +57,9 @@ public struct CFStringCompareFlags: OptionSet, Sendable {
 public func CFStringCompare(
     _ first: CFString!, _ second: CFString!, _ compareOptions: CFStringCompareFlags
 ) -> CFComparisonResult {
-    guard let first, let second else {
-        return first == nil ? (second == nil ? .compareEqualTo : .compareLessThan) : .compareGreaterThan
-    }
+    guard let first, let second else { return .ofMissing(first, second) }
     let locale = compareOptions.contains(.compareLocalized) ? Locale.current : nil
     let range = NSRange(location: 0, length: first.length)
     let order = first.compare(second as String, options: compareOptions.options, range: range, locale: locale)
-    return switch order {
-    case .orderedAscending: .compareLessThan
-    case .orderedSame: .compareEqualTo
-    case .orderedDescending: .compareGreaterThan
-    }
+    return CFComparisonResult(order)
 }

@@ -16,6 +16,8 @@ public var kCFErrorDescriptionKey: CFString! { "NSDescription" }
 public var kCFErrorLocalizedDescriptionKey: CFString! { NSLocalizedDescriptionKey as CFString }
 /// Entry of a user info: why it happened, for a person.
 public var kCFErrorLocalizedFailureReasonKey: CFString! { NSLocalizedFailureReasonErrorKey as CFString }
+/// Entry of a user info: what a person can do about it.
+public var kCFErrorLocalizedRecoverySuggestionKey: CFString! { NSLocalizedRecoverySuggestionErrorKey as CFString }
 /// Entry of a user info: the error that caused this one.
 public var kCFErrorUnderlyingErrorKey: CFString! { NSUnderlyingErrorKey as CFString }
 
@@ -46,3 +48,9 @@ public func CFErrorCopyDescription(_ error: CFError?) -> CFString! { error?.loca
 /// Why it happened, for a person, if the error says.
 @discardableResult
 public func CFErrorCopyFailureReason(_ error: CFError?) -> CFString! { error?.localizedFailureReason as CFString? }
+
+/// What a person can do about it, if the error says.
+@discardableResult
+public func CFErrorCopyRecoverySuggestion(_ error: CFError?) -> CFString! {
+    error?.localizedRecoverySuggestion as CFString?
+}
