@@ -217,6 +217,16 @@ struct CProgramEndToEndTests {
             ])
     }
 
+    @Test func `containers are made of arrays or filled, and a literal is one object`() throws {
+        #expect(
+            try run("containers") == [
+                "one object for a literal: yes", "a literal is its text: yes", "each spelling is its own: yes",
+                "no text: no", "entries: 2", "first of equal keys: value", "stays: yes", "empty: 0",
+                "the first value stays: yes", "arrays are equal: yes", "lends: yes",
+                "a loop of arrays is described: no", "refused: yes", "harmless: 1 3",
+            ])
+    }
+
     @Test func `a certificate and its key are read, joined, stored and found`() throws {
         let parameters: [CFString: Any] = [
             kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256,

@@ -1,8 +1,22 @@
 import Foundation
 
 @c(ostiary_CFDictionaryCreateMutable)
-func createDictionary(_ allocator: Handle?, _ capacity: Int, _ keys: Handle?, _ values: Handle?) -> Handle? {
+func createMutableDictionary(_ allocator: Handle?, _ capacity: Int, _ keys: Handle?, _ values: Handle?) -> Handle? {
     Handle(owning: ObjectDictionary())
+}
+
+@c(ostiary_CFDictionaryCreate)
+func createDictionary(
+    _ allocator: Handle?, _ keys: UnsafePointer<Handle?>?, _ values: UnsafePointer<Handle?>?, _ count: Int,
+    _ keyCallBacks: Handle?, _ valueCallBacks: Handle?
+) -> Handle? {
+    guard let keys = objects(at: keys, count: count), let values = objects(at: values, count: count) else { return nil }
+    return Handle(owning: ObjectDictionary(keys: keys, values: values))
+}
+
+@c(ostiary_CFDictionaryAddValue)
+func addValue(_ dictionary: Handle?, _ key: Handle?, _ newValue: Handle?) {
+    if value(dictionary, key) == nil { setValue(dictionary, key, newValue) }
 }
 
 @c(ostiary_CFDictionarySetValue)
@@ -30,11 +44,18 @@ func count(_ dictionary: Handle?) -> Int { dictionary.object(ObjectDictionary.se
 func createArray(
     _ allocator: Handle?, _ values: UnsafePointer<Handle?>?, _ count: Int, _ callBacks: Handle?
 ) -> Handle? {
-    guard count >= 0 else { return nil }
-    let objects = UnsafeBufferPointer(start: values, count: values == nil ? 0 : count).compactMap {
-        $0.object(NSObject.self)
-    }
-    return objects.count == count ? Handle(owning: ObjectArray(objects)) : nil
+    objects(at: values, count: count).flatMap { Handle(owning: ObjectArray($0)) }
+}
+
+@c(ostiary_CFArrayCreateMutable)
+func createMutableArray(_ allocator: Handle?, _ capacity: Int, _ callBacks: Handle?) -> Handle? {
+    Handle(owning: ObjectArray())
+}
+
+@c(ostiary_CFArrayAppendValue)
+func appendValue(_ array: Handle?, _ value: Handle?) {
+    guard let value = value.object(NSObject.self) else { return }
+    array.object(ObjectArray.self)?.append(value)
 }
 
 @c(ostiary_CFArrayGetCount)
@@ -44,4 +65,13 @@ func arrayCount(_ array: Handle?) -> Int { array.object(ObjectArray.self)?.objec
 func arrayValue(_ array: Handle?, _ index: Int) -> Handle? {
     guard let objects = array.object(ObjectArray.self)?.objects, objects.indices.contains(index) else { return nil }
     return Handle(borrowing: objects[index])
+}
+
+/// The objects that `count` handles at `place` name; nil for a negative count, and where a handle is missing.
+private func objects(at place: UnsafePointer<Handle?>?, count: Int) -> [NSObject]? {
+    guard count >= 0 else { return nil }
+    let objects = UnsafeBufferPointer(start: place, count: place == nil ? 0 : count).compactMap {
+        $0.object(NSObject.self)
+    }
+    return objects.count == count ? objects : nil
 }

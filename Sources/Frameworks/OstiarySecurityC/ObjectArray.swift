@@ -2,10 +2,18 @@ import Foundation
 
 /// The array of C programs; not Foundation's, for the same reason as ``ObjectDictionary``.
 final class ObjectArray: NSObject {
-    let objects: [NSObject]
+    private(set) var objects: [NSObject]
+    private let isMutable: Bool
 
+    /// An empty one, to be filled.
+    override init() {
+        (objects, isMutable) = ([], true)
+        super.init()
+    }
+
+    /// One that stays as it is.
     init(_ objects: [NSObject]) {
-        self.objects = objects
+        (self.objects, isMutable) = (objects, false)
         super.init()
     }
 
@@ -13,6 +21,9 @@ final class ObjectArray: NSObject {
     convenience init(_ array: NSArray) {
         self.init(array.compactMap { (($0 as AnyObject) as? NSObject)?.forC })
     }
+
+    /// Adds an object at the end, to an array that was made to be filled.
+    func append(_ object: NSObject) { if isMutable { objects.append(object) } }
 
     /// The same as Foundation's array; nil if containers lie too deep in one another.
     func foundation(depth: Int = 0) -> NSArray? {

@@ -27,9 +27,16 @@ final class ObjectDictionary: NSObject {
         super.init()
     }
 
+    /// One that stays as it is; of equal keys the first counts.
+    init(keys: [NSObject], values: [NSObject]) {
+        (entries, isMutable) = (Dictionary(zip(keys, values)) { first, _ in first }, false)
+        super.init()
+    }
+
     var count: Int { entries.count }
 
-    /// The value of a key; setting nil removes it. What a call returned is not changed.
+    /// The value of a key; setting nil removes it. One that was not made to be filled is not
+    /// changed.
     subscript(key: NSObject) -> NSObject? {
         get { entries[key] }
         set { if isMutable { entries[key] = newValue } }

@@ -212,6 +212,7 @@ int main(int count, char **arguments)
         {"words", words},
         {"objective", objective},
         {"objects", objects},
+        {"containers", containers},
         {"errors", errors},
         {"keys", keys},
         {"attributes", attributes},

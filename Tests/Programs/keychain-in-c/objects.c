@@ -155,6 +155,65 @@ void objects(void)
     CFRelease(one);
 }
 
+void containers(void)
+{
+    CFStringRef account = CFSTR("acct"), composed = CFSTR("\xc3\xa9"), decomposed = CFSTR("e\xcc\x81");
+    truth("one object for a literal", account == CFSTR("ac" "ct") && account != CFSTR("svce"));
+    truth("a literal is its text", CFEqual(account, kSecAttrAccount));
+    truth("each spelling is its own", composed != decomposed && CFStringGetLength(decomposed) == 2);
+    truth("no text", CFSTR("\xff") != NULL);
+
+    CFStringRef value = string("value");
+    const void *keys[] = {account, kSecAttrService, kSecAttrAccount}, *values[] = {value, kCFBooleanTrue, kCFNull};
+    CFDictionaryRef dictionary = CFDictionaryCreate(
+        kCFAllocatorDefault, keys, values, 3, &kCFTypeDictionaryKeyCallBacks, &kCFTypeDictionaryValueCallBacks);
+    CFRelease(value);
+    printf("entries: %ld\n", CFDictionaryGetCount(dictionary));
+    text("first of equal keys", CFDictionaryGetValue(dictionary, kSecAttrAccount));
+    CFDictionarySetValue((CFMutableDictionaryRef)dictionary, account, kCFNull);
+    CFDictionaryAddValue((CFMutableDictionaryRef)dictionary, kSecClass, kCFNull);
+    CFDictionaryRemoveValue((CFMutableDictionaryRef)dictionary, account);
+    truth("stays", CFDictionaryGetValue(dictionary, account) == value && CFDictionaryGetCount(dictionary) == 2);
+    CFDictionaryRef empty = CFDictionaryCreate(NULL, NULL, NULL, 0, NULL, NULL);
+    printf("empty: %ld\n", CFDictionaryGetCount(empty));
+
+    CFMutableDictionaryRef filled = CFDictionaryCreateMutable(NULL, 0, NULL, NULL);
+    CFDictionaryAddValue(filled, account, kCFBooleanTrue);
+    CFDictionaryAddValue(filled, kSecAttrAccount, kCFBooleanFalse);
+    truth("the first value stays", CFBooleanGetValue(CFDictionaryGetValue(filled, account)));
+
+    CFMutableArrayRef array = CFArrayCreateMutable(kCFAllocatorDefault, 1, &kCFTypeArrayCallBacks);
+    CFArrayAppendValue(array, dictionary);
+    CFArrayAppendValue(array, account);
+    const void *same_values[] = {dictionary, account};
+    CFArrayRef same = CFArrayCreate(NULL, same_values, 2, NULL);
+    CFArrayAppendValue((CFMutableArrayRef)same, account);
+    truth("arrays are equal", CFArrayGetCount(same) == 2 && CFEqual(array, same));
+    truth("lends", CFArrayGetValueAtIndex(array, 0) == dictionary);
+    CFArrayAppendValue(array, array);
+    truth("a loop of arrays is described", CFCopyDescription(array) != NULL);
+
+    const void *missing[] = {account, NULL};
+    truth(
+        "refused", !CFDictionaryCreate(NULL, missing, keys, 2, NULL, NULL)
+            && !CFDictionaryCreate(NULL, keys, missing, 2, NULL, NULL)
+            && !CFDictionaryCreate(NULL, keys, NULL, 1, NULL, NULL)
+            && !CFDictionaryCreate(NULL, NULL, keys, 1, NULL, NULL)
+            && !CFDictionaryCreate(NULL, keys, values, -1, NULL, NULL) && !ostiary_constant_string(NULL));
+    CFDictionaryAddValue(NULL, account, account);
+    CFDictionaryAddValue(filled, NULL, account);
+    CFDictionaryAddValue(filled, kSecClass, NULL);
+    CFDictionaryAddValue((CFMutableDictionaryRef)array, account, account);
+    CFArrayAppendValue(NULL, account);
+    CFArrayAppendValue(array, NULL);
+    CFArrayAppendValue((CFMutableArrayRef)filled, account);
+    printf("harmless: %ld %ld\n", CFDictionaryGetCount(filled), CFArrayGetCount(array));
+    CFRelease(same);
+    CFRelease(filled);
+    CFRelease(empty);
+    CFRelease(dictionary);
+}
+
 void errors(void)
 {
     CFErrorRef error = NULL;

@@ -39,6 +39,7 @@ void leaks(void);
 void task(void);
 void errors(void);
 void objects(void);
+void containers(void);
 void foreign_key(const char *handle);
 void certificates(const char *certificate, const char *private_key);
 

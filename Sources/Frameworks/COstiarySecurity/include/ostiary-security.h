@@ -48,6 +48,7 @@ typedef const struct OstiaryBoolean *CFBooleanRef;
 typedef const struct OstiaryDate *CFDateRef;
 typedef const struct OstiaryNull *CFNullRef;
 typedef const struct OstiaryArray *CFArrayRef;
+typedef struct OstiaryArray *CFMutableArrayRef;
 typedef const struct OstiaryDictionary *CFDictionaryRef;
 typedef struct OstiaryDictionary *CFMutableDictionaryRef;
 typedef struct OstiaryError *CFErrorRef;
@@ -128,6 +129,11 @@ CFIndex CFStringGetLength(CFStringRef string) OSTIARY_SYMBOL(CFStringGetLength);
 /* The most bytes that so many UTF-16 units take, without the zero byte; -1 for an unknown encoding. */
 CFIndex CFStringGetMaximumSizeForEncoding(CFIndex length, CFStringEncoding encoding)
     OSTIARY_SYMBOL(CFStringGetMaximumSizeForEncoding);
+
+/* The text of a literal in UTF-8, as an expression: one object for each text, which lives as long as the process and
+ * belongs to nobody. Not for the initial value of a static variable, where C wants a constant. */
+#define CFSTR(literal) ostiary_constant_string("" literal "")
+CFStringRef ostiary_constant_string(const char *text);
 
 typedef CFIndex CFComparisonResult;
 enum { kCFCompareLessThan = -1, kCFCompareEqualTo = 0, kCFCompareGreaterThan = 1 };
@@ -218,7 +224,16 @@ extern const CFArrayCallBacks kCFTypeArrayCallBacks OSTIARY_SYMBOL(kCFTypeArrayC
 CFMutableDictionaryRef CFDictionaryCreateMutable(
     CFAllocatorRef allocator, CFIndex capacity, const CFDictionaryKeyCallBacks *keys,
     const CFDictionaryValueCallBacks *values) OSTIARY_SYMBOL(CFDictionaryCreateMutable);
-/* Sets or replaces a value. What a call returned does not change. */
+/* A dictionary of the pairs at `keys` and `values`, which stays as it is; of equal keys the first counts. NULL if one of
+ * them is. */
+CFDictionaryRef CFDictionaryCreate(
+    CFAllocatorRef allocator, const void **keys, const void **values, CFIndex count,
+    const CFDictionaryKeyCallBacks *keyCallBacks, const CFDictionaryValueCallBacks *valueCallBacks)
+    OSTIARY_SYMBOL(CFDictionaryCreate);
+/* Sets a value, unless the key has one. */
+void CFDictionaryAddValue(CFMutableDictionaryRef dictionary, const void *key, const void *value)
+    OSTIARY_SYMBOL(CFDictionaryAddValue);
+/* Sets or replaces a value. What a call returned, and what CFDictionaryCreate made, does not change. */
 void CFDictionarySetValue(CFMutableDictionaryRef dictionary, const void *key, const void *value)
     OSTIARY_SYMBOL(CFDictionarySetValue);
 void CFDictionaryRemoveValue(CFMutableDictionaryRef dictionary, const void *key)
@@ -232,6 +247,11 @@ CFIndex CFDictionaryGetCount(CFDictionaryRef dictionary) OSTIARY_SYMBOL(CFDictio
 CFArrayRef CFArrayCreate(
     CFAllocatorRef allocator, const void **values, CFIndex count, const CFArrayCallBacks *callBacks)
     OSTIARY_SYMBOL(CFArrayCreate);
+/* An empty array; the capacity is ignored. */
+CFMutableArrayRef CFArrayCreateMutable(CFAllocatorRef allocator, CFIndex capacity, const CFArrayCallBacks *callBacks)
+    OSTIARY_SYMBOL(CFArrayCreateMutable);
+/* Adds a value at the end. What a call returned, and what CFArrayCreate made, does not change. */
+void CFArrayAppendValue(CFMutableArrayRef array, const void *value) OSTIARY_SYMBOL(CFArrayAppendValue);
 CFIndex CFArrayGetCount(CFArrayRef array) OSTIARY_SYMBOL(CFArrayGetCount);
 /* The value, which the array keeps; NULL outside of it. */
 const void *CFArrayGetValueAtIndex(CFArrayRef array, CFIndex index) OSTIARY_SYMBOL(CFArrayGetValueAtIndex);
