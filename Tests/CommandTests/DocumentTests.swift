@@ -75,6 +75,15 @@ struct DocumentTests {
                 """)
     }
 
+    @Test func `wrong tries that nobody knows are not said to be none`() throws {
+        let document = StatusDocument(.with { $0.passcode = .with { $0.isSet = true } })
+        #expect(document.text.contains("Passcode      set, wrong tries unreadable: see `ostiary doctor`"))
+        #expect(try JSONOutput.text(document, on: .oneLine).contains(#""passcode":{"isSet":true}"#))
+        let none = StatusDocument(.with { $0.passcode = .with { $0.failedAttempts = 0 } })
+        #expect(none.text.contains("Passcode      not set\n"))
+        #expect(try JSONOutput.text(none, on: .oneLine).contains(#""passcode":{"failedAttempts":0,"isSet":false}"#))
+    }
+
     @Test func `nonsense in a status does no harm`() throws {
         let document = StatusDocument(
             .with {

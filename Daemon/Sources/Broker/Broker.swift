@@ -72,15 +72,9 @@ public final class Broker: Sendable {
             keeper: keeper, life: life, ring: ring, prompter: prompter, trail: trail, isHardware: enclave.kind == .tpm)
         // A daemon that was killed after a change and before it erased what the change replaced left that to this one.
         eraser.erase()
-        beginDelayAgain()
-    }
-
-    /// A delay that a reboot interrupted counts from the daemon's start, not from when somebody first looks at it.
-    private func beginDelayAgain() {
-        do { _ = try keeper.attempts() } catch {
-            // An unreadable counter refuses the passcode; what needs none goes on.
-            log.error("the counter of wrong passcodes cannot be used", metadata: ["cause": "\(error)"])
-        }
+        // A delay that a reboot interrupted counts from the daemon's start, not from when somebody first looks at it. An
+        // unreadable counter refuses the passcode; what needs none goes on.
+        _ = knownAttempts()
     }
 
     /// Ends all grants, wipes every key and anchors the log. Nothing is answered afterwards.
@@ -132,7 +126,7 @@ public final class Broker: Sendable {
         switch request.body {
         case .hello, .cancel: throw Refusal(.outOfOrder, "The connection answers this itself.")
         case .status: return Reply(.status(try status(for: session)))
-        case .diagnose: return Reply(.diagnosis(try diagnosis()))
+        case .diagnose: return Reply(.diagnosis(diagnosis()))
 
         case .openContext(let body):
             let id = try session.contexts.open(keepingFactors: body.keepsFactors)

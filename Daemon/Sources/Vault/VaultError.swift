@@ -84,6 +84,11 @@ public enum Stored<Record: Sendable>: Sendable {
     public var record: Record? {
         if case .readable(let record) = self { record } else { nil }
     }
+
+    /// Which row it is, if it is not readable.
+    public var unreadable: RowReference? {
+        if case .unreadable(let reference, _) = self { reference } else { nil }
+    }
 }
 
 extension Stored: Equatable where Record: Equatable {}

@@ -182,6 +182,31 @@ struct DatabaseWriterTests {
         #expect(try fixture.opens("victim", answers: [.text(BrokerFixture.passcode)]))
     }
 
+    @Test(arguments: ["altered", "removed", "unlisted"])
+    func `the status says that nobody knows the wrong tries, and everything else`(_ fault: String) throws {
+        let whole = try BrokerFixture(in: store.folder)
+        let expected = try whole.client().status()
+        #expect(expected.passcode.hasFailedAttempts && expected.passcode.hasLockedOutSeconds)
+        whole.close()
+        switch fault {
+        case "altered": #expect(try store.alter("generation", of: "attempt_counters", where: "1") == 1)
+        case "removed": try store.write("DELETE FROM attempt_counters")
+        default:
+            let list = Data([VaultTable.attemptCounters.rawValue])
+            #expect(try store.alter("entries", of: "manifests", where: "row_key = ?", [list]) == 1)
+        }
+        let fixture = try fixture()
+        let status = try fixture.client().status()
+        #expect(!status.passcode.hasFailedAttempts && !status.passcode.hasLockedOutSeconds)
+        let factor = try #require(status.factors.first { $0.factor == "passcode" })
+        #expect(!factor.available && factor.note == "the counter of wrong tries cannot be read")
+        var rest = expected
+        rest.passcode = .with { $0.isSet = true }
+        rest.factors = rest.factors.map { $0.factor == "passcode" ? factor : $0 }
+        #expect(status == rest)
+        try expectPasscodeUnusable(fixture, .itemUnreadable)
+    }
+
     // MARK: whole rows
 
     @Test(arguments: Set(columns.map(\.table)).sorted()) func `who deletes rows gains nothing`(table: String) throws {

@@ -413,7 +413,7 @@ struct EnclaveKeyTests {
         _ = try client.createKey(.p256, Self.open)
         let two = try finding()
         #expect(two.verdict == .ok && two.message == "2 keys of the enclave, 1 of them without an item.")
-        let full = try fixture.broker.keyFinding(limit: 2)
+        let full = fixture.broker.keyFinding(limit: 2)
         #expect(full.verdict == .notice && full.advice.contains("ostiary key list --all"))
     }
 

@@ -1102,14 +1102,32 @@ public nonisolated struct WirePasscodeStatus: Sendable {
 
   public var isSet: Bool = false
 
-  public var failedAttempts: UInt32 = 0
+  /// Both are absent when the counter of wrong tries does not verify: then nobody knows, and no passcode is checked.
+  public var failedAttempts: UInt32 {
+    get {_failedAttempts ?? 0}
+    set {_failedAttempts = newValue}
+  }
+  /// Returns true if `failedAttempts` has been explicitly set.
+  public var hasFailedAttempts: Bool {self._failedAttempts != nil}
+  /// Clears the value of `failedAttempts`. Subsequent reads from it will return its default value.
+  public mutating func clearFailedAttempts() {self._failedAttempts = nil}
 
   /// 0 when a passcode may be tried now
-  public var lockedOutSeconds: Double = 0
+  public var lockedOutSeconds: Double {
+    get {_lockedOutSeconds ?? 0}
+    set {_lockedOutSeconds = newValue}
+  }
+  /// Returns true if `lockedOutSeconds` has been explicitly set.
+  public var hasLockedOutSeconds: Bool {self._lockedOutSeconds != nil}
+  /// Clears the value of `lockedOutSeconds`. Subsequent reads from it will return its default value.
+  public mutating func clearLockedOutSeconds() {self._lockedOutSeconds = nil}
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
+
+  fileprivate var _failedAttempts: UInt32? = nil
+  fileprivate var _lockedOutSeconds: Double? = nil
 }
 
 public nonisolated struct WireRightStatus: Sendable {
@@ -3783,30 +3801,34 @@ nonisolated extension WirePasscodeStatus: SwiftProtobuf.Message, SwiftProtobuf._
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularBoolField(value: &self.isSet) }()
-      case 2: try { try decoder.decodeSingularUInt32Field(value: &self.failedAttempts) }()
-      case 3: try { try decoder.decodeSingularDoubleField(value: &self.lockedOutSeconds) }()
+      case 2: try { try decoder.decodeSingularUInt32Field(value: &self._failedAttempts) }()
+      case 3: try { try decoder.decodeSingularDoubleField(value: &self._lockedOutSeconds) }()
       default: break
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if self.isSet != false {
       try visitor.visitSingularBoolField(value: self.isSet, fieldNumber: 1)
     }
-    if self.failedAttempts != 0 {
-      try visitor.visitSingularUInt32Field(value: self.failedAttempts, fieldNumber: 2)
-    }
-    if self.lockedOutSeconds.bitPattern != 0 {
-      try visitor.visitSingularDoubleField(value: self.lockedOutSeconds, fieldNumber: 3)
-    }
+    try { if let v = self._failedAttempts {
+      try visitor.visitSingularUInt32Field(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._lockedOutSeconds {
+      try visitor.visitSingularDoubleField(value: v, fieldNumber: 3)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: WirePasscodeStatus, rhs: WirePasscodeStatus) -> Bool {
     if lhs.isSet != rhs.isSet {return false}
-    if lhs.failedAttempts != rhs.failedAttempts {return false}
-    if lhs.lockedOutSeconds != rhs.lockedOutSeconds {return false}
+    if lhs._failedAttempts != rhs._failedAttempts {return false}
+    if lhs._lockedOutSeconds != rhs._lockedOutSeconds {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -85,22 +85,25 @@ struct Evaluator {
         return factor
     }
 
-    func availability(for demand: Demand?) throws -> FactorAvailability {
-        var available: FactorAvailability = [
-            .biometry: .unavailable(.biometryNotAvailable),
-            .biometryCurrentSet: .unavailable(.biometryNotAvailable),
-            .securityKey: .unavailable(.securityKeyNotEnrolled),
-            .applicationPassword: .unavailable(.applicationPasswordUnsupported),
-        ]
-        if !ring.isPasscodeSet {
-            available[.passcode] = .unavailable(.passcodeNotSet)
-        } else if try keeper.attempts().remaining > .zero {
-            available[.passcode] = .unavailable(.passcodeLockedOut)
-        } else {
-            available[.passcode] = .available
-        }
-        if demand?.applicationPassword != nil { available[.applicationPassword] = .available }
+    func availability(for demand: Demand) throws -> FactorAvailability {
+        var available = Self.availabilityWithoutPasscode
+        available[.passcode] = try passcodeAvailability(delay: keeper.attempts().remaining)
+        if demand.applicationPassword != nil { available[.applicationPassword] = .available }
         return available
+    }
+
+    /// What is so whatever the passcode's counter says.
+    static let availabilityWithoutPasscode: FactorAvailability = [
+        .biometry: .unavailable(.biometryNotAvailable),
+        .biometryCurrentSet: .unavailable(.biometryNotAvailable),
+        .securityKey: .unavailable(.securityKeyNotEnrolled),
+        .applicationPassword: .unavailable(.applicationPasswordUnsupported),
+    ]
+
+    /// - Parameter delay: what is left of the delay after wrong passcodes; looked at only where there is a passcode.
+    func passcodeAvailability(delay: @autoclosure () throws -> Duration) rethrows -> FactorAvailability.State {
+        guard ring.isPasscodeSet else { return .unavailable(.passcodeNotSet) }
+        return try delay() > .zero ? .unavailable(.passcodeLockedOut) : .available
     }
 
     private func refusal(_ impossibility: Impossibility) throws -> Refusal {

@@ -45,6 +45,9 @@ public class VaultReader {
         try one(owner: owner, key: subject)
     }
 
+    /// The counters of all that was guessed at.
+    public func attemptCounters(owner: VaultID) throws -> [Stored<AttemptRecord>] { try all(owner: owner) }
+
     // MARK: Objects
 
     /// The object with this id.

@@ -4,8 +4,9 @@ import OstiaryWire
 struct StatusDocument: Encodable {
     struct Passcode: Encodable {
         let isSet: Bool
-        let failedAttempts: UInt32
-        let lockedOutSeconds: Double
+        /// Nil, as the other one, when the counter of wrong tries does not verify.
+        let failedAttempts: UInt32?
+        let lockedOutSeconds: Double?
     }
 
     struct Rights: Encodable {
@@ -51,9 +52,7 @@ struct StatusDocument: Encodable {
         enclave = status.enclaveKind
         unlocked = status.unlocked
         unlockedSinceStart = status.unlockedSinceStart
-        passcode = Passcode(
-            isSet: status.passcode.isSet, failedAttempts: status.passcode.failedAttempts,
-            lockedOutSeconds: status.passcode.lockedOutSeconds)
+        passcode = Passcode(status.passcode)
         rights = Rights(count: status.rights.count, unreadableCount: status.rights.unreadableCount)
         factors = status.factors.map {
             Factor(factor: $0.factor, available: $0.available, strength: $0.strength, note: $0.note)
@@ -97,11 +96,23 @@ extension StatusDocument {
 }
 
 extension StatusDocument.Passcode {
+    fileprivate init(_ passcode: WirePasscodeStatus) {
+        isSet = passcode.isSet
+        failedAttempts = passcode.hasFailedAttempts ? passcode.failedAttempts : nil
+        lockedOutSeconds = passcode.hasLockedOutSeconds ? passcode.lockedOutSeconds : nil
+    }
+
     fileprivate var text: String {
-        guard isSet else { return "not set" }
-        var parts = ["set"]
-        if failedAttempts > 0 { parts.append(failedAttempts == 1 ? "1 wrong try" : "\(failedAttempts) wrong tries") }
-        if lockedOutSeconds > 0 { parts.append("locked out for \(DurationText.text(seconds: lockedOutSeconds))") }
+        var parts = [isSet ? "set" : "not set"]
+        switch failedAttempts {
+        case nil: parts.append("wrong tries unreadable: see `ostiary doctor`")
+        case 0: break
+        case 1: parts.append("1 wrong try")
+        case let count?: parts.append("\(count) wrong tries")
+        }
+        if let seconds = lockedOutSeconds, seconds > 0 {
+            parts.append("locked out for \(DurationText.text(seconds: seconds))")
+        }
         return parts.joined(separator: ", ")
     }
 }

@@ -1,0 +1,126 @@
+import AuditLog
+import CLinuxShims
+import Foundation
+import Glibc
+import OstiaryWire
+import Prompting
+import SecretMemory
+import SwiftProtobuf
+
+/// What the doctor finds, beside the store's contents.
+extension Broker {
+    /// Answers as long as the daemon runs: a check that cannot be made is a problem of its own, and the others are
+    /// made.
+    func diagnosis() -> WireDiagnosis {
+        .with {
+            $0.findings = [
+                storeFinding(), keyFinding(limit: rights.limits.keyCountOfGroup), itemFinding(), logFinding(),
+                epochFinding(), passcodeFinding(), attemptFinding(), keyPairFinding(), promptFinding(),
+                pinentryFinding(), memoryFinding(), dumpFinding(), folderFinding(), sessionLockFinding(),
+            ]
+        }
+    }
+
+    private func logFinding() -> WireFinding {
+        switch trail.audit.state {
+        case .intact: .ok("audit log", "\(trail.audit.recordCount) records.")
+        case .recovered(let lostBytes):
+            .notice(
+                "audit log", "A crash cut off the last record (\(lostBytes) bytes); no answer relied on it.",
+                advice: "Nothing is to be done.")
+        case .damaged(let damage):
+            .problem(
+                "audit log", "It does not fit its anchor, first at record \(damage.firstMisfit). Nothing is released.",
+                advice: "Keep audit.log as evidence; restart the daemon with --begin-log-anew to start another one.")
+        }
+    }
+
+    private func promptFinding() -> WireFinding {
+        let path = configuration.promptProgram
+        switch distrust(path) {
+        case nil: return .ok("prompt", "\(path) is there, and only root and this user can replace it.")
+        case .missing(let part)?:
+            return .problem(
+                "prompt", "\(ProgramDistrust.missing(part)), so nobody can be asked.",
+                advice: "Install ostiary-prompt beside ostiaryd.")
+        case let distrust?:
+            // As they can the daemon, which is beside it: refusing to start one of the two would protect nobody.
+            return .notice(
+                "prompt", "\(distrust): they can replace ostiary-prompt, into which passcodes are typed.",
+                advice: Self.adviceAgainstReplacing)
+        }
+    }
+
+    private func pinentryFinding() -> WireFinding {
+        guard let path = configuration.prompts.pinentryPath else {
+            return .notice(
+                "pinentry", "None is configured: programs without a terminal cannot ask.",
+                advice: "Name one in ostiaryd.conf: prompt.pinentry = /usr/bin/pinentry")
+        }
+        switch distrust(path) {
+        case nil: return .ok("pinentry", "\(path) is there, and only root and this user can replace it.")
+        case .missing(let part)?:
+            return .problem(
+                "pinentry", "\(ProgramDistrust.missing(part)), so it cannot ask.", advice: "Install it or correct ostiaryd.conf.")
+        case let distrust?:
+            return .problem(
+                "pinentry", "\(path) is not started: \(distrust), and passcodes would be typed into it.",
+                advice: Self.adviceAgainstReplacing)
+        }
+    }
+
+    private static let adviceAgainstReplacing = "Give it to root or yourself, and take write access from group and others."
+
+    private func distrust(_ path: String) -> ProgramDistrust? {
+        do { try ProgramTrust.verify(path, userID: geteuid()) } catch { return error }
+        return nil
+    }
+
+    private func memoryFinding() -> WireFinding {
+        SecretMemoryStatus.isLocked
+            ? .ok("memory", "Secrets are locked in memory.")
+            : .notice(
+                "memory", "The system refused to lock memory, so secrets may reach the swap space.",
+                advice: "Raise the locked-memory limit (RLIMIT_MEMLOCK), or encrypt the swap space.")
+    }
+
+    private func dumpFinding() -> WireFinding {
+        ostiary_is_dumpable() != 0
+            ? .problem(
+                "dumps", "Other programs of this user can read the daemon's memory.",
+                advice: "Start ostiaryd itself, not under a debugger.")
+            : .ok("dumps", "The daemon's memory can be neither dumped nor traced by programs of this user.")
+    }
+
+    private func folderFinding() -> WireFinding {
+        var status = stat()
+        let path = configuration.stateDirectory
+        guard unsafe stat(path, &status) == 0, status.st_mode & 0o077 == 0, status.st_uid == geteuid() else {
+            return .problem("state folder", "\(path) is open to others.", advice: "chmod 700 \(path)")
+        }
+        return .ok("state folder", "\(path) is private.")
+    }
+}
+
+extension WireFinding {
+    static func ok(_ check: String, _ message: String) -> WireFinding { finding(.ok, check, message, "") }
+
+    static func notice(_ check: String, _ message: String, advice: String) -> WireFinding {
+        finding(.notice, check, message, advice)
+    }
+
+    static func problem(_ check: String, _ message: String, advice: String) -> WireFinding {
+        finding(.problem, check, message, advice)
+    }
+
+    private static func finding(
+        _ verdict: WireFinding.Verdict, _ check: String, _ message: String, _ advice: String
+    ) -> WireFinding {
+        .with {
+            $0.check = check
+            $0.verdict = verdict
+            $0.message = message
+            $0.advice = advice
+        }
+    }
+}

@@ -1,0 +1,181 @@
+import Foundation
+import Logging
+import OstiaryWire
+import Vault
+
+/// What the doctor finds in the store. Each check reads for itself, and none relies on what was read at the start.
+extension Broker {
+    private static let restoring =
+        "Somebody changed the database, or the disk is failing. Restore the state folder from a backup"
+
+    /// Makes one check of the store; one that cannot be made is a problem.
+    ///
+    /// - Parameters:
+    ///   - unlisted: what it means that the list of the rows does not verify.
+    ///   - advice: what can be done about that, and about a database that cannot be read.
+    private func checkingStore(
+        _ check: String, unlisted: String, advice: String, _ make: () throws -> WireFinding
+    ) -> WireFinding {
+        do { return try make() } catch {
+            log.error("a check of the store failed", metadata: ["check": "\(check)", "cause": "\(error)"])
+            return switch error {
+            case VaultError.corrupt: .problem(check, unlisted, advice: advice)
+            case VaultError.unreadable, VaultError.io:
+                .problem(check, "The database cannot be read (\(error)), so this cannot be checked.", advice: advice)
+            default:
+                .problem(
+                    check, "This cannot be checked now.",
+                    advice: "The daemon's log says why. Run `ostiary doctor` again when that is mended.")
+            }
+        }
+    }
+
+    // MARK: rights, keys and items
+
+    func storeFinding() -> WireFinding {
+        checkingStore(
+            "store", unlisted: "The list of the rights does not verify, so none of them is used.",
+            advice: "\(Self.restoring)."
+        ) {
+            let rows = try rights.list(application: nil)
+            let bad = rows.filter { $0.record == nil }.count
+            guard bad > 0 else { return .ok("store", "Rights stored: \(rows.count). Every row verifies.") }
+            return .problem(
+                "store", "\(bad) of \(rows.count) rows do not verify and are refused; the others work.",
+                advice: "\(Self.restoring), or remove the rows with `ostiary right remove --id ID`; `ostiary right "
+                    + "list` shows the ids.")
+        }
+    }
+
+    /// Keys that no item stands for are those that only their programs can find again.
+    ///
+    /// - Parameter limit: how many a program may have.
+    func keyFinding(limit: Int) -> WireFinding {
+        checkingStore(
+            "keys", unlisted: "The lists of keys and items do not verify, so none of them is used.",
+            advice: "\(Self.restoring)."
+        ) {
+            let keys = try rights.keys()
+            let withoutItem = try vault.readItems { reader in
+                try keys.count { try !items.hasItem(forKey: $0.id, in: reader) }
+            }
+            let message = "\(keys.count) keys of the enclave, \(withoutItem) of them without an item."
+            let groups = Dictionary(grouping: keys) { $0.attributes.group }
+            guard let largest = groups.max(by: { $0.value.count < $1.value.count }),
+                largest.value.count >= limit * 9 / 10
+            else { return .ok("keys", message) }
+            return .notice(
+                "keys", "\(message) \(largest.key) has \(largest.value.count), and may have \(limit).",
+                advice: "`ostiary key list --all` shows them; remove what is not needed with "
+                    + "`ostiary key remove --id ID`.")
+        }
+    }
+
+    func itemFinding() -> WireFinding {
+        checkingStore(
+            "items", unlisted: "The lists of the keychain items do not verify, so none of them is used.",
+            advice: "\(Self.restoring)."
+        ) {
+            let (faults, count) = try items.faultCount()
+            guard faults > 0 else { return .ok("items", "\(count) keychain items, every row verifies.") }
+            return .problem(
+                "items", "\(faults) rows of keychain items do not verify and are refused; the others work.",
+                advice: "\(Self.restoring), or delete the items.")
+        }
+    }
+
+    // MARK: what the passcode depends on
+
+    /// Rows of which each is needed: one that does not verify makes all of them useless.
+    private struct NeededRows {
+        let check: String
+        /// In the plural.
+        let name: String
+        /// What does not work without them.
+        let consequence: String
+        /// What is lost when there is no backup.
+        let loss: String
+        var advice: String { "\(Broker.restoring). \(loss)" }
+    }
+
+    private func finding<Record>(
+        _ rows: NeededRows, in list: (VaultReader) throws -> [Stored<Record>], whenWhole: ([Record]) -> WireFinding
+    ) -> WireFinding {
+        checkingStore(
+            rows.check, unlisted: "The list of the \(rows.name) does not verify: \(rows.consequence)",
+            advice: rows.advice
+        ) {
+            let stored = try vault.read(list)
+            let records = stored.compactMap(\.record)
+            guard records.count == stored.count else {
+                let bad = "\(stored.count - records.count) of \(stored.count) \(rows.name)"
+                return .problem(rows.check, "\(bad) do not verify: \(rows.consequence)", advice: rows.advice)
+            }
+            return whenWhole(records)
+        }
+    }
+
+    private static let lossWithoutPasscode =
+        "Without one, what the passcode protects is lost with the next lock or the daemon's end: read out before that "
+        + "what still opens."
+
+    func passcodeFinding() -> WireFinding {
+        let rows = NeededRows(
+            check: "passcode", name: "passcode records",
+            consequence: "no passcode is accepted, and it can be neither changed nor removed.",
+            loss: Self.lossWithoutPasscode)
+        return finding(rows, in: { try $0.passcodeRecords(owner: owner) }) { _ in
+            ring.isPasscodeSet
+                ? .ok(rows.check, "It is set.")
+                : .notice(
+                    rows.check, "None is set; whoever runs as this user, or copies the files, can use everything.",
+                    advice: "Set one with `ostiary passcode set`.")
+        }
+    }
+
+    /// The counters of wrong passcodes and of wrong application passwords.
+    func attemptFinding() -> WireFinding {
+        let check = "wrong tries"
+        let withoutPasscode = "no passcode is accepted, and it can be neither set, changed nor removed."
+        return checkingStore(
+            check,
+            unlisted: "The list of the counters of wrong tries does not verify: no application password is accepted, "
+                + withoutPasscode,
+            advice: "\(Self.restoring). \(Self.lossWithoutPasscode)"
+        ) {
+            let stored = try vault.read { try $0.attemptCounters(owner: owner) }
+            let bad = stored.compactMap(\.unreadable?.key)
+            guard !bad.isEmpty else { return .ok(check, "Counters stored: \(stored.count). Every row verifies.") }
+            let message = "\(bad.count) of \(stored.count) counters of wrong tries do not verify"
+            guard bad.contains(PasscodeKeeper.subject) else {
+                return .problem(
+                    check, "\(message): as many rights, keys or items accept no application password.",
+                    advice: "\(Self.restoring), or remove what no longer accepts its password; without a backup it is "
+                        + "lost.")
+            }
+            return .problem(
+                check, "\(message), the passcode's among them: \(withoutPasscode)",
+                advice: "\(Self.restoring). \(Self.lossWithoutPasscode)")
+        }
+    }
+
+    func keyPairFinding() -> WireFinding {
+        let rows = NeededRows(
+            check: "key pairs", name: "key pairs",
+            consequence: "the daemon will not start again, and no passcode opens anything.",
+            loss: "Without one, everything is lost with the daemon's end: read out before that what still opens.")
+        return finding(rows, in: { try $0.keyPairs(owner: owner) }) {
+            .ok(rows.check, "Key pairs stored: \($0.count). Every row verifies.")
+        }
+    }
+
+    func epochFinding() -> WireFinding {
+        let rows = NeededRows(
+            check: "log epochs", name: "epochs of the audit log",
+            consequence: "`ostiary log verify` is refused, and the passcode can be neither set, changed nor removed.",
+            loss: "Without one, that stays as it is; everything else works on.")
+        return finding(rows, in: { try $0.logEpochs() }) {
+            .ok(rows.check, "Epochs stored: \($0.count). Every row verifies.")
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import AccessControl
+import BrokerTestSupport
+import Foundation
+import GRDB
+import OstiaryWire
+import Prompting
+import StoreTestSupport
+import Testing
+import Vault
+
+@testable import Broker
+
+@Suite("The doctor")
+struct DiagnosisTests {
+    /// A closed store of everything that the doctor looks at: with a counter for the passcode and one for the
+    /// application password of a right.
+    private static let template = Result { try makeTemplate() }
+
+    private static func makeTemplate() throws -> TestFolder {
+        let fixture = try BrokerFixture()
+        try fixture.setPasscode()
+        try fixture.create("bound", Requirement(anyOf: [.passcode]), .whenUnlocked)
+        try fixture.create("guarded", Requirement(anyOf: [.applicationPassword]), .always)
+        try fixture.create("free", .unrestricted, .always)
+        guard try fixture.opens("bound", answers: [.text("wrong"), .text(BrokerFixture.passcode)]),
+            try fixture.opens("guarded", answers: [.text("x"), .text(BrokerFixture.applicationPassword)])
+        else { throw TestClient.UnexpectedAnswer() }
+        try fixture.client().addItem(["acct": .text("item"), "pdmn": .text("dk")])
+        fixture.close()
+        return fixture.folder
+    }
+
+    private let store: StoppedStore
+    private static let isPasscode = "row_key = CAST('passcode' AS BLOB)"
+
+    init() throws { store = try StoppedStore(copying: Self.template.get()) }
+
+    private func fixture() throws -> BrokerFixture { try BrokerFixture(in: store.folder) }
+
+    private static func problems(_ fixture: BrokerFixture) throws -> [WireFinding] {
+        // The tests' program for prompts does not exist, and their process is no daemon.
+        let ofTests: Set = ["prompt", "dumps"]
+        return try fixture.client().diagnosis().findings
+            .filter { $0.verdict == .problem && !ofTests.contains($0.check) }
+    }
+
+    /// The doctor's one problem.
+    private func problem(_ fixture: BrokerFixture) throws -> WireFinding {
+        let problems = try Self.problems(fixture)
+        try #require(problems.count == 1, "\(problems)")
+        #expect(problems[0].advice.contains("Restore the state folder from a backup"))
+        return problems[0]
+    }
+
+    @Test func `a whole store has no problem`() throws {
+        #expect(try Self.problems(fixture()) == [])
+        #expect(try Self.problems(BrokerFixture()) == [])
+    }
+
+    // MARK: rows and lists
+
+    enum Damage: CaseIterable { case altered, removed, unlisted }
+
+    private func inflict(_ damage: Damage, on table: VaultTable, named name: String, where condition: String) throws {
+        let changed =
+            switch damage {
+            case .altered: try store.alter("generation", of: name, where: condition)
+            case .removed: try store.write("DELETE FROM \(name) WHERE \(condition)")
+            case .unlisted: try store.alter("entries", of: "manifests", where: "row_key = ?", [Data([table.rawValue])])
+            }
+        try #require(changed > 0)
+    }
+
+    @Test(arguments: Damage.allCases)
+    func `a passcode record that does not verify is a problem`(damage: Damage) throws {
+        try inflict(damage, on: .passcodeRecords, named: "passcode_records", where: "1")
+        let problem = try problem(fixture())
+        #expect(problem.check == "passcode")
+        #expect(problem.message.hasSuffix("no passcode is accepted, and it can be neither changed nor removed."))
+        #expect(problem.advice.contains("what the passcode protects is lost"))
+    }
+
+    @Test(arguments: Damage.allCases)
+    func `a counter of wrong passcodes that does not verify is a problem`(damage: Damage) throws {
+        try inflict(damage, on: .attemptCounters, named: "attempt_counters", where: Self.isPasscode)
+        let problem = try problem(fixture())
+        #expect(problem.check == "wrong tries")
+        #expect(problem.message.hasSuffix("no passcode is accepted, and it can be neither set, changed nor removed."))
+        #expect(problem.advice.contains("what the passcode protects is lost"))
+    }
+
+    @Test(arguments: [Damage.altered, .removed])
+    func `a counter of wrong application passwords that does not verify is a problem`(damage: Damage) throws {
+        try inflict(damage, on: .attemptCounters, named: "attempt_counters", where: "NOT \(Self.isPasscode)")
+        let fixture = try fixture()
+        let problem = try problem(fixture)
+        #expect(problem.check == "wrong tries")
+        #expect(
+            problem.message == "1 of 2 counters of wrong tries do not verify: as many rights, keys or items accept no "
+                + "application password.")
+        #expect(problem.advice.contains("or remove what no longer accepts its password"))
+
+        try fixture.client().remove("guarded")
+        #expect(try Self.problems(fixture) == [])
+        #expect(try fixture.opens("bound", answers: [.text(BrokerFixture.passcode)]))
+    }
+
+    @Test(arguments: Damage.allCases)
+    func `an epoch of the log that does not verify is a problem`(damage: Damage) throws {
+        try inflict(damage, on: .logEpochs, named: "log_epochs", where: "rowid = (SELECT min(rowid) FROM log_epochs)")
+        let problem = try problem(fixture())
+        #expect(problem.check == "log epochs")
+        #expect(problem.message.contains("`ostiary log verify` is refused, and the passcode can be neither set"))
+        #expect(problem.advice.hasSuffix("Without one, that stays as it is; everything else works on."))
+    }
+
+    /// With one of these the daemon does not start; it notices what is done while it runs.
+    @Test func `a key pair that does not verify is a problem`() throws {
+        let fixture = try fixture()
+        #expect(try store.alter("generation", of: "key_pairs", where: "1") > 0)
+        let problem = try problem(fixture)
+        #expect(problem.check == "key pairs")
+        #expect(problem.message.contains("the daemon will not start again"))
+    }
+
+    // MARK: a database that cannot be read
+
+    /// Overwrites the page that a table begins with.
+    private func destroy(_ table: String) throws {
+        let root = try #require(try store.rows("SELECT rootpage FROM sqlite_schema WHERE name = ?", [table]).first)
+        let size = try #require(try store.rows("PRAGMA page_size").first)
+        let (page, byteCount): (Int, Int) = (root[0], size[0])
+        try overwrite(from: (page - 1) * byteCount, byteCount: byteCount)
+    }
+
+    private func overwrite(from offset: Int, byteCount: Int) throws {
+        let path = BrokerFixture.stateDirectory(in: store.folder) + "/vault.sqlite"
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try file.seek(toOffset: UInt64(offset))
+        try file.write(contentsOf: Data(repeating: 0xff, count: byteCount))
+        try file.close()
+    }
+
+    @Test(arguments: [
+        ("objects", ["store", "keys"]), ("items", ["items"]), ("item_leaves", ["items"]),
+        ("passcode_records", ["passcode"]), ("attempt_counters", ["wrong tries"]), ("log_epochs", ["log epochs"]),
+    ])
+    func `what lies on a damaged page is a problem of its own, and everything else is looked at`(
+        table: String, checks: [String]
+    ) throws {
+        try destroy(table)
+        let fixture = try fixture()
+        let problems = try Self.problems(fixture)
+        #expect(problems.map(\.check) == checks)
+        for problem in problems {
+            #expect(problem.message.contains("The database cannot be read"))
+            #expect(problem.advice.contains("Restore the state folder from a backup"))
+        }
+    }
+
+    @Test func `when nothing of the store can be read, the rest is looked at`() throws {
+        let (whole, fixture) = (try BrokerFixture(), try fixture())
+        let checks = whole.broker.diagnosis().findings.map(\.check)
+        try store.write("DROP TABLE manifests")
+        #expect(try fixture.client().diagnosis().findings.map(\.check) == checks)
+        let problems = try Self.problems(fixture)
+        #expect(
+            problems.map(\.check)
+                == ["store", "keys", "items", "log epochs", "passcode", "wrong tries", "key pairs"])
+        #expect(problems.allSatisfy { $0.message.contains("The database cannot be read") })
+    }
+}
