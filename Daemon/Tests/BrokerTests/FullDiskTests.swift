@@ -1,7 +1,6 @@
 import AccessControl
 import BrokerTestSupport
 import Foundation
-import Glibc
 import OstiaryWire
 import Prompting
 import StoreTestSupport
@@ -18,13 +17,14 @@ struct FullDiskTests {
 
     /// A store with a passcode, unlocked, and no space left.
     init() throws {
-        disk = try SmallDisk()
+        disk = try SmallDisk(byteCount: 16 * 1024 * 1024)
         fixture = try BrokerFixture(stateDirectory: disk.path + "/state")
         try fixture.setPasscode()
         try fixture.create("bound", Requirement(anyOf: [.passcode]), .whenUnlocked)
         try fixture.create("free", .unrestricted, .always)
     }
 
+    /// Leaves no space on the disk and none in the journal.
     private func fill() throws {
         // What the journal has room for already would be written even now.
         fixture.broker.journalEraser.erase()
@@ -122,6 +122,65 @@ struct FullDiskTests {
         try expectRecovery(rights: [])
     }
 
+    private func sizeOfFile(_ name: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: fixture.stateDirectory + "/" + name)
+        return try #require(attributes[.size] as? Int)
+    }
+
+    /// Removes each, while others take whatever that frees.
+    private func removeOneByOne(items: [String], rights: [String]) throws {
+        let client = try fixture.client()
+        for name in items {
+            #expect(try client.deleteItems(TestClient.query("genp", ["acct": .text(name)])) == 1)
+            #expect(try sizeOfFile("vault.sqlite-wal") == 0, "old bytes are left")
+            try disk.fill()
+        }
+        for name in rights {
+            try client.remove(name)
+            #expect(try sizeOfFile("vault.sqlite-wal") == 0, "old bytes are left")
+            try disk.fill()
+        }
+    }
+
+    @Test func `removes one after another, however full the journal is, and after a restart`() throws {
+        let names = (0..<12).map(String.init)
+        for name in names { try fixture.create(name, .unrestricted, .always) }
+        for name in names {
+            try fixture.client().addItem("genp", ["acct": .text(name)], data: Data(repeating: 1, count: 200_000))
+        }
+        #expect(try sizeOfFile("vault.sqlite-wal") > 2 * 1024 * 1024)
+        try disk.fill()
+        try removeOneByOne(items: Array(names[..<6]), rights: Array(names[..<6]))
+        try fixture.restart()
+        try disk.fill()
+        try removeOneByOne(items: Array(names[6..<11]), rights: Array(names[6..<11]))
+        try expectRecovery(rights: ["bound", "free", "11"])
+        try fixture.unlock()
+        let items = try fixture.client().findItems(TestClient.query("genp"))
+        #expect(items.map { $0.item.values["acct"] } == [.text("11")])
+    }
+
+    @Test func `after a removal that the reserve is too small for, the next start and the next one have it`() throws {
+        let client = try fixture.client()
+        for number in 0..<20 {
+            try client.addItem("genp", ["acct": .text("\(number)")], data: Data(repeating: 1, count: 200_000))
+        }
+        try fill()
+        #expect(try refusal { try client.deleteItems(TestClient.query("genp")) } == .diskFull)
+        fixture.close()
+        try disk.fill()
+        let copy = try BrokerFixture(in: TestFolder(), stateDirectory: disk.path + "/state")
+        #expect(try copy.client().deleteItems(TestClient.query("genp", ["acct": .text("7")])) == 1)
+    }
+
+    @Test func `removes the largest item`() throws {
+        let client = try fixture.client()
+        try client.addItem("genp", ["acct": .text("large")], data: Data(count: WireLimits.tailByteCount))
+        try fill()
+        try removeOneByOne(items: ["large"], rights: [])
+        try expectRecovery(rights: ["bound", "free"])
+    }
+
     @Test func `does not keep the daemon from starting`() throws {
         try fill()
         fixture.close()
@@ -132,38 +191,4 @@ struct FullDiskTests {
         try client.remove("free")
         #expect(try client.list().count == 1)
     }
-}
-
-/// A file system of a few megabytes in memory, unmounted with the value.
-final class SmallDisk: Sendable {
-    private static let byteCount = 6 * 1024 * 1024
-    private let folder: TestFolder
-    var path: String { folder.path("disk") }
-
-    struct NotMounted: Error {}
-
-    static let canBeMounted: Bool = {
-        do { return try withExtendedLifetime(SmallDisk()) { true } } catch { return false }
-    }()
-
-    init() throws {
-        folder = try TestFolder()
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        guard mount("tmpfs", path, "tmpfs", 0, "size=\(Self.byteCount),mode=0700") == 0 else { throw NotMounted() }
-    }
-
-    deinit { umount2(path, CInt(MNT_DETACH)) }
-
-    /// Takes all the space that is left.
-    func fill() throws {
-        let file = open(path + "/filler", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw NotMounted() }
-        defer { Glibc.close(file) }
-        let block = [UInt8](repeating: 0, count: 4096)
-        while write(file, block, block.count) > 0 {}
-        guard errno == ENOSPC else { throw NotMounted() }
-    }
-
-    /// Frees what ``fill()`` took.
-    func empty() throws { guard unlink(path + "/filler") == 0 || errno == ENOENT else { throw NotMounted() } }
 }

@@ -72,13 +72,10 @@ struct VaultDurabilityTests {
         #expect(try storedNumber() == commit)
     }
 
-    @Test(.enabled(if: geteuid() == 0, "mounting a small disk takes root"))
+    @Test(.enabled(if: SmallDisk.canBeMounted, "mounting a small file system takes root and CAP_SYS_ADMIN"))
     func `a full disk refuses the write, keeps what was there, and lets things be removed`() throws {
-        let disk = folder.path("disk")
-        mkdir(disk, 0o700)
-        try #require(mount("none", disk, "tmpfs", 0, "size=1400k") == 0)
-        defer { umount2(disk, Int32(MNT_DETACH)) }
-        let vault = try Vault(folder: disk, create: true, protector: TestProtector())
+        let disk = try SmallDisk(byteCount: 3 * 1024 * 1024)
+        let vault = try Vault(folder: disk.path, create: true, protector: TestProtector())
         let user = UserRecord(uid: 1, name: "a", created: 0)
         try vault.write("user") { try $0.addUser(user) }
         var stored: [ObjectRecord] = []
@@ -99,6 +96,43 @@ struct VaultDurabilityTests {
         #expect(throws: VaultError.diskFull) { try vault.write("remove", remove) }
         try vault.write("remove", usingReserve: true, remove)
         #expect(try vault.read { try $0.objects(owner: user.id, kind: .right) }.isEmpty)
+    }
+
+    private func sizeOfFile(_ name: String, in folder: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)
+        return try #require(attributes[.size] as? Int)
+    }
+
+    @Test func `with each commit the database file has space for what lies in the journal`() throws {
+        let fixture = try VaultFixture()
+        for number in 0..<60 {
+            var object = VaultFixture.object(owner: fixture.alice.id, identifier: "\(number)")
+            object.payload = Data(repeating: 1, count: 10_000)
+            try fixture.vault.write("") { [object] in try $0.insertObject(object) }
+            #expect(try sizeOfFile("vault.sqlite", in: fixture.folder.path) > number * 10_000)
+        }
+        // The commits alone, not SQLite's own emptying of a journal of 1,000 pages.
+        #expect(try sizeOfFile("vault.sqlite-wal", in: fixture.folder.path) > 600_000)
+    }
+
+    @Test(.enabled(if: SmallDisk.canBeMounted, "mounting a small file system takes root and CAP_SYS_ADMIN"))
+    func `what a full disk kept from being erased is erased when something can be written again`() throws {
+        let disk = try SmallDisk(byteCount: 12 * 1024 * 1024)
+        let vault = try Vault(folder: disk.path, create: true, protector: TestProtector())
+        let user = UserRecord(uid: 1, name: "a", created: 0)
+        try vault.write("user") { try $0.addUser(user) }
+        try vault.compactAfterSecretsChanged()
+        let size = try sizeOfFile("vault.sqlite", in: disk.path)
+        var object = VaultFixture.object(owner: user.id, identifier: "large")
+        object.payload = Data(repeating: 1, count: 3_000_000)
+        try vault.write("insert") { [object] in try $0.insertObject(object) }
+        // As a file system has it that holds no space.
+        try #require(truncate(disk.path + "/vault.sqlite", off_t(size)) == 0)
+        try disk.fill()
+        #expect(throws: VaultError.diskFull) { try vault.compactAfterSecretsChanged() }
+        try disk.empty()
+        try vault.write("user") { try $0.setUser(user) }
+        #expect(try sizeOfFile("vault.sqlite-wal", in: disk.path) == 0)
     }
 
     @Test func `a database that another process holds is busy`() throws {

@@ -4,7 +4,8 @@ import Vault
 /// Wipes what a committed change replaced or removed from the store's journal.
 ///
 /// The change stands whether or not this succeeds, so a failure (another process reads the database) is no reason to report
-/// the change as failed: it is logged, and the next change and the next start erase it as well.
+/// the change as failed: it is logged, and the next change and the next start erase it as well; after a full disk, whatever
+/// is written when there is room.
 struct JournalEraser {
     let vault: Vault
     let log: Logger

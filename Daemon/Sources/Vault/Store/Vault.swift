@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 
 /// The daemon's store: users, key pairs, passcode records, attempt counters, objects, keychain items, and the anchors of the
 /// audit log.
@@ -15,6 +16,9 @@ import GRDB
 public final class Vault: Sendable {
     private let file: VaultFile
     private let queue: DatabaseQueue
+    private let space: DatabaseFileSpace
+    /// Whether a full disk kept old bytes from being erased.
+    private let isErasureOwed = Mutex(false)
     private let protector: any RecordProtector
     private let observer: (any WriteObserver)?
     private let catalogues = ItemCatalogues()
@@ -45,6 +49,7 @@ public final class Vault: Sendable {
             guard try file.giveUpReserve() else { throw VaultError.diskFull }
             (queue, storeID) = try Self.open(file, protector: protector)
         }
+        space = try DatabaseFileSpace(file, in: queue)
         self.file = file
         self.protector = protector
         self.observer = observer
@@ -98,8 +103,8 @@ public final class Vault: Sendable {
     ///
     /// - Parameters:
     ///   - label: What the transaction is for, as the ``WriteObserver`` is told.
-    ///   - usingReserve: Whether this may use the space that is set aside when the disk is full: for locking out, removing
-    ///     and the like, which must work then. `body` may run twice.
+    ///   - usingReserve: Whether this may use the space that is set aside when the disk is full: for removing, which
+    ///     must work then. `body` may run three times.
     /// - Throws: ``VaultError``, and whatever `body` or the protector throws.
     public func write<Result>(
         _ label: String, usingReserve: Bool = false, _ body: (VaultWriter) throws -> Result
@@ -108,11 +113,28 @@ public final class Vault: Sendable {
         do {
             result = try commit(label, body)
         } catch VaultError.diskFull where usingReserve {
-            guard try file.giveUpReserve() else { throw VaultError.diskFull }
-            result = try commit(label, body)
+            result = try commitOnFullDisk(label, body)
         }
         observer?.didCommit(label)
+        // A commit found room: perhaps there is enough for what could not be erased, too.
+        if isErasureOwed.withLock({ $0 }) { compactIfPossible() }
         return result
+    }
+
+    /// Commits in the space that the journal has, which nobody else can take meanwhile; failing that, in the reserve's.
+    private func commitOnFullDisk<Result>(_ label: String, _ body: (VaultWriter) throws -> Result) throws -> Result {
+        do {
+            // When all of the journal is in the database file, the next commit begins the journal at its start.
+            try VaultError.mapping { try queue.writeWithoutTransaction { _ = try $0.checkpoint(.passive) } }
+            return try commit(label, body)
+        } catch VaultError.diskFull {
+            guard try file.giveUpReserve() else { throw VaultError.diskFull }
+            do { return try commit(label, body) } catch {
+                // The journal has taken the space; the next removal and the next start need it as the reserve.
+                compactIfPossible()
+                throw error
+            }
+        }
     }
 
     private func commit<Result>(_ label: String, _ body: (VaultWriter) throws -> Result) throws -> Result {
@@ -121,10 +143,13 @@ public final class Vault: Sendable {
                 var result: Result?
                 do {
                     try database.inTransaction(.immediate) {
+                        let pageCount = try space.pageCount(in: database)
                         let writer = VaultWriter(
                             database: database, protector: protector, storeID: storeID, catalogues: catalogues)
                         result = try body(writer)
                         try writer.writeLeaves()
+                        let newPageCount = try space.pageCount(in: database)
+                        if newPageCount > pageCount { try space.hold(pageCount: newPageCount) }
                         observer?.willCommit(label)
                         return .commit
                     }
@@ -144,15 +169,32 @@ public final class Vault: Sendable {
     ///
     /// What the disk itself keeps (flash translation, snapshots, backups) is beyond its reach.
     ///
-    /// - Throws: ``VaultError/busy`` if another process reads the database, ``VaultError/diskFull``: call it again later.
+    /// - Throws: ``VaultError/busy`` if another process reads the database: call it again later.
+    ///   ``VaultError/diskFull``: the next commit for which there is room calls it again.
     public func compactAfterSecretsChanged() throws {
-        try VaultError.mapping {
-            try queue.writeWithoutTransaction { database in
-                let row = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
-                guard let blocked = row?[0] as Int?, blocked == 0 else { throw VaultError.busy }
-            }
+        // Already now, so that what a removal left of the reserve is not taken where moving the journal needs space.
+        do { try file.keepReserve() } catch {
+            // It is tried again below; without a reserve the journal is to be emptied all the same.
         }
+        do { try VaultError.mapping(emptyJournal) } catch VaultError.diskFull {
+            isErasureOwed.withLock { $0 = true }
+            throw VaultError.diskFull
+        }
+        isErasureOwed.withLock { $0 = false }
         try file.keepReserve()
+    }
+
+    private func emptyJournal() throws {
+        try queue.writeWithoutTransaction { database in
+            let row = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+            guard let blocked = row?[0] as Int?, blocked == 0 else { throw VaultError.busy }
+        }
+    }
+
+    private func compactIfPossible() {
+        do { try compactAfterSecretsChanged() } catch {
+            // What was committed stands and what was refused is refused, whatever this does; an erasure stays owed.
+        }
     }
 
     /// Closes the database. The vault cannot be used afterwards.

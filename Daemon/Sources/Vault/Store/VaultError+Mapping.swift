@@ -23,7 +23,7 @@ extension VaultError {
     }
 
     init(errno code: CInt) {
-        self = code == ENOSPC || code == EDQUOT ? .diskFull : .io(code: code)
+        self = FileSpace.isFull(code) ? .diskFull : .io(code: code)
     }
 
     /// Runs `body`, turning the database's errors into the vault's and letting others through.

@@ -8,7 +8,9 @@ struct VaultFile {
     var path: String { folder + "/vault.sqlite" }
     /// Space that is kept for removing things when the disk is full.
     var reservePath: String { folder + "/vault.reserve" }
-    static let reserveByteCount = 512 * 1024
+    /// Removing writes every page of what is removed to the journal, and the largest object or item has 1 MiB of data.
+    /// Where there is less room, the reserve is smaller by some steps.
+    private static let reserveByteCounts = stride(from: 2 * 1024 * 1024, to: 0, by: -64 * 1024)
     /// Where a new store is made; it takes its place whole or not at all.
     var unfinishedPath: String { path + ".new" }
 
@@ -53,17 +55,21 @@ struct VaultFile {
         guard fsync(directory.number) == 0 else { throw VaultError(errno: errno) }
     }
 
-    /// Sets the reserve aside, if it is not there and there is room.
+    /// Sets the reserve aside, or makes a small one larger, as far as there is room.
     func keepReserve() throws {
-        let number = unsafe open(reservePath, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        if number < 0 && errno == EEXIST { return }
+        let number = unsafe open(reservePath, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
         guard number >= 0 else { throw VaultError(errno: errno) }
         let file = Descriptor(owning: number)
-        let code = posix_fallocate(file.number, 0, off_t(Self.reserveByteCount))
-        if code == 0 { return }
-        try giveUpReserve()
-        // A disk that is full already leaves nothing to set aside; that is not a reason to refuse the store.
-        guard code == ENOSPC || code == EDQUOT else { throw VaultError(errno: code) }
+        var status = stat()
+        guard unsafe fstat(file.number, &status) == 0 else { throw VaultError.io(code: errno) }
+        let present = Int(status.st_size)
+        for byteCount in Self.reserveByteCounts where byteCount > present {
+            let code = FileSpace.allocate(file.number, from: 0, to: byteCount)
+            if code == 0 { return }
+            // A disk that is full already leaves nothing to set aside; that is not a reason to refuse the store.
+            guard FileSpace.isFull(code) else { throw VaultError(errno: code) }
+        }
+        if present == 0 { try giveUpReserve() }
     }
 
     /// Frees the reserve; false if there is none.
