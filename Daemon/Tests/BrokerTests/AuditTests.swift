@@ -5,6 +5,7 @@ import OstiaryWire
 import StoreTestSupport
 import SwiftProtobuf
 import Testing
+import Vault
 
 @testable import Broker
 
@@ -188,6 +189,38 @@ struct AuditTests {
         #expect(try removed(by: "passcode-remove", in: 5) == ["bound", "tied"])
         #expect(try lines { try client.removeAll() }.last == Line("remove-all", "done"))
         #expect(try removed(by: "remove-all", in: 3) == ["free", "open"])
+    }
+
+    @Test func `a right that another one takes the place of is recorded as removed, by its id`() throws {
+        let client = try fixture.client()
+        let open = AccessControl(availability: .always, using: .unrestricted)
+        let former = try #require(VaultID(bytes: client.create("right", open).rightID))
+        #expect(
+            try lines { try client.create("right", open, replace: true) }
+                == [
+                    Line("create", "begun", "right"), Line("remove", "done", "\(former) right"),
+                    Line("create", "done", "right"),
+                ])
+        #expect(try client.log().filter { $0.event == "remove" }.map(\.operation) == ["create"])
+    }
+
+    @Test(arguments: [0, 1, 3]) func `items that are destroyed with the passcode are recorded`(count: Int) throws {
+        try fixture.setPasscode()
+        let client = try fixture.client()
+        func add(_ name: String, _ availability: String) throws -> WireItem {
+            try client.addItem("genp", ["acct": .text(name), "pdmn": .text(availability)])
+        }
+        _ = try add("kept", "ck")
+        let bound = try (0..<count).map { try add("\($0)", "akpu") }
+        try fixture.removePasscode()
+        #expect(try client.findItems(TestClient.query("genp")).map { $0.item.values["acct"] } == [.text("kept")])
+        let removals = try client.log().filter { $0.event == "item-delete" }
+        switch count {
+        case 0: #expect(removals.isEmpty)
+        case 1: #expect(removals.map(\.object) == ["genp \(VaultID(bytes: bound[0].itemID)!)"])
+        default: #expect(removals.map(\.object) == ["\(count) items"])
+        }
+        #expect(removals.allSatisfy { $0.result == "done" && $0.operation == "passcode-remove" })
     }
 
     @Test func `a removal that is refused names nothing as destroyed`() throws {

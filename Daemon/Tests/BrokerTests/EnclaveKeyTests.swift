@@ -375,6 +375,8 @@ struct EnclaveKeyTests {
         #expect(try client.listKeys().isEmpty)
         let removals = try client.log().filter { $0.event == "key-remove" }.map(\.result)
         #expect(removals == ["refused", "begun", "done"])
+        let items = try client.log().filter { $0.event == "item-delete" }
+        #expect(items.map(\.object) == ["2 items"] && items.map(\.operation) == ["key-remove"])
     }
 
     @Test func `with a passcode the owner proves it before the key of another program goes`() throws {

@@ -125,8 +125,3 @@ extension ItemAttributes {
         return nil
     }
 }
-
-extension ItemRecord {
-    /// What the log calls an item: nothing that its attributes say, since those lie encrypted in the store.
-    var logName: String { "\(itemClass.name) \(id)" }
-}

@@ -25,8 +25,7 @@ extension ItemStore {
             return matches
         }
         eraser.erase()
-        let name = matches.count == 1 ? "\(matches[0].itemClass.name) \(matches[0].id)" : "\(matches.count) items"
-        return (matches.count, name, keys)
+        return (matches.count, matches.logName, keys)
     }
 
     private static func requireDeletable(_ record: ItemRecord) throws {

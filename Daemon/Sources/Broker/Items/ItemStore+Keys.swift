@@ -23,11 +23,11 @@ extension ItemStore {
         return try !reader.items(matching: query, owner: owner).isEmpty
     }
 
-    /// Removes all items that stand for the key.
-    func removeItems(ofKey id: VaultID, in writer: VaultWriter) throws {
-        for match in try writer.items(matching: query(ofKey: id), owner: owner) {
-            try writer.removeItem(match.id, owner: owner)
-        }
+    /// Removes all items that stand for the key; returns which.
+    func removeItems(ofKey id: VaultID, in writer: VaultWriter) throws -> [ItemMatch] {
+        let matches = try writer.items(matching: query(ofKey: id), owner: owner)
+        for match in matches { try writer.removeItem(match.id, owner: owner) }
+        return matches
     }
 
     private func query(ofKey id: VaultID) -> ItemQuery {

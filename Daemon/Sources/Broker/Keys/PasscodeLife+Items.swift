@@ -20,11 +20,11 @@ extension PasscodeLife {
     }
 
     /// Destroys the items that cannot live without the passcode, and those that stand for keys that were destroyed, and
-    /// brings the rest under the enclave's class keys.
+    /// brings the rest under the enclave's class keys. Returns what was destroyed.
     func releaseItems(
         from opened: [PrivateHalf], to fresh: [PrivateHalf], destroyed: [VaultID], in writer: VaultWriter
-    ) throws -> [VaultID] {
-        var removed: [VaultID] = []
+    ) throws -> [DestroyedItem] {
+        var removed: [DestroyedItem] = []
         for id in try writer.itemIDs(owner: storage.owner) {
             guard let item = try readable(id, in: writer) else { continue }
             if try survives(item, destroying: destroyed) {
@@ -32,7 +32,7 @@ extension PasscodeLife {
                     item, to: fresh, openedWith: opened, slots: { $0.filter(Self.opensWithoutPasscode) }, in: writer)
             } else {
                 try writer.removeItem(id, owner: storage.owner)
-                removed.append(id)
+                removed.append(DestroyedItem(id: id, itemClass: item.itemClass))
             }
         }
         return removed

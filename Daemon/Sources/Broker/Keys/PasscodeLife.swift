@@ -90,28 +90,29 @@ struct PasscodeLife {
 
     // MARK: remove
 
+    typealias Destroyed = (objects: [ObjectRecord], items: [DestroyedItem])
+
     /// Removes a proved passcode. What was bound to it is destroyed: objects of class `whenPasscodeSet`, and objects of
-    /// which no slot opens without passcode or biometry. Returns which those were.
+    /// which no slot opens without passcode or biometry, and items likewise. Returns which those were.
     ///
     /// - Parameter announced: what the person was told would be destroyed. When anything else would be, nothing is done.
     func remove(
         _ proved: ProvedPasscode, destroying announced: Set<VaultID>, since era: UInt64
-    ) throws -> [ObjectRecord] {
+    ) throws -> Destroyed {
         try keeper.exclusively { try removeCurrent(proved, destroying: announced, since: era) }
     }
 
     private func removeCurrent(
         _ proved: ProvedPasscode, destroying announced: Set<VaultID>, since era: UInt64
-    ) throws -> [ObjectRecord] {
+    ) throws -> Destroyed {
         try requireCurrent(proved)
         let opened = try privateHalves(openedBy: proved)
         let fresh = try [AvailabilityClass.afterFirstUnlock, .whenUnlocked].map(freshClassKey)
         let log = try seeds.sealedToEnclave(openedWith: proved.half)
-        var destroyed: [ObjectRecord] = []
-        try vault.write("passcode.remove") { writer in
-            destroyed = try releaseObjects(from: opened, to: fresh, in: writer)
-            let items = try releaseItems(from: opened, to: fresh, destroyed: destroyed.map(\.id), in: writer)
-            guard announced.isSuperset(of: destroyed.map(\.id) + items) else { throw Refusals.objectsChanged }
+        let destroyed = try vault.write("passcode.remove") { writer -> Destroyed in
+            let objects = try releaseObjects(from: opened, to: fresh, in: writer)
+            let items = try releaseItems(from: opened, to: fresh, destroyed: objects.map(\.id), in: writer)
+            guard announced.isSuperset(of: objects.map(\.id) + items.map(\.id)) else { throw Refusals.objectsChanged }
             for half in fresh { try writer.setKeyPair(storage.record(sealingToEnclave: half)) }
             for role in [KeyRole.passcode, .biometry, .classKey(.whenPasscodeSet)] {
                 try writer.removeKeyPair(owner: storage.owner, role: role.code)
@@ -121,6 +122,7 @@ struct PasscodeLife {
             }
             try forgetAttempts(in: writer)
             try seeds.store(log, in: writer)
+            return (objects, items)
         }
         let always = ring.privateHalves.filter { $0.role == .classKey(.always) }
         ring.replace(

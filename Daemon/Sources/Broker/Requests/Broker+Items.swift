@@ -184,7 +184,7 @@ extension Broker {
             attributes: attributes, accessControl: accessControl,
             data: body.replacesData ? SecretBytes(copying: request.tail) : nil, applicationPassword: password)
         try session.verifyCaller()
-        let event = event(request.eventName, session, object: Self.logName(of: openers))
+        let event = event(request.eventName, session, object: openers.map(\.record).logName)
         let count = try changingItems(event, whenStanding: proofs) {
             let targets = try items.all(selection).map { try Self.target($0, among: proved) }
             guard !targets.isEmpty else { throw ItemStore.notFound }
@@ -250,10 +250,6 @@ extension Broker {
             throw Refusal(.tooLarge, "The access control is too large.", cause: "item.size")
         }
         return accessControl
-    }
-
-    private static func logName(of openers: [ItemOpener]) -> String {
-        openers.count == 1 ? openers[0].record.logName : "\(openers.count) items"
     }
 
     /// Seconds since 2001-01-01, as dates of items are counted.

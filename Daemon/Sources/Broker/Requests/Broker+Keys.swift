@@ -104,13 +104,15 @@ extension Broker {
         let event = event(request.eventName, session, object: key.attributes.identifier)
         try askOwner("destroy a key of the enclave for good", Self.shownObject(key), asking, for: event)
         try session.verifyCaller()
+        var removed: [ItemMatch] = []
         try changing.withLock {
             try asking.cancellation.check()
             try trail.change(event)
-            do { try rights.remove(id) { try items.removeItems(ofKey: id, in: $0) } } catch let refusal as Refusal
-                where refusal == RightStore.notFound
-            { throw RightStore.keyNotFound }
+            do {
+                try rights.remove(id) { removed = try items.removeItems(ofKey: id, in: $0) }
+            } catch let refusal as Refusal where refusal == RightStore.notFound { throw RightStore.keyNotFound }
         }
+        noteDestruction(of: removed, by: event.name, session)
         trail.end(event) { sessions.endGrants(on: id) }
         return Reply(.done(.with { $0.count = 1 }))
     }

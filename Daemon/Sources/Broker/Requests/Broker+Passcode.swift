@@ -54,7 +54,8 @@ extension Broker {
         try Questioning(prompter: prompter, asking: asking).confirmation(question)
         try commit("passcode-remove", session, asking) {
             let destroyed = try life.remove(proved, destroying: Set(bound.map(\.id) + items), since: era)
-            noteDestruction(of: destroyed, by: "passcode-remove", session)
+            noteDestruction(of: destroyed.objects, by: "passcode-remove", session)
+            noteDestruction(of: destroyed.items, by: "passcode-remove", session)
             return nil
         }
     }

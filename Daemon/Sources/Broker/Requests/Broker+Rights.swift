@@ -40,8 +40,14 @@ extension Broker {
         defer { changing.unlock() }
         let record = try rights.prepare(draft)
         try trail.change(created)
-        let replaced = try rights.store(record, replacing: replacing)
-        trail.end(created) { if let replaced { sessions.endGrants(on: replaced) } }
+        if let replaced = try rights.store(record, replacing: replacing) {
+            // The name is the new one's, too. The id comes first, since a long name is cut.
+            let name = "\(replaced) \(created.object)"
+            trail.end(event("remove", session, object: name, operation: created.name)) {
+                sessions.endGrants(on: replaced)
+            }
+        }
+        trail.note(created)
         return record
     }
 
@@ -183,6 +189,12 @@ extension Broker {
                 sessions.endGrants(on: object.id)
             }
         }
+    }
+
+    /// Records items that a request destroyed along with something else, as those that are deleted.
+    func noteDestruction(of items: [some LoggedItem], by request: String, _ session: Session) {
+        guard !items.isEmpty else { return }
+        trail.note(event("item-delete", session, object: items.logName, operation: request))
     }
 
     // MARK: uses
