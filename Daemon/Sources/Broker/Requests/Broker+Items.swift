@@ -178,7 +178,7 @@ extension Broker {
         let proved = try openers.filter(\.isProtected).map { opener in
             ItemStore.Target(opener: opener, proof: try proofs.proof(for: opener, opener.attributes()))
         }
-        let name = openers.count == 1 ? try openers[0].attributes().shownName : Self.logName(of: openers)
+        let name = openers.count == 1 ? try openers[0].attributes().shownName : openers.map(\.record).logName
         let password = try accessControl.flatMap { try newItemPassword(for: $0, name, proofs) }
         let change = ItemChange(
             attributes: attributes, accessControl: accessControl,
