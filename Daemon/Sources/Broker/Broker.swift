@@ -83,6 +83,8 @@ public final class Broker: Sendable {
         sessions.endAllGrants()
         ring.wipe()
         trail.close()
+        // A session that was given up may be reading the store, which must not be closed under it; the process's end does that.
+        guard sessions.isEmpty else { return }
         do { try vault.close() } catch { log.error("the store was not closed", metadata: ["cause": "\(error)"]) }
     }
 
@@ -127,6 +129,7 @@ public final class Broker: Sendable {
         case .hello, .cancel: throw Refusal(.outOfOrder, "The connection answers this itself.")
         case .status: return Reply(.status(try status(for: session)))
         case .diagnose: return Reply(.diagnosis(diagnosis()))
+        case .repair(let body): return try repair(body, request, session, cancellation)
 
         case .openContext(let body):
             let id = try session.contexts.open(keepingFactors: body.keepsFactors)

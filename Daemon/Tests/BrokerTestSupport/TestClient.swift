@@ -368,6 +368,13 @@ public final class TestClient {
         return diagnosis
     }
 
+    public func repair() throws -> [WireRelisting] {
+        guard case .repair(let repair) = try call(.repair(.with { $0.question = Self.question })).body else {
+            throw UnexpectedAnswer()
+        }
+        return repair.lists
+    }
+
     /// The whole audit log.
     public func log() throws -> [WireLogRecord] {
         var records: [WireLogRecord] = []

@@ -110,7 +110,7 @@ struct DiagnosisTests {
         try inflict(damage, on: .logEpochs, named: "log_epochs", where: "rowid = (SELECT min(rowid) FROM log_epochs)")
         let problem = try problem(fixture())
         #expect(problem.check == "log epochs")
-        #expect(problem.message.contains("`ostiary log verify` is refused, and the passcode can be neither set"))
+        #expect(problem.message.contains("`ostiary log --verify` is refused, and the passcode can be neither set"))
         #expect(problem.advice.hasSuffix("Without one, that stays as it is; everything else works on."))
     }
 

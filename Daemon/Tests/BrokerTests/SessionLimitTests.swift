@@ -118,4 +118,15 @@ struct SessionLimitTests {
         try quota.take()
         #expect(throws: Refusal.self) { try quota.take() }
     }
+
+    // MARK: the end
+
+    @Test func `the store is not closed under a session that did not end in time`() throws {
+        let open = AccessControl(availability: .always, using: .unrestricted)
+        try fixture.client().create("right", open)
+        #expect(fixture.broker.sessions.takePlace())
+        fixture.broker.close()
+        #expect(try fixture.broker.rights.list(application: nil).count == 1)
+        fixture.broker.sessions.leavePlace()
+    }
 }

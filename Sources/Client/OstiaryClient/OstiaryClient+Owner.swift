@@ -18,6 +18,16 @@ extension OstiaryClient {
         return diagnosis
     }
 
+    /// Makes the store's lists anew that do not verify, of the rows that do. The daemon asks the owner for the passcode, or
+    /// for a confirmation while there is none; when every list verifies it asks nothing and answers nothing.
+    public func repair(interaction: Interaction) throws -> [WireRelisting] {
+        let request = WireRepairRequest.with { $0.question = interaction.question }
+        guard case .repair(let repair) = try call(.repair(request), terminal: interaction.terminal).body else {
+            throw Self.unexpected()
+        }
+        return repair.lists
+    }
+
     /// Sets, changes or removes the passcode. The daemon's prompt asks for it; it never passes through this process.
     public func passcode(_ action: WirePasscodeAction, interaction: Interaction) throws {
         let request = WirePasscodeRequest.with {

@@ -664,6 +664,14 @@ public nonisolated struct WireRequest: Sendable {
     set {body = .diagnose(newValue)}
   }
 
+  public var repair: WireRepairRequest {
+    get {
+      if case .repair(let v)? = body {return v}
+      return WireRepairRequest()
+    }
+    set {body = .repair(newValue)}
+  }
+
   public var addItem: WireAddItemRequest {
     get {
       if case .addItem(let v)? = body {return v}
@@ -795,6 +803,7 @@ public nonisolated struct WireRequest: Sendable {
     case readLog(WireReadLogRequest)
     case verifyLog(WireVerifyLogRequest)
     case diagnose(WireDiagnoseRequest)
+    case repair(WireRepairRequest)
     case addItem(WireAddItemRequest)
     case findItems(WireFindItemsRequest)
     case updateItems(WireUpdateItemsRequest)
@@ -936,6 +945,14 @@ public nonisolated struct WireReply: Sendable {
     set {body = .keys(newValue)}
   }
 
+  public var repair: WireRepair {
+    get {
+      if case .repair(let v)? = body {return v}
+      return WireRepair()
+    }
+    set {body = .repair(newValue)}
+  }
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public nonisolated enum OneOf_Body: Equatable, Sendable {
@@ -953,6 +970,7 @@ public nonisolated struct WireReply: Sendable {
     case key(WireKey)
     case applications(WireApplicationList)
     case keys(WireKeyList)
+    case repair(WireRepair)
 
   }
 
@@ -1857,6 +1875,62 @@ public nonisolated struct WireFinding: Sendable {
   public init() {}
 }
 
+/// Lists that do not verify are made anew of the rows that do. Asks the owner, unless there is nothing to repair.
+public nonisolated struct WireRepairRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var question: WireQuestion {
+    get {_question ?? WireQuestion()}
+    set {_question = newValue}
+  }
+  /// Returns true if `question` has been explicitly set.
+  public var hasQuestion: Bool {self._question != nil}
+  /// Clears the value of `question`. Subsequent reads from it will return its default value.
+  public mutating func clearQuestion() {self._question = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _question: WireQuestion? = nil
+}
+
+public nonisolated struct WireRepair: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var lists: [WireRelisting] = []
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+public nonisolated struct WireRelisting: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// what it lists, for example "keychain items"
+  public var list: String = String()
+
+  /// rows that verify, listed and used again
+  public var kept: UInt32 = 0
+
+  /// rows that do not, listed and refused
+  public var refused: UInt32 = 0
+
+  /// rows that could not be listed
+  public var removed: UInt32 = 0
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
 public nonisolated struct WireAttribute: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -2603,7 +2677,7 @@ nonisolated extension WireHello: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
 
 nonisolated extension WireRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Request"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}hello\0\u{1}status\0\u{1}cancel\0\u{4}\u{6}open_context\0\u{3}close_context\0\u{1}deauthorize\0\u{3}set_credential\0\u{3}credential_state\0\u{3}evaluate_policy\0\u{1}authorize\0\u{4}\u{4}create_right\0\u{3}find_right\0\u{3}list_rights\0\u{3}remove_right\0\u{3}remove_all_rights\0\u{2}\u{6}sign\0\u{1}decrypt\0\u{1}exchange\0\u{3}read_secret\0\u{2}\u{7}passcode\0\u{1}lock\0\u{4}\u{9}read_log\0\u{3}verify_log\0\u{1}diagnose\0\u{4}\u{8}add_item\0\u{3}find_items\0\u{3}update_items\0\u{3}delete_items\0\u{4}\u{7}create_key\0\u{3}find_key\0\u{3}remove_key\0\u{1}decapsulate\0\u{3}evaluate_access_control\0\u{3}list_keys\0\u{4}\u{5}register_application\0\u{3}list_applications\0\u{3}remove_application\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}hello\0\u{1}status\0\u{1}cancel\0\u{4}\u{6}open_context\0\u{3}close_context\0\u{1}deauthorize\0\u{3}set_credential\0\u{3}credential_state\0\u{3}evaluate_policy\0\u{1}authorize\0\u{4}\u{4}create_right\0\u{3}find_right\0\u{3}list_rights\0\u{3}remove_right\0\u{3}remove_all_rights\0\u{2}\u{6}sign\0\u{1}decrypt\0\u{1}exchange\0\u{3}read_secret\0\u{2}\u{7}passcode\0\u{1}lock\0\u{4}\u{9}read_log\0\u{3}verify_log\0\u{1}diagnose\0\u{1}repair\0\u{4}\u{7}add_item\0\u{3}find_items\0\u{3}update_items\0\u{3}delete_items\0\u{4}\u{7}create_key\0\u{3}find_key\0\u{3}remove_key\0\u{1}decapsulate\0\u{3}evaluate_access_control\0\u{3}list_keys\0\u{4}\u{5}register_application\0\u{3}list_applications\0\u{3}remove_application\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2924,6 +2998,19 @@ nonisolated extension WireRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
           self.body = .diagnose(v)
         }
       }()
+      case 53: try {
+        var v: WireRepairRequest?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .repair(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .repair(v)
+        }
+      }()
       case 60: try {
         var v: WireAddItemRequest?
         var hadOneofValue = false
@@ -3203,6 +3290,10 @@ nonisolated extension WireRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
       guard case .diagnose(let v)? = self.body else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 52)
     }()
+    case .repair?: try {
+      guard case .repair(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 53)
+    }()
     case .addItem?: try {
       guard case .addItem(let v)? = self.body else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 60)
@@ -3270,7 +3361,7 @@ nonisolated extension WireRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension WireReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Reply"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}failure\0\u{1}done\0\u{1}status\0\u{1}context\0\u{2}\u{2}granted\0\u{1}right\0\u{1}rights\0\u{3}log_page\0\u{3}log_verdict\0\u{1}diagnosis\0\u{1}items\0\u{1}key\0\u{1}applications\0\u{1}keys\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}failure\0\u{1}done\0\u{1}status\0\u{1}context\0\u{2}\u{2}granted\0\u{1}right\0\u{1}rights\0\u{3}log_page\0\u{3}log_verdict\0\u{1}diagnosis\0\u{1}items\0\u{1}key\0\u{1}applications\0\u{1}keys\0\u{1}repair\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3461,6 +3552,19 @@ nonisolated extension WireReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
           self.body = .keys(v)
         }
       }()
+      case 17: try {
+        var v: WireRepair?
+        var hadOneofValue = false
+        if let current = self.body {
+          hadOneofValue = true
+          if case .repair(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.body = .repair(v)
+        }
+      }()
       default: break
       }
     }
@@ -3530,6 +3634,10 @@ nonisolated extension WireReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     case .keys?: try {
       guard case .keys(let v)? = self.body else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 16)
+    }()
+    case .repair?: try {
+      guard case .repair(let v)? = self.body else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 17)
     }()
     case nil: break
     }
@@ -5253,6 +5361,115 @@ nonisolated extension WireFinding: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension WireFinding.Verdict: SwiftProtobuf._ProtoNameProviding {
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0VERDICT_UNSPECIFIED\0\u{1}OK\0\u{1}NOTICE\0\u{1}PROBLEM\0")
+}
+
+nonisolated extension WireRepairRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".RepairRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}question\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._question) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._question {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireRepairRequest, rhs: WireRepairRequest) -> Bool {
+    if lhs._question != rhs._question {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireRepair: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".Repair"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lists\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.lists) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.lists.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.lists, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireRepair, rhs: WireRepair) -> Bool {
+    if lhs.lists != rhs.lists {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireRelisting: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".Relisting"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}list\0\u{1}kept\0\u{1}refused\0\u{1}removed\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.list) }()
+      case 2: try { try decoder.decodeSingularUInt32Field(value: &self.kept) }()
+      case 3: try { try decoder.decodeSingularUInt32Field(value: &self.refused) }()
+      case 4: try { try decoder.decodeSingularUInt32Field(value: &self.removed) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.list.isEmpty {
+      try visitor.visitSingularStringField(value: self.list, fieldNumber: 1)
+    }
+    if self.kept != 0 {
+      try visitor.visitSingularUInt32Field(value: self.kept, fieldNumber: 2)
+    }
+    if self.refused != 0 {
+      try visitor.visitSingularUInt32Field(value: self.refused, fieldNumber: 3)
+    }
+    if self.removed != 0 {
+      try visitor.visitSingularUInt32Field(value: self.removed, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WireRelisting, rhs: WireRelisting) -> Bool {
+    if lhs.list != rhs.list {return false}
+    if lhs.kept != rhs.kept {return false}
+    if lhs.refused != rhs.refused {return false}
+    if lhs.removed != rhs.removed {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
 }
 
 nonisolated extension WireAttribute: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {

@@ -18,6 +18,7 @@ final class ApplicationRegistry: Sendable {
     private let vault: Vault
     private let owner: VaultID
     private let system: SystemApplications
+    private let log: Logger
     private let contents: Mutex<Contents>
 
     /// Rows that do not verify do not count: their programs are as if they had not been registered.
@@ -27,6 +28,13 @@ final class ApplicationRegistry: Sendable {
         system = SystemApplications(folder: folder) { file, defect in
             log.warning("a registration does not count", metadata: ["file": "\(file)", "cause": "\(defect)"])
         }
+        self.log = log
+        contents = Mutex(Contents())
+        reload()
+    }
+
+    /// Reads the owner's registrations anew.
+    func reload() {
         var stored: [Registration] = []
         do {
             stored = try vault.read { try $0.objects(owner: owner, kind: .application) }
@@ -34,7 +42,10 @@ final class ApplicationRegistry: Sendable {
         } catch {
             log.error("the registered programs cannot be read", metadata: ["cause": "\(error)"])
         }
-        contents = Mutex(Contents(stored: stored))
+        contents.withLock { contents in
+            contents.stored = stored
+            contents.generation += 1
+        }
     }
 
     var generation: UInt64 { contents.withLock { $0.generation } }

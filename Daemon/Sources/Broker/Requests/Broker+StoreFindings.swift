@@ -7,6 +7,7 @@ import Vault
 extension Broker {
     private static let restoring =
         "Somebody changed the database, or the disk is failing. Restore the state folder from a backup"
+    private static let relisting = "\(restoring). Without one, `ostiary doctor --repair` lists anew what still verifies."
 
     /// Makes one check of the store; one that cannot be made is a problem.
     ///
@@ -35,7 +36,7 @@ extension Broker {
     func storeFinding() -> WireFinding {
         checkingStore(
             "store", unlisted: "The list of the rights does not verify, so none of them is used.",
-            advice: "\(Self.restoring)."
+            advice: Self.relisting
         ) {
             let rows = try rights.list(application: nil)
             let bad = rows.filter { $0.record == nil }.count
@@ -53,7 +54,7 @@ extension Broker {
     func keyFinding(limit: Int) -> WireFinding {
         checkingStore(
             "keys", unlisted: "The lists of keys and items do not verify, so none of them is used.",
-            advice: "\(Self.restoring)."
+            advice: Self.relisting
         ) {
             let keys = try rights.keys()
             let withoutItem = try vault.readItems { reader in
@@ -74,7 +75,7 @@ extension Broker {
     func itemFinding() -> WireFinding {
         checkingStore(
             "items", unlisted: "The lists of the keychain items do not verify, so none of them is used.",
-            advice: "\(Self.restoring)."
+            advice: Self.relisting
         ) {
             let (faults, count) = try items.faultCount()
             guard faults > 0 else { return .ok("items", "\(count) keychain items, every row verifies.") }
@@ -172,7 +173,7 @@ extension Broker {
     func epochFinding() -> WireFinding {
         let rows = NeededRows(
             check: "log epochs", name: "epochs of the audit log",
-            consequence: "`ostiary log verify` is refused, and the passcode can be neither set, changed nor removed.",
+            consequence: "`ostiary log --verify` is refused, and the passcode can be neither set, changed nor removed.",
             loss: "Without one, that stays as it is; everything else works on.")
         return finding(rows, in: { try $0.logEpochs() }) {
             .ok(rows.check, "Epochs stored: \($0.count). Every row verifies.")

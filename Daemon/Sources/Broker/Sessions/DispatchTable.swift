@@ -47,7 +47,7 @@ enum DispatchTable {
         case .readSecret: RequestRule(state: .greeted, thread: .connection, tailByteCount: 0, acceptsTerminal: false)
 
         case .evaluatePolicy, .evaluateAccessControl, .authorize, .createKey, .removeKey, .registerApplication,
-            .removeApplication, .passcode, .verifyLog:
+            .removeApplication, .passcode, .verifyLog, .repair:
             RequestRule(state: .greeted, thread: .own, tailByteCount: 0, acceptsTerminal: true)
         case .createRight:
             RequestRule(

@@ -6,7 +6,7 @@ enum RequestKind: String, CaseIterable, Sendable {
     case openContext, closeContext, deauthorize, setCredential, credentialState, evaluatePolicy, authorize
     case createRight, findRight, listRights, removeRight, removeAllRights
     case sign, decrypt, exchange, readSecret
-    case passcode, lock, readLog, verifyLog, diagnose
+    case passcode, lock, readLog, verifyLog, diagnose, repair
     case addItem, findItems, updateItems, deleteItems
     case evaluateAccessControl, createKey, findKey, listKeys, removeKey, decapsulate
     case registerApplication, listApplications, removeApplication
@@ -38,6 +38,7 @@ enum RequestKind: String, CaseIterable, Sendable {
             case .readLog: .readLog
             case .verifyLog: .verifyLog
             case .diagnose: .diagnose
+            case .repair: .repair
             case .addItem: .addItem
             case .findItems: .findItems
             case .updateItems: .updateItems

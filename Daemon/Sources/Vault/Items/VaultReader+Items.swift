@@ -49,8 +49,9 @@ extension VaultReader {
         try catalogue(of: owner).holds(uniqueness, besides: id)
     }
 
-    /// Reads every item and every row in an item's place, and returns those that are refused.
+    /// Reads the leaves anew, every item and every row in an item's place, and returns the rows that are refused.
     public func itemFaults(owner: VaultID) throws -> [(RowReference, RowFault)] {
+        _ = try ItemCatalogue.read(owner: owner, from: listed.rows)
         let stored = try listed.rows.keys(of: .items, owner: owner)
         let ids = Set(try itemIDs(owner: owner).map(\.bytes)).union(stored)
         return try ids.sorted { $0.lexicographicallyPrecedes($1) }.compactMap { key in

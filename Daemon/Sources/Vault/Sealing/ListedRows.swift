@@ -91,7 +91,7 @@ extension Manifest {
 }
 
 extension Stored<SealedRow> {
-    fileprivate var reference: RowReference {
+    var reference: RowReference {
         switch self {
         case .readable(let row): row.reference
         case .unreadable(let reference, _): reference

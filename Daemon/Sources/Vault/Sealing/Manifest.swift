@@ -16,10 +16,10 @@ struct Manifest: Equatable, Sendable {
     private(set) var counter: UInt64
     private(set) var entries: [Data: Entry]
 
-    init(table: VaultTable, owner: VaultID) {
+    init(table: VaultTable, owner: VaultID, counter: UInt64 = 0) {
         self.table = table
         self.owner = owner
-        counter = 0
+        self.counter = counter
         entries = [:]
     }
 

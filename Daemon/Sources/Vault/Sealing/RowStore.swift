@@ -29,14 +29,7 @@ struct RowStore {
         guard let generation = Int64(exactly: row.generation) else { throw VaultError.conflict }
         let code = try protector.authenticationCode(
             for: row.authenticatedBytes(store: storeID), label: ProtectionLabel.row)
-        let names = ["owner", "row_key", "generation", "mac"] + row.table.columns
-        let changes = names.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-        let places = names.map { _ in "?" }.joined(separator: ", ")
-        let statement = try database.cachedStatement(
-            sql: """
-                INSERT INTO \(row.table.name) (\(names.joined(separator: ", "))) VALUES (\(places))
-                ON CONFLICT (owner, row_key) DO UPDATE SET \(changes)
-                """)
+        let statement = try database.cachedStatement(sql: Self.putting[row.table]!)
         let fixed: [DatabaseValue] = [
             row.owner.bytes.databaseValue, row.key.databaseValue, generation.databaseValue, code.databaseValue,
         ]
@@ -67,9 +60,21 @@ struct RowStore {
     private static let fetching = Dictionary(
         uniqueKeysWithValues: VaultTable.allCases.map { ($0, "\(selection(from: $0)) WHERE owner = ? AND row_key = ?") })
 
+    private static let putting = Dictionary(
+        uniqueKeysWithValues: VaultTable.allCases.map { table in
+            let names = names(of: table)
+            let changes = names.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+            let places = names.map { _ in "?" }.joined(separator: ", ")
+            let insertion = "INSERT INTO \(table.name) (\(names.joined(separator: ", "))) VALUES (\(places))"
+            return (table, "\(insertion) ON CONFLICT (owner, row_key) DO UPDATE SET \(changes)")
+        })
+
     private static func selection(from table: VaultTable) -> String {
-        let names = ["owner", "row_key", "generation", "mac"] + table.columns
-        return "SELECT \(names.joined(separator: ", ")) FROM \(table.name)"
+        "SELECT \(names(of: table).joined(separator: ", ")) FROM \(table.name)"
+    }
+
+    private static func names(of table: VaultTable) -> [String] {
+        ["owner", "row_key", "generation", "mac"] + table.columns
     }
 
     private func verify(_ row: Row, of table: VaultTable) throws -> Stored<SealedRow> {

@@ -143,7 +143,7 @@ public class VaultReader {
         }
     }
 
-    private func object(from row: SealedRow) throws -> Stored<ObjectRecord> {
+    func object(from row: SealedRow) throws -> Stored<ObjectRecord> {
         do {
             let stored = try ObjectRow(row)
             return .readable(try stored.record(owner: row.owner, generation: row.generation, protector: protector))

@@ -3,14 +3,35 @@ import OstiaryWire
 
 /// `doctor --json`, and its list for people.
 struct DiagnosisDocument: Encodable {
+    /// The lists that `--repair` made anew; nil without it.
+    var repaired: [RelistingDocument]?
     let findings: [FindingDocument]
     var hasProblem: Bool { findings.contains { $0.verdict == .problem } }
 
-    var text: String {
-        findings.map { finding in
-            let line = "\(finding.verdict.mark)  \(finding.check): \(finding.message)".visibleLine
-            return finding.advice.isEmpty ? line : line + "\n         " + finding.advice.visibleLine
-        }.joined(separator: "\n")
+    var text: String { (repairs + findings.map(\.text)).joined(separator: "\n") }
+
+    private var repairs: [String] {
+        guard let repaired else { return [] }
+        return repaired.isEmpty ? ["Every list of the store verifies: nothing was repaired."] : repaired.map(\.text)
+    }
+}
+
+/// A list of the store that was made anew.
+struct RelistingDocument: Encodable {
+    let list: String
+    let kept: UInt32
+    let refused: UInt32
+    let removed: UInt32
+
+    init(_ relisting: WireRelisting) {
+        list = relisting.list
+        kept = relisting.kept
+        refused = relisting.refused
+        removed = relisting.removed
+    }
+
+    fileprivate var text: String {
+        "Listed anew, \(list): \(kept) in use, \(refused) refused, \(removed) removed.".visibleLine
     }
 }
 
@@ -33,6 +54,12 @@ struct FindingDocument: Encodable {
     let verdict: Verdict
     let message: String
     let advice: String
+
+    /// One or two lines.
+    fileprivate var text: String {
+        let line = "\(verdict.mark)  \(check): \(message)".visibleLine
+        return advice.isEmpty ? line : line + "\n         " + advice.visibleLine
+    }
 }
 
 extension FindingDocument {

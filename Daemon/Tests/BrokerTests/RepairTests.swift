@@ -1,0 +1,318 @@
+import AccessControl
+import BrokerTestSupport
+import Foundation
+import GRDB
+import OstiaryWire
+import Prompting
+import StoreTestSupport
+import SwiftProtobuf
+import Testing
+import Vault
+
+@testable import Broker
+
+@Suite("Lists that are made anew")
+struct RepairTests {
+    /// A closed store with a passcode, three rights, a registered program and four items, of which one asks for the passcode.
+    private static let template = Result { try makeTemplate() }
+    private static let accounts = ["first", "second", "third", "guarded"]
+    private static let program = "/usr/bin/true"
+
+    private static func makeTemplate() throws -> TestFolder {
+        let fixture = try BrokerFixture()
+        try fixture.setPasscode()
+        try fixture.create("bound", Requirement(anyOf: [.passcode]), .whenUnlocked)
+        try fixture.create("free", .unrestricted, .always)
+        try fixture.create("more", .unrestricted, .always)
+        let client = try fixture.client()
+        for account in accounts.dropLast() {
+            try client.addItem(["acct": .text(account), "pdmn": .text("ak")], data: Data("data of \(account)".utf8))
+        }
+        try client.addItem(
+            ["acct": .text("guarded"), "pdmn": .text("ak")], data: Data("data of guarded".utf8),
+            accessControl: .item(Requirement(anyOf: [.passcode]), .whenUnlocked))
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        let registration = WireRegisterApplicationRequest.with {
+            ($0.path, $0.applicationID, $0.question) = (program, "com.example.tool", TestClient.question)
+        }
+        try client.call(.registerApplication(registration))
+        fixture.close()
+        return fixture.folder
+    }
+
+    private let store: StoppedStore
+
+    init() throws { store = try StoppedStore(copying: Self.template.get()) }
+
+    private func fixture() throws -> BrokerFixture {
+        let fixture = try BrokerFixture(in: store.folder)
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        return fixture
+    }
+
+    // MARK: what must hold afterwards
+
+    /// Opens the store with the passcode and finds every item in order, each with its data.
+    private func expectItems(
+        _ fixture: BrokerFixture, _ accounts: [String] = RepairTests.accounts, _ location: SourceLocation = #_sourceLocation
+    ) throws {
+        let client = try fixture.client()
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        try client.evaluatePolicy(2, in: client.openContext())
+        fixture.prompter.prepare(accounts.contains("guarded") ? [.text(BrokerFixture.passcode)] : [])
+        let found = try client.findItems(TestClient.query())
+        #expect(found.map(\.item.values["acct"]) == accounts.map { .text($0) }, sourceLocation: location)
+        #expect(found.map(\.data) == accounts.map { Data("data of \($0)".utf8) }, sourceLocation: location)
+        #expect(fixture.prompter.unusedAnswers.isEmpty, sourceLocation: location)
+        for account in accounts {
+            let again = try refusal { try client.addItem(["acct": .text(account), "pdmn": .text("ak")]) }
+            #expect(again == .duplicate, sourceLocation: location)
+        }
+    }
+
+    private func expectObjects(_ fixture: BrokerFixture, _ location: SourceLocation = #_sourceLocation) throws {
+        let client = try fixture.client()
+        #expect(try fixture.opens("bound", answers: [.text(BrokerFixture.passcode)]), sourceLocation: location)
+        #expect(try fixture.opens("free"), sourceLocation: location)
+        #expect(try client.list().map(\.identifier) == ["bound", "free", "more"], sourceLocation: location)
+        guard case .applications(let list) = try client.call(.listApplications(.init())).body else {
+            throw TestClient.UnexpectedAnswer()
+        }
+        #expect(list.applications.map(\.applicationID) == ["com.example.tool"], sourceLocation: location)
+        let again = try refusal { try client.create("free", AccessControl(availability: .always, using: .unrestricted)) }
+        #expect(again == .duplicate, sourceLocation: location)
+    }
+
+    private func isSound(_ fixture: BrokerFixture) throws -> Bool {
+        let checks: Set = ["store", "keys", "items"]
+        let findings = try fixture.client().diagnosis().findings.filter { checks.contains($0.check) }
+        return findings.count == checks.count && findings.allSatisfy { $0.verdict == .ok }
+    }
+
+    private static func relisting(
+        _ list: String, kept: UInt32, refused: UInt32 = 0, removed: UInt32 = 0
+    ) -> WireRelisting {
+        .with { ($0.list, $0.kept, $0.refused, $0.removed) = (list, kept, refused, removed) }
+    }
+
+    private static let items = "keychain items"
+    private static let objects = "rights, keys and registered programs"
+
+    // MARK: what is made anew
+
+    @Test func `nobody is asked where every list verifies`() throws {
+        let fixture = try fixture()
+        let client = try fixture.client()
+        #expect(try client.repair() == [])
+        #expect(fixture.prompter.asked.isEmpty)
+        #expect(try !client.log().contains { $0.event == "repair" })
+    }
+
+    enum LeafDamage: CaseIterable { case altered, moved, removed, allRemoved, rootAltered, rootRemoved, allGone }
+
+    private func damageLeaves(_ damage: LeafDamage = .altered) throws {
+        let one = "rowid = (SELECT min(rowid) FROM item_leaves)"
+        let changed =
+            switch damage {
+            case .altered: try store.alter("entries", of: "item_leaves", where: one)
+            case .moved: try store.alter("row_key", of: "item_leaves", where: one)
+            case .removed: try store.write("DELETE FROM item_leaves WHERE \(one)")
+            case .allRemoved: try store.write("DELETE FROM item_leaves")
+            case .rootAltered: try store.alter("generation", of: "item_roots", where: "1")
+            case .rootRemoved: try store.write("DELETE FROM item_roots")
+            case .allGone: try store.write("DELETE FROM item_roots") + store.write("DELETE FROM item_leaves")
+            }
+        try #require(changed > 0)
+    }
+
+    @Test(arguments: LeafDamage.allCases) func `items work again in their order`(damage: LeafDamage) throws {
+        try damageLeaves(damage)
+        let fixture = try fixture()
+        let client = try fixture.client()
+        #expect(try refusal { _ = try client.findItems(TestClient.query()) } == .itemUnreadable)
+        #expect(try !isSound(fixture))
+        #expect(try client.repair() == [Self.relisting(Self.items, kept: 4)])
+        #expect(fixture.prompter.askedKinds == [.enterPasscode])
+        #expect(try isSound(fixture))
+        try expectItems(fixture)
+        try expectObjects(fixture)
+        try fixture.restart()
+        try expectItems(fixture)
+        #expect(try isSound(fixture))
+    }
+
+    @Test(arguments: ["entries", "generation", "mac", "DELETE"])
+    func `rights and registered programs work again`(column: String) throws {
+        let list = Data([VaultTable.objects.rawValue])
+        let changed = try column == "DELETE"
+            ? store.write("DELETE FROM manifests WHERE row_key = ?", [list])
+            : store.alter(column, of: "manifests", where: "row_key = ?", [list])
+        try #require(changed == 1)
+        let fixture = try fixture()
+        let client = try fixture.client()
+        #expect(try refusal { _ = try client.find("free") } == .itemUnreadable)
+        #expect(try !isSound(fixture))
+        #expect(try client.repair() == [Self.relisting(Self.objects, kept: 4)])
+        #expect(try isSound(fixture))
+        try expectObjects(fixture)
+        try expectItems(fixture)
+        try fixture.restart()
+        try expectObjects(fixture)
+    }
+
+    @Test func `both lists are made anew at once, which the log says`() throws {
+        try damageLeaves()
+        #expect(try store.write("DELETE FROM manifests WHERE row_key = ?", [Data([VaultTable.objects.rawValue])]) == 1)
+        let fixture = try fixture()
+        #expect(
+            try fixture.client().repair() == [
+                Self.relisting(Self.objects, kept: 4), Self.relisting(Self.items, kept: 4),
+            ])
+        let question = try #require(fixture.prompter.asked.first)
+        #expect(question.object?.string == "\(Self.objects) and \(Self.items)")
+        #expect(question.consequence?.string.contains("no longer noticed") == true)
+        let log = try fixture.client().log().filter { $0.event == "repair" || $0.operation == "repair" }
+        #expect(log.map(\.event) == ["authorize", "repair", "repair"])
+        #expect(log.map(\.result) == ["granted", "begun", "done"])
+        #expect(log.allSatisfy { $0.object == "\(Self.objects) and \(Self.items)" })
+    }
+
+    @Test func `damage that is done while the daemon runs is mended, too`() throws {
+        let fixture = try fixture()
+        try expectItems(fixture)
+        try damageLeaves(.allGone)
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        #expect(try fixture.client().repair() == [Self.relisting(Self.items, kept: 4)])
+        try expectItems(fixture)
+        try fixture.restart()
+        try expectItems(fixture)
+    }
+
+    // MARK: who may
+
+    @Test(arguments: [
+        ([ScriptedPrompter.Answer.text("wrong"), .text("wrong"), .text("wrong")], WireFailureCode.authenticationFailed),
+        ([.cancel], .userCancel),
+    ])
+    func `without the passcode nothing is changed`(answers: [ScriptedPrompter.Answer], code: WireFailureCode) throws {
+        try damageLeaves()
+        let fixture = try fixture()
+        fixture.prompter.prepare(answers)
+        let tables = "SELECT * FROM item_leaves UNION ALL SELECT owner, row_key, generation, mac, 0 FROM item_roots"
+        let before = try store.rows(tables)
+        #expect(try refusal { _ = try fixture.client().repair() } == code)
+        #expect(try store.rows(tables) == before)
+        #expect(try refusal { _ = try fixture.client().findItems(TestClient.query()) } == .itemUnreadable)
+        #expect(try fixture.client().log().filter { $0.event == "repair" }.map(\.result) == ["refused"])
+    }
+
+    @Test func `without a passcode the owner confirms`() throws {
+        let fixture = try BrokerFixture()
+        let client = try fixture.client()
+        try client.addItem(["acct": .text("one"), "pdmn": .text("ak")])
+        fixture.close()
+        let store = try StoppedStore(copying: fixture.folder)
+        #expect(try store.write("DELETE FROM item_leaves") == 1)
+        let damaged = try BrokerFixture(in: store.folder)
+        damaged.prompter.prepare([.cancel])
+        #expect(try refusal { _ = try damaged.client().repair() } == .userCancel)
+        #expect(try store.rows("SELECT * FROM item_leaves").isEmpty)
+        damaged.prompter.prepare([.confirm])
+        #expect(try damaged.client().repair() == [Self.relisting(Self.items, kept: 1)])
+        #expect(damaged.prompter.askedKinds.count == 1)
+        #expect(try damaged.client().itemData(TestClient.query()) == "data")
+    }
+
+    // MARK: what cannot be listed
+
+    private func itemID(_ account: String) throws -> Data {
+        let fixture = try BrokerFixture(in: store.folder)
+        defer { fixture.close() }
+        let client = try fixture.client()
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        try client.evaluatePolicy(2, in: client.openContext())
+        let found = try client.findItems(TestClient.query("genp", ["acct": .text(account)]), data: false)
+        return try #require(found.first?.item.itemID)
+    }
+
+    private static func leaf(of id: Data) -> Data { Data([id[0] >> 4, id[0] << 4 | id[1] >> 4]) }
+
+    @Test func `an item that does not verify is refused as before, until it is deleted`() throws {
+        let (id, other) = (try itemID("second"), try itemID("third"))
+        try #require(Self.leaf(of: id) != Self.leaf(of: other))
+        #expect(try store.alter("payload", of: "items", where: "row_key = ?", [id]) == 1)
+        #expect(try store.alter("entries", of: "item_leaves", where: "row_key = ?", [Self.leaf(of: other)]) == 1)
+        let fixture = try fixture()
+        let client = try fixture.client()
+        #expect(try client.repair() == [Self.relisting(Self.items, kept: 3, refused: 1)])
+        let second = TestClient.query("genp", ["acct": .text("second")])
+        #expect(try refusal { _ = try client.findItems(second) } == .itemUnreadable)
+        #expect(try client.deleteItems(second) == 1)
+        try expectItems(fixture, ["first", "third", "guarded"])
+        #expect(try isSound(fixture))
+    }
+
+    @Test func `a row of which nobody knows what it was is removed and named`() throws {
+        let id = try itemID("second")
+        #expect(try store.alter("payload", of: "items", where: "row_key = ?", [id]) == 1)
+        #expect(try store.alter("entries", of: "item_leaves", where: "row_key = ?", [Self.leaf(of: id)]) == 1)
+        let fixture = try fixture()
+        #expect(try fixture.client().repair() == [Self.relisting(Self.items, kept: 3, removed: 1)])
+        try expectItems(fixture, ["first", "third", "guarded"])
+        #expect(try isSound(fixture))
+        let removal = try #require(try fixture.client().log().last { $0.operation == "repair" })
+        #expect(removal.event == "remove")
+        #expect(removal.object == VaultID(bytes: id)?.description)
+    }
+
+    @Test func `of two items that may not both exist the newer one stays`() throws {
+        let id = try itemID("second")
+        let old = try store.rows("SELECT * FROM items WHERE row_key = ?", [id])
+        let fixture = try fixture()
+        let client = try fixture.client()
+        try client.evaluatePolicy(2, in: client.openContext())
+        let second = TestClient.query("genp", ["acct": .text("second")])
+        #expect(try client.deleteItems(second) == 1)
+        try client.addItem(["acct": .text("second"), "pdmn": .text("ak")], data: Data("data of second".utf8))
+        fixture.close()
+        try store.restore(old, into: "items")
+        try damageLeaves(.allRemoved)
+        let damaged = try self.fixture()
+        #expect(try damaged.client().repair() == [Self.relisting(Self.items, kept: 4, removed: 1)])
+        try expectItems(damaged, ["first", "third", "guarded", "second"])
+        #expect(try store.rows("SELECT * FROM items WHERE row_key = ?", [id]).isEmpty)
+    }
+
+    @Test func `a right that does not verify is listed, refused and can be removed`() throws {
+        #expect(try store.alter("payload", of: "objects", where: "rowid = (SELECT min(rowid) FROM objects)") == 1)
+        #expect(try store.write("DELETE FROM manifests WHERE row_key = ?", [Data([VaultTable.objects.rawValue])]) == 1)
+        let fixture = try fixture()
+        let client = try fixture.client()
+        #expect(try client.repair() == [Self.relisting(Self.objects, kept: 3, refused: 1)])
+        let refused = try #require(try client.list().first { !$0.unreadableBecause.isEmpty })
+        try client.remove(id: refused.rightID)
+        #expect(try client.list().allSatisfy(\.unreadableBecause.isEmpty))
+        #expect(try isSound(fixture))
+    }
+
+    // MARK: what was before
+
+    @Test(arguments: [LeafDamage.altered, .allRemoved, .rootRemoved, .allGone])
+    func `a leaf of before does not fit the new ones`(damage: LeafDamage) throws {
+        let old = try store.rows("SELECT * FROM item_leaves")
+        try damageLeaves(damage)
+        let fixture = try fixture()
+        _ = try fixture.client().repair()
+        fixture.close()
+        let new = try store.rows("SELECT * FROM item_leaves")
+        #expect(new.count == 4096)
+        for leaf in old {
+            try store.restore([leaf], into: "item_leaves")
+            let fixture = try BrokerFixture(in: store.folder)
+            #expect(try refusal { _ = try fixture.client().findItems(TestClient.query()) } == .itemUnreadable)
+            fixture.close()
+            try store.restore(new.filter { $0["row_key"] as Data == leaf["row_key"] }, into: "item_leaves")
+        }
+        try expectItems(BrokerFixture(in: store.folder))
+    }
+}
