@@ -26,6 +26,7 @@ struct ArgumentTests {
         ["right", "verify", "a", "-", "--signature", "s"], ["right", "encrypt", "a", "-", "--output", "-"],
         ["right", "decrypt", "a", "f", "--algorithm", "ecies-fixed-iv-sha1"], ["right", "secret", "a", "--output", "f"],
         ["unlock"], ["log"], ["log", "--json", "--last", "3"], ["log", "--verify", "--json"], ["doctor", "--json"],
+        ["doctor", "--repair"],
         ["item", "add", "--service", "s", "--account", "a"],
         ["item", "add", "--service", "s", "--secret", "-", "--available", "always"],
         ["item", "add", "--class", "internet", "--server", "h", "--attribute", "port=443", "--require", "passcode"],

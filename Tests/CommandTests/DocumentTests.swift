@@ -195,6 +195,23 @@ struct DocumentTests {
                 """)
     }
 
+    @Test func `a repair says what became of the rows`() throws {
+        let relisting = WireRelisting.with {
+            ($0.list, $0.kept, $0.refused, $0.removed) = ("keychain\u{1b} items", 4, 1, 2)
+        }
+        let diagnosis = DiagnosisDocument(repaired: [RelistingDocument(relisting)], findings: [.reachable])
+        #expect(
+            diagnosis.text == """
+                Listed anew, keychain\\u{1b} items: 4 in use, 1 refused, 2 removed.
+                ok       connection: The daemon answers.
+                """)
+        #expect(
+            try JSONOutput.text(diagnosis, on: .oneLine).hasSuffix(
+                #""repaired":[{"kept":4,"list":"keychain\u001b items","refused":1,"removed":2}]}"#))
+        let whole = DiagnosisDocument(repaired: [], findings: [])
+        #expect(whole.text == "Every list of the store verifies: nothing was repaired.")
+    }
+
     @Test(arguments: [WireFinding.Verdict.problem, .unspecified, .UNRECOGNIZED(9)])
     func `a verdict that is not known to be good is a problem`(verdict: WireFinding.Verdict) {
         let diagnosis = DiagnosisDocument(findings: [FindingDocument(.with { $0.verdict = verdict })])

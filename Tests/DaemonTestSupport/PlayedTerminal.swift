@@ -21,7 +21,6 @@ public struct PlayedTerminal {
         _ program: URL, _ arguments: [String], answers: [String] = [], in daemon: PrivateDaemon, timeout: Double = 60
     ) throws {
         let (terminal, other) = try Self.openTerminal()
-        defer { close(terminal) }
         let process = Process()
         // setsid(1) makes its standard input the controlling terminal of a new session; Process cannot.
         process.executableURL = URL(fileURLWithPath: "/usr/bin/setsid")
@@ -30,9 +29,15 @@ public struct PlayedTerminal {
         process.currentDirectoryURL = daemon.folder
         let side = FileHandle(fileDescriptor: other, closeOnDealloc: false)
         (process.standardInput, process.standardOutput, process.standardError) = (side, side, side)
-        try Self.run(process)
+        do { try Self.run(process) } catch {
+            for side in [terminal, other] { close(side) }
+            throw error
+        }
         close(other)
         screen = Self.play(terminal, answers, until: Date().addingTimeInterval(timeout))
+        // Without its terminal what still runs there is hung up. Killing setsid alone would leave it, and `Process` waits for
+        // whatever inherited its descriptors.
+        close(terminal)
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
         process.waitUntilExit()
         status = process.terminationStatus

@@ -164,17 +164,7 @@ struct CommandEndToEndTests {
         }
         let id = try #require(try object(ostiary("right", "show", "broken", "--json").screen)["id"] as? String)
         let digits = try #require(Data(base64Encoded: id)).map { String(format: "%02x", $0) }.joined()
-        daemon.kill()
-        let script = """
-            import sqlite3, sys
-            store = sqlite3.connect(sys.argv[1])
-            store.execute("UPDATE objects SET mac = zeroblob(32) WHERE row_key = ?", (bytes.fromhex(sys.argv[2]),))
-            store.commit()
-            """
-        try #require(
-            try exitStatus("/usr/bin/env", ["python3", "-c", script, daemon.stateDirectory + "/vault.sqlite", digits])
-                == 0)
-        try daemon.start()
+        try damage("UPDATE objects SET mac = zeroblob(32) WHERE row_key = x'\(digits)'")
         let listed = try ostiary("right", "list").screen.split(separator: "\r\n").map(String.init)
         #expect(listed.map { $0.prefix { $0 != " " } } == ["NAME", "kept", "other", "unreadable", "`ostiary"])
         #expect(listed.count > 3 && listed[3].contains(digits))
@@ -182,6 +172,49 @@ struct CommandEndToEndTests {
         #expect(try ostiary("right", "remove", "--id", digits).status == 0)
         #expect(try ostiary("right", "remove", "--id", digits).status == 1)
         #expect(try ostiary("right", "list").screen.split(separator: "\r\n").count == 3)
+    }
+
+    /// Changes the database of the stopped daemon, and starts it again.
+    private func damage(_ sql: String) throws {
+        daemon.kill()
+        let script = """
+            import sqlite3, sys
+            store = sqlite3.connect(sys.argv[1])
+            changed = store.execute(sys.argv[2]).rowcount
+            store.commit()
+            sys.exit(0 if changed > 0 else 1)
+            """
+        let arguments = ["python3", "-c", script, daemon.stateDirectory + "/vault.sqlite", sql]
+        try #require(try exitStatus("/usr/bin/env", arguments) == 0)
+        try daemon.start()
+    }
+
+    @Test func `lists that do not verify are made anew after the passcode, and what they list works again`() throws {
+        try setPasscode()
+        try ostiary("right", "create", "kept", "--require", "passcode")
+        try write("in", "it is here")
+        try ostiary("item", "add", "--service", "s", "--available", "always", "--secret", "in")
+        for sql in ["DELETE FROM manifests WHERE row_key = x'07'", "UPDATE item_leaves SET mac = zeroblob(32)"] {
+            try damage(sql)
+        }
+        #expect(try ostiary("right", "list").status == 1)
+        #expect(try ostiary("item", "find", "--service", "s").status == 1)
+        let diagnosis = try ostiary("doctor")
+        #expect(diagnosis.status == 1)
+        #expect(diagnosis.screen.contains("`ostiary doctor --repair`"))
+
+        let cancelled = try ostiary("doctor", "--repair", answers: ["\u{3}"])
+        #expect(cancelled.status == 3, "\(cancelled.screen)")
+        let repaired = try ostiary("doctor", "--repair", answers: [Self.passcode])
+        #expect(repaired.status == 0, "\(repaired.screen)")
+        #expect(repaired.screen.contains("Listed anew, rights, keys and registered programs: 1 in use, 0 refused, 0 removed."))
+        #expect(repaired.screen.contains("Listed anew, keychain items: 1 in use, 0 refused, 0 removed."))
+
+        #expect(try ostiary("right", "authorize", "kept", answers: [Self.passcode]).status == 0)
+        #expect(try ostiary("item", "find", "--service", "s").screen.contains("it is here"))
+        let again = try ostiary("doctor", "--repair")
+        #expect(again.status == 0)
+        #expect(again.screen.contains("Every list of the store verifies: nothing was repaired."))
     }
 
     @Test func `Ctrl-C cancels Ostiary's own prompt, and ends a command whose prompt is a pinentry`() throws {
