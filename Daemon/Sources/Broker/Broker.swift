@@ -177,7 +177,7 @@ public final class Broker: Sendable {
         case .removeKey(let body): return try removeKey(body, request, session, cancellation)
 
         case .registerApplication(let body): return try registerApplication(body, request, session, cancellation)
-        case .listApplications: return listApplications()
+        case .listApplications(let body): return listApplications(body)
         case .removeApplication(let body): return try removeApplication(body, request, session, cancellation)
 
         case .passcode(let body): return try changePasscode(body, request, session, cancellation)

@@ -71,6 +71,27 @@ struct SystemRegistrationTests {
         #expect(try tool().ask(.findItems(in: "com.example.a")).refusal == .missingEntitlement)
     }
 
+    @Test func `any number of them is listed, page by page`() throws {
+        let ids = (100..<160).map { "com.example.program\($0)" }
+        for id in ids {
+            let groups = (0..<16).map { "\(id).\($0)." + String(repeating: "x", count: 90) }.joined(separator: ", ")
+            let path = "/nowhere/" + String(repeating: "y", count: 3000) + "/" + id
+            try register("application-id = \(id)\npath = \(path)\naccess-groups = \(groups)\n", as: "\(id).conf")
+        }
+        let client = try daemon.client()
+        var listed: [String] = []
+        while true {
+            let request = WireListApplicationsRequest.with { $0.offset = UInt32(listed.count) }
+            guard case .applications(let page)? = try client.ask(.listApplications(request)).body else {
+                throw RawClient.UnexpectedAnswer()
+            }
+            #expect(page.total == 60)
+            if page.applications.isEmpty { break }
+            listed += page.applications.map(\.applicationID)
+        }
+        #expect(listed == ids)
+    }
+
     @Test func `nobody but the administrator changes it`() throws {
         try register()
         let client = try daemon.client()

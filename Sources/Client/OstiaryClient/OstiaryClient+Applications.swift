@@ -71,10 +71,15 @@ extension OstiaryClient {
 
     /// The registered programs of this user and of the machine.
     public func applications() throws -> [RegisteredApplication] {
-        guard case .applications(let list) = try call(.listApplications(WireListApplicationsRequest())).body else {
-            throw Self.unexpected()
+        var applications: [RegisteredApplication] = []
+        while true {
+            let request = WireListApplicationsRequest.with { $0.offset = UInt32(clamping: applications.count) }
+            guard case .applications(let page) = try call(.listApplications(request)).body else {
+                throw Self.unexpected()
+            }
+            applications += page.applications.map(RegisteredApplication.init)
+            if page.applications.isEmpty || applications.count >= Int(page.total) { return applications }
         }
-        return list.applications.map(RegisteredApplication.init)
     }
 
     /// Takes a registration back; the items stay, unseen, until the program is registered again. The owner is asked.

@@ -31,8 +31,18 @@ extension Broker {
         return Reply(.applications(.with { $0.applications = [shown] }))
     }
 
-    func listApplications() -> Reply {
-        Reply(.applications(.with { $0.applications = applications.all().map(shown) }))
+    /// Registrations of one page: each may hold a path of 4,096 bytes and groups of as many, and a message must stay below
+    /// `messageByteCount`.
+    private static let pageCount = 25
+
+    func listApplications(_ body: WireListApplicationsRequest) -> Reply {
+        let all = applications.all()
+        return Reply(
+            .applications(
+                .with {
+                    $0.applications = all.dropFirst(Int(body.offset)).prefix(Self.pageCount).map(shown)
+                    $0.total = UInt32(clamping: all.count)
+                }))
     }
 
     func removeApplication(
