@@ -25,7 +25,9 @@ public struct CanonicalWriter: Sendable {
     /// Bytes whose number the format fixes: no length is written.
     @inlinable
     public mutating func write(fixed field: some Collection<UInt8>) {
-        written.append(contentsOf: field)
+        // At once where the bytes lie in one piece: `append(contentsOf:)` asks collections such as `Data` for an iterator.
+        let isWritten: Void? = field.withContiguousStorageIfAvailable { unsafe written.append(contentsOf: $0) }
+        if isWritten == nil { written.append(contentsOf: field) }
     }
 
     /// Bytes of any number, behind their length as `Length`.
