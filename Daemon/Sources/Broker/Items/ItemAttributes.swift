@@ -34,10 +34,10 @@ enum AttributeValue: Equatable, Sendable {
     }
 
     /// What two values are compared by. Data, its UTF-8 text and a number's four bytes are the same blob.
-    var comparedBytes: Data {
+    var comparedBytes: [UInt8] {
         switch self {
-        case .data(let data): data
-        case .text(let text): Data(text.utf8)
+        case .data(let data): Array(data)
+        case .text(let text): Array(text.utf8)
         case .number(let number): Int32(exactly: number).map { $0.littleEndianBytes } ?? number.littleEndianBytes
         case .date(let seconds): seconds.bitPattern.littleEndianBytes
         }
@@ -131,10 +131,10 @@ extension ItemAttributes {
         writer.write(Self.formatVersion)
         writer.write(UInt8(values.count))
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
-            let (kind, bytes): (UInt8, Data) =
+            let (kind, bytes): (UInt8, [UInt8]) =
                 switch value {
-                case .data(let data): (1, data)
-                case .text(let text): (2, Data(text.utf8))
+                case .data(let data): (1, Array(data))
+                case .text(let text): (2, Array(text.utf8))
                 case .number(let number): (3, number.littleEndianBytes)
                 case .date(let date): (4, date.bitPattern.littleEndianBytes)
                 }
@@ -176,7 +176,7 @@ extension ItemAttributes {
 }
 
 extension FixedWidthInteger {
-    fileprivate var littleEndianBytes: Data {
-        Data((0..<Self.bitWidth / 8).map { UInt8(truncatingIfNeeded: self >> ($0 * 8)) })
+    fileprivate var littleEndianBytes: [UInt8] {
+        (0..<Self.bitWidth / 8).map { UInt8(truncatingIfNeeded: self >> ($0 * 8)) }
     }
 }

@@ -27,7 +27,7 @@ struct ItemDigests: Sendable {
         writer.write(Use.term.rawValue)
         writer.write(name == Self.group ? 0 : itemClass.rawValue)
         write(name, value, itemClass.attributes[name] ?? .blob, to: &writer)
-        return digest(of: writer).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        return unsafe digest(of: writer).withUnsafeBytes { unsafe UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
     }
 
     func term(ofGroup group: String) -> UInt64 { term(Self.group, .text(group), of: .genericPassword) }
