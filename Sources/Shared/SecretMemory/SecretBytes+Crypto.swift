@@ -34,7 +34,7 @@ extension SecretBytes {
     /// HKDF-SHA256 of this secret: a key for one use, named by `label`. Secrets are never used raw.
     public borrowing func derivedKey(label: String, salt: Data = Data(), byteCount: Int = 32) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(self), salt: salt, info: Data(label.utf8), outputByteCount: byteCount)
+            inputKeyMaterial: SymmetricKey(self), salt: salt, info: Array(label.utf8), outputByteCount: byteCount)
     }
 }
 

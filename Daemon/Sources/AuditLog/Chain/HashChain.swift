@@ -17,7 +17,7 @@ enum HashChain {
         hash.add(previous)
         hash.add(payload)
         hash.add(code)
-        return Array(hash.finalize())
+        return unsafe hash.finalize().withUnsafeBytes { unsafe Array($0) }
     }
 }
 

@@ -28,7 +28,7 @@ public struct SlotHeader: Hashable, Sendable {
         self.availability = availability
         self.accessControl = accessControl
         self.accessGroup = accessGroup
-        var writer = CanonicalWriter()
+        var writer = CanonicalWriter(capacity: 128)
         writer.write(Self.formatVersion)
         writer.write(KeySuite.code)
         writer.write(storeID, length: UInt32.self)
@@ -36,9 +36,9 @@ public struct SlotHeader: Hashable, Sendable {
         writer.write(objectID, length: UInt32.self)
         writer.write(availability.rawValue)
         writer.write(accessControl, length: UInt32.self)
-        writer.write(Data(accessGroup.utf8), length: UInt32.self)
+        writer.write(accessGroup.utf8, length: UInt32.self)
         encoded = Data(writer.bytes)
-        digest = Data(SHA256.hash(data: encoded))
+        digest = unsafe SHA256.hash(data: writer.bytes).withUnsafeBytes { unsafe Data($0) }
     }
 
     /// `version (1) || suite (1) || store || owner || object || class (1) || access control || access group`, every
