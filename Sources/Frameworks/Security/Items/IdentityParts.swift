@@ -56,7 +56,7 @@ struct IdentityParts {
         let isKey = part.itemClass == .key
         let schema = ItemSchema.of(part.itemClass).attributes
         var entries: [String: Any] = [
-            QueryKey.ValueKey.reference.rawValue: part, "class": part.itemClass.rawValue,
+            ControlKey.ValueKey.reference.rawValue: part, "class": part.itemClass.rawValue,
         ]
         for (key, value) in dictionary {
             switch try QueryKey(key) {
@@ -68,7 +68,7 @@ struct IdentityParts {
                 let known = AttributeName(rawValue: name)
                 guard let known, schema[known] != nil, entries[name] == nil else { continue }
                 entries[name] = value
-            case .use(let name): entries[name.rawValue] = value
+            case .control(.use(let name)): entries[name.rawValue] = value
             default: continue
             }
         }

@@ -23,13 +23,13 @@ struct ItemAnswer {
 
     private func dictionary(of parts: ReturnedParts) throws -> NSDictionary {
         var entries = try parts.contains(.attributes) ? attributes() : [:]
-        if parts.contains(.data), let data { entries[QueryKey.ValueKey.data.rawValue] = data as NSData }
+        if parts.contains(.data), let data { entries[ControlKey.ValueKey.data.rawValue] = data as NSData }
         if parts.contains(.persistentReference) {
-            entries[QueryKey.ValueKey.persistentReference.rawValue] = persistentReference
+            entries[ControlKey.ValueKey.persistentReference.rawValue] = persistentReference
         }
         if parts.contains(.reference) {
             entries["class"] = itemClass.rawValue as NSString
-            if let object { entries[QueryKey.ValueKey.reference.rawValue] = object }
+            if let object { entries[ControlKey.ValueKey.reference.rawValue] = object }
         }
         return entries as NSDictionary
     }

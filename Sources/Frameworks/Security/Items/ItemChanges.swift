@@ -12,11 +12,8 @@ struct ItemChanges {
     ///   `errSecParam`.
     init(_ dictionary: CFDictionary, of itemClass: ItemClass) throws(StatusError) {
         let dictionary = try QueryDictionary(dictionary)
-        for key in dictionary.entries.keys {
-            switch key {
-            case .attribute, .ignored, .value(.data): continue
-            default: throw StatusError(errSecNoSuchAttr, "An update changes attributes and data only.")
-            }
+        guard dictionary.controls.allSatisfy({ $0.key == .value(.data) }) else {
+            throw StatusError(errSecNoSuchAttr, "An update changes attributes and data only.")
         }
         data = try dictionary[.value(.data)]?.data(of: "kSecValueData")
         let given = try GivenAttributes(dictionary.attributes, of: itemClass)

@@ -155,7 +155,7 @@ extension QueryDictionary {
         return call == .delete ? [] : parts
     }
 
-    private static let parts: [(QueryKey.ReturnKey, ReturnedParts)] = [
+    private static let parts: [(ControlKey.ReturnKey, ReturnedParts)] = [
         (.data, .data), (.attributes, .attributes), (.reference, .reference),
         (.persistentReference, .persistentReference),
     ]
@@ -169,7 +169,7 @@ extension QueryDictionary {
     fileprivate func matching(
         for call: ItemCall, _ itemClass: ItemClass
     ) throws(StatusError) -> (MatchLimit, hostOrSubdomainOf: String?) {
-        let keys = entries.keys.compactMap { if case .match(let key) = $0 { key } else { nil } }
+        let keys = controls.compactMap { if case .match(let key) = $0.key { key } else { nil } }
         if call == .delete, keys == [.limit], case .text("m_LimitAll")? = self[.match(.limit)] { return (.all, nil) }
         guard call == .find || keys.isEmpty else { throw .parameter("Only a search has match keys.") }
         var limit = MatchLimit.one
@@ -207,7 +207,7 @@ extension QueryDictionary {
     /// Checks the type of a match key that means certificates. Passwords and keys are not narrowed by it, as on Apple's
     /// systems; for certificates a search that would be wider than asked for is refused.
     private static func checkCertificateMatch(
-        _ key: QueryKey.MatchKey, _ value: QueryValue, _ itemClass: ItemClass
+        _ key: ControlKey.MatchKey, _ value: QueryValue, _ itemClass: ItemClass
     ) throws(StatusError) {
         switch key {
         case .policy, .issuers, .itemList, .searchList:

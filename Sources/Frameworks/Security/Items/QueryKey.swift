@@ -1,18 +1,41 @@
 import Foundation
 
-/// A key of a query: one of the attributes of items, or one that says what the call shall do.
-enum QueryKey: Hashable {
-    case itemClass
+/// A key of a query.
+enum QueryKey {
     /// Four letters; whether the class has such an attribute is seen later.
     case attribute(String)
+    case control(ControlKey)
+    /// Accepted everywhere and without a meaning here.
+    case ignored
+
+    /// Apple's private mark of app clips, refused in every call.
+    private static let appClip = "clip"
+    /// `kSecUseDataProtectionKeychain`: there is no other keychain here.
+    private static let dataProtection = "nleg"
+
+    init(_ key: Any) throws(StatusError) {
+        guard let name = key as? String else { throw .parameter("The keys of a query are strings.") }
+        if name.utf8.count == 4 {
+            guard name != Self.appClip else { throw .parameter("There are no app clips here.") }
+            self = name == Self.dataProtection ? .ignored : .attribute(name)
+        } else if let control = ControlKey.named[name] {
+            self = .control(control)
+        } else {
+            guard name.hasPrefix("f") else { throw .parameter("A key of the query is none of Apple's.") }
+            self = .ignored
+        }
+    }
+}
+
+/// A key that says what the call shall do.
+enum ControlKey: Equatable {
+    case itemClass
     case match(MatchKey)
     case returning(ReturnKey)
     case use(UseKey)
     case value(ValueKey)
-    /// Accepted everywhere and without a meaning here.
-    case ignored
 
-    enum MatchKey: String {
+    enum MatchKey: String, CaseIterable {
         case limit = "m_Limit"
         case policy = "m_Policy"
         case issuers = "m_Issuers"
@@ -31,14 +54,14 @@ enum QueryKey: Hashable {
         case searchList = "m_SearchList"
     }
 
-    enum ReturnKey: String {
+    enum ReturnKey: String, CaseIterable {
         case data = "r_Data"
         case attributes = "r_Attributes"
         case reference = "r_Ref"
         case persistentReference = "r_PersistentRef"
     }
 
-    enum UseKey: String {
+    enum UseKey: String, CaseIterable {
         case itemList = "u_ItemList"
         case operationPrompt = "u_OpPrompt"
         case noAuthenticationUI = "u_NoAuthUI"
@@ -52,78 +75,60 @@ enum QueryKey: Hashable {
         case tokenRawItems = "u_TokenRawItems"
     }
 
-    enum ValueKey: String {
+    enum ValueKey: String, CaseIterable {
         case data = "v_Data"
         case reference = "v_Ref"
         case persistentReference = "v_PersistentRef"
     }
 
-    /// Apple's private mark of app clips, refused in every call.
-    private static let appClip = "clip"
-    /// `kSecUseDataProtectionKeychain`: there is no other keychain here.
-    private static let dataProtection = "nleg"
-
-    init(_ key: Any) throws(StatusError) {
-        guard let name = key as? String else { throw .parameter("The keys of a query are strings.") }
-        guard name != Self.appClip else { throw .parameter("There are no app clips here.") }
-        let known: QueryKey? =
-            switch name {
-            case "class": .itemClass
-            case Self.dataProtection: .ignored
-            case _ where name.utf8.count == 4: .attribute(name)
-            default:
-                switch name.first {
-                case "m": MatchKey(rawValue: name).map(QueryKey.match)
-                case "r": ReturnKey(rawValue: name).map(QueryKey.returning)
-                case "u": UseKey(rawValue: name).map(QueryKey.use)
-                case "v": ValueKey(rawValue: name).map(QueryKey.value)
-                case "f": .ignored
-                default: nil
-                }
-            }
-        guard let known else { throw .parameter("A key of the query is none of Apple's.") }
-        self = known
-    }
+    /// By the strings of Apple's constants.
+    static let named: [String: ControlKey] = Dictionary(
+        uniqueKeysWithValues: [("class", .itemClass)] + MatchKey.allCases.map { ($0.rawValue, .match($0)) }
+            + ReturnKey.allCases.map { ($0.rawValue, .returning($0)) }
+            + UseKey.allCases.map { ($0.rawValue, .use($0)) } + ValueKey.allCases.map { ($0.rawValue, .value($0)) })
 }
 
 /// A dictionary of one of the calls with its keys and values told apart; nothing is checked but that they can be.
 struct QueryDictionary {
     private static let maximumKeyCount = 128
 
-    private(set) var entries: [QueryKey: QueryValue] = [:]
+    private(set) var attributes: [String: QueryValue] = [:]
+    /// A handful: looking through them costs less than hashing.
+    private(set) var controls: [(key: ControlKey, value: QueryValue)] = []
 
     init(_ dictionary: CFDictionary) throws(StatusError) {
         guard dictionary.count <= Self.maximumKeyCount else {
             throw .parameter("A query has at most \(Self.maximumKeyCount) keys.")
         }
-        for (key, value) in dictionary {
-            let key = try QueryKey(key)
-            guard entries.updateValue(QueryValue(value), forKey: key) == nil || key == .ignored else {
-                throw .parameter("A key of the query occurs twice.")
-            }
+        // The dictionary's iterator would look each key up once more, and hand it out as an object.
+        var (keys, values): ([Any], [Any]) = ([], [])
+        dictionary.getObjects(&values, andKeys: &keys, count: dictionary.count)
+        for (key, value) in zip(keys, values) { try insert(QueryValue(value), for: QueryKey(key)) }
+    }
+
+    private mutating func insert(_ value: QueryValue, for key: QueryKey) throws(StatusError) {
+        switch key {
+        case .ignored: return
+        case .attribute(let name):
+            guard attributes.updateValue(value, forKey: name) == nil else { throw Self.repeatedKey }
+        case .control(let key):
+            guard self[key] == nil else { throw Self.repeatedKey }
+            controls.append((key, value))
         }
     }
 
-    subscript(key: QueryKey) -> QueryValue? { entries[key] }
+    private static let repeatedKey = StatusError.parameter("A key of the query occurs twice.")
+
+    subscript(key: ControlKey) -> QueryValue? { controls.first { $0.key == key }?.value }
 
     /// Adds what the query does not say itself.
     mutating func complete(with attributes: [AttributeName: QueryValue]) {
-        for (name, value) in attributes {
-            let key = QueryKey.attribute(name.rawValue)
-            if entries[key] == nil { entries[key] = value }
-        }
-    }
-
-    /// The attributes among the entries.
-    var attributes: [String: QueryValue] {
-        entries.reduce(into: [:]) { attributes, entry in
-            if case .attribute(let name) = entry.key { attributes[name] = entry.value }
-        }
+        self.attributes.merge(attributes.map { ($0.key.rawValue, $0.value) }) { given, _ in given }
     }
 
     /// The class that the query names; nil when it names none.
     func itemClass() throws(StatusError) -> ItemClass? {
-        guard let value = entries[.itemClass] else { return nil }
+        guard let value = self[.itemClass] else { return nil }
         guard let itemClass = ItemClass(rawValue: try value.text(of: "class")) else {
             throw StatusError(errSecNoSuchClass, "There is no such class of items.")
         }

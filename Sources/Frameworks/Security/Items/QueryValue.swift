@@ -15,6 +15,11 @@ enum QueryValue {
     case object(AnyObject)
 
     init(_ value: Any) {
+        // Nearly all values are text, which dictionaries hand out as such: made an object, it would have to be read again.
+        if let text = value as? String {
+            self = .text(text)
+            return
+        }
         let object = value as AnyObject
         self =
             switch object {
