@@ -11,9 +11,13 @@ extension KeyAlgorithm {
 
     /// The algorithm of a kind, `nil` where Apple has no name for the combination.
     public init?(kind: Kind) {
-        guard let named = KeyAlgorithm(rawValue: Self.name(of: kind)), named.kind == kind else { return nil }
+        guard let named = Self.named[kind] else { return nil }
         self = named
     }
+
+    /// The algorithms by kind, a kind of two names under the one that is not deprecated.
+    private static let named = Dictionary(
+        uniqueKeysWithValues: all.filter { $0.rawValue != deprecatedName.0 }.map { ($0.kind, $0) })
 
     private static var signatureKinds: [Kind] {
         let hashes = HashAlgorithm.allCases

@@ -103,31 +103,33 @@ extension KeyExchangeParameters {
 extension SecKey {
     /// Whether the key performs `algorithm`, by itself or with a simpler one.
     package func performs(_ operation: KeyOperation, _ algorithm: KeyAlgorithm) -> Bool {
-        guard operation.usesPrivateKey == (backing.keyClass == .privateKey) else { return false }
-        return switch operation {
-        case .sign, .verify: SignaturePlan(algorithm, operation, with: backing) != nil
-        case .encrypt, .decrypt, .keyExchange: backing.supports(operation, algorithm)
+        switch operation {
+        case .sign, .verify: plan(algorithm, operation) != nil
+        case .encrypt, .decrypt, .keyExchange: isHalf(for: operation) && backing.supports(operation, algorithm)
         }
+    }
+
+    private func isHalf(for operation: KeyOperation) -> Bool {
+        operation.usesPrivateKey == (backing.keyClass == .privateKey)
     }
 
     func require(_ operation: KeyOperation, _ algorithm: KeyAlgorithm) throws(KeyAlgorithmError) {
         guard performs(operation, algorithm) else { throw .unsupportedAlgorithm }
     }
 
-    private func plan(_ algorithm: KeyAlgorithm, _ operation: KeyOperation) throws(KeyAlgorithmError) -> SignaturePlan {
-        try require(operation, algorithm)
-        guard let plan = SignaturePlan(algorithm, operation, with: backing) else { throw .unsupportedAlgorithm }
-        return plan
+    /// How the key signs or verifies; nil if it does not.
+    private func plan(_ algorithm: KeyAlgorithm, _ operation: KeyOperation) -> SignaturePlan? {
+        isHalf(for: operation) ? SignaturePlan(algorithm, operation, with: backing) : nil
     }
 
     package func signature(of input: Data, algorithm: KeyAlgorithm) throws -> Data {
-        let plan = try plan(algorithm, .sign)
+        guard let plan = plan(algorithm, .sign) else { throw KeyAlgorithmError.unsupportedAlgorithm }
         let signature = try backing.signature(of: plan.input(for: input), algorithm: plan.performed)
         return try plan.signature(from: signature)
     }
 
     package func verify(_ signature: Data, of input: Data, algorithm: KeyAlgorithm) throws {
-        let plan = try plan(algorithm, .verify)
+        guard let plan = plan(algorithm, .verify) else { throw KeyAlgorithmError.unsupportedAlgorithm }
         let input = try plan.input(for: input)
         try backing.verify(plan.performedSignature(from: signature), of: input, algorithm: plan.performed)
     }

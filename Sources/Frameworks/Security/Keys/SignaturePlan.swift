@@ -16,10 +16,8 @@ struct SignaturePlan {
 
     /// Nil if `key` cannot do it in any way.
     init?(_ algorithm: KeyAlgorithm, _ operation: KeyOperation, with key: any KeyBacking) {
-        let performed = Self.candidates(for: algorithm.kind).first { candidate in
-            KeyAlgorithm(kind: candidate).map { key.supports(operation, $0) } ?? false
-        }
-        guard let kind = performed, let performed = KeyAlgorithm(kind: kind) else { return nil }
+        let candidates = Self.candidates(for: algorithm.kind).lazy.compactMap(KeyAlgorithm.init(kind:))
+        guard let performed = candidates.first(where: { key.supports(operation, $0) }) else { return nil }
         self.algorithm = algorithm
         self.performed = performed
         sizeInBits = key.sizeInBits
