@@ -60,7 +60,10 @@ extension OstiaryClient {
         var found = 0
         while true {
             request.limit = limit.map { UInt32(clamping: $0 - found) } ?? 0
-            let answer = try callAskingSeldom(under: use) { use in .findItems(request.using { $0.use = use }) }
+            let answer = try callAskingSeldom(under: use) { use in
+                request.use = use
+                return .findItems(request)
+            }
             guard case .items(let page) = answer.body else { throw Self.unexpected() }
             try page.forEachItem(tail: answer.tail, returningData: returningData, body)
             found += page.items.count
