@@ -272,15 +272,17 @@ extension Array {
 }
 
 extension ItemDigest {
-    init?(_ id: VaultID) { self.init(prefixOf: id.bytes) }
+    init?(_ id: VaultID) { self.init(prefixOf: Array(id.bytes)) }
 }
 
 extension VaultID {
     init(_ digest: ItemDigest) {
-        var bytes = Data(capacity: Self.byteCount)
+        // An array: `Data` takes a call for each byte that is appended.
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.byteCount)
         for word in [digest.high, digest.low] {
             for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: word >> shift)) }
         }
-        self.init(bytes: bytes)!  // Two words are sixteen bytes.
+        self.init(bytes: Data(bytes))!  // Two words are sixteen bytes.
     }
 }
