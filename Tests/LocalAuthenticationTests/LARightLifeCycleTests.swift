@@ -256,7 +256,8 @@ import Testing
     @Test func `releasing the right wipes its grant`() async throws {
         var right: LARight? = right()
         try await right?.authorize(localizedReason: "test")
-        right = nil
+        // The thread that answered may be the last to let go of it.
+        await daemon.waitForNext(.invalidate) { right = nil }
         #expect(daemon.calls.last == .invalidate)
     }
 
