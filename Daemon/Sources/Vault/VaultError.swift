@@ -57,6 +57,11 @@ public struct RowReference: Hashable, Sendable {
 
     /// The key as an identifier, for the tables whose key is one.
     public var id: VaultID? { VaultID(bytes: key) }
+
+    /// Whether it is a user's row or the list of the users, without which nothing of a user is known.
+    public var isOfUsers: Bool {
+        table == .users || table == .manifests && key == Manifest.key(of: .users)
+    }
 }
 
 /// What is wrong with one row.

@@ -166,7 +166,7 @@ struct DiagnosisTests {
         let problems = try Self.problems(fixture)
         #expect(
             problems.map(\.check)
-                == ["store", "keys", "items", "log epochs", "passcode", "wrong tries", "key pairs"])
+                == ["store", "keys", "items", "log epochs", "passcode", "wrong tries", "key pairs", "start"])
         #expect(problems.allSatisfy { $0.message.contains("The database cannot be read") })
     }
 }

@@ -229,7 +229,7 @@ struct RepairTests {
         let fixture = try BrokerFixture(in: store.folder)
         defer { fixture.close() }
         let client = try fixture.client()
-        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        fixture.prompter.prepare(Array(repeating: .text(BrokerFixture.passcode), count: 2))
         try client.evaluatePolicy(2, in: client.openContext())
         let found = try client.findItems(TestClient.query("genp", ["acct": .text(account)]), data: false)
         return try #require(found.first?.item.itemID)
@@ -314,5 +314,158 @@ struct RepairTests {
             try store.restore(new.filter { $0["row_key"] as Data == leaf["row_key"] }, into: "item_leaves")
         }
         try expectItems(BrokerFixture(in: store.folder))
+    }
+
+    // MARK: rows of before
+
+    private func rows(_ table: String, _ id: Data) throws -> [Row] {
+        try store.rows("SELECT * FROM \(table) WHERE row_key = ?", [id])
+    }
+
+    /// Runs `body` against a daemon of its own over the store, opened with the passcode.
+    private func running<Result>(_ body: (BrokerFixture, TestClient) throws -> Result) throws -> Result {
+        let fixture = try fixture()
+        defer { fixture.close() }
+        let client = try fixture.client()
+        try client.evaluatePolicy(2, in: client.openContext())
+        return try body(fixture, client)
+    }
+
+    private static let objectList = Data([VaultTable.objects.rawValue])
+
+    @Test func `a right of before is refused, and the passcode can be changed once it is removed`() throws {
+        let id = try running { try $1.find("bound").rightID }
+        let old = try rows("objects", id)
+        try running { fixture, _ in try fixture.changePasscode(to: "another battery 8") }
+        try store.restore(old, into: "objects")
+        #expect(try store.write("DELETE FROM manifests WHERE row_key = ?", [Self.objectList]) == 1)
+        let fixture = try BrokerFixture(in: store.folder)
+        fixture.prompter.prepare([.text("another battery 8")])
+        #expect(try fixture.client().repair() == [Self.relisting(Self.objects, kept: 3, refused: 1)])
+        #expect(try refusal { _ = try fixture.client().find("bound") } == .notFound)
+        try fixture.client().remove(id: id)
+        try fixture.changePasscode("another battery 8", to: BrokerFixture.passcode)
+        #expect(try isSound(fixture))
+    }
+
+    @Test func `an item of before is refused, and the passcode can be changed once it is deleted`() throws {
+        let id = try itemID("guarded")
+        let old = try rows("items", id)
+        try running { fixture, _ in try fixture.changePasscode(to: "another battery 8") }
+        try store.restore(old, into: "items")
+        let other = "rowid = (SELECT min(rowid) FROM item_leaves WHERE row_key <> ?)"
+        #expect(try store.alter("mac", of: "item_leaves", where: other, [Self.leaf(of: id)]) == 1)
+        let fixture = try BrokerFixture(in: store.folder)
+        fixture.prompter.prepare([.text("another battery 8")])
+        #expect(try fixture.client().repair() == [Self.relisting(Self.items, kept: 3, refused: 1)])
+        #expect(try fixture.client().deleteItems(TestClient.query("genp", ["acct": .text("guarded")])) == 1)
+        try fixture.changePasscode("another battery 8", to: BrokerFixture.passcode)
+        #expect(try isSound(fixture))
+    }
+
+    @Test func `a leaf of before leaves no ghost beside the item that took the name`() throws {
+        let id = try itemID("second")
+        let leaf = try rows("item_leaves", Self.leaf(of: id))
+        let second = TestClient.query("genp", ["acct": .text("second")])
+        try running { _, client in
+            try client.deleteItems(second)
+            try client.addItem(["acct": .text("second"), "pdmn": .text("ak")], data: Data("data of second".utf8))
+        }
+        try store.restore(leaf, into: "item_leaves")
+        let fixture = try fixture()
+        #expect(try fixture.client().repair() == [Self.relisting(Self.items, kept: 4)])
+        try expectItems(fixture, ["first", "third", "guarded", "second"])
+        #expect(try isSound(fixture))
+        #expect(try fixture.client().deleteItems(second) == 1)
+    }
+
+    @Test func `what a leaf lists keeps its name against an old row`() throws {
+        let (id, other) = (try itemID("first"), try itemID("second"))
+        let old = try rows("items", other)
+        try running { _, client in
+            try client.updateItems(TestClient.query("genp", ["acct": .text("second")]), ["acct": .text("moved")])
+            try client.updateItems(TestClient.query("genp", ["acct": .text("first")]), ["acct": .text("second")])
+        }
+        try store.restore(old, into: "items")
+        let kept = [Self.leaf(of: id), Self.leaf(of: other)]
+        let third = "rowid = (SELECT min(rowid) FROM item_leaves WHERE row_key <> ? AND row_key <> ?)"
+        #expect(try store.alter("mac", of: "item_leaves", where: third, [kept[0], kept[1]]) == 1)
+        let fixture = try fixture()
+        let client = try fixture.client()
+        let (moved, second) = (
+            TestClient.query("genp", ["acct": .text("moved")]), TestClient.query("genp", ["acct": .text("second")])
+        )
+        #expect(try client.repair() == [Self.relisting(Self.items, kept: 3, refused: 1)])
+        #expect(try client.itemData(second) == "data of first")
+        #expect(try refusal { _ = try client.findItems(moved) } == .itemUnreadable)
+    }
+
+    @Test func `a list of rights of before is made anew, and one that is newer than a row is not`() throws {
+        let list = try store.rows("SELECT * FROM manifests WHERE row_key = ?", [Self.objectList])
+        let id = try running { try $1.find("bound").rightID }
+        let old = try rows("objects", id)
+        try running { fixture, _ in try fixture.changePasscode(to: "another battery 8") }
+        let new = try rows("objects", id)
+        try store.restore(old, into: "objects")
+        let fixture = try BrokerFixture(in: store.folder)
+        fixture.prompter.prepare([.text("another battery 8")])
+        #expect(try fixture.client().repair() == [])
+        fixture.close()
+        try store.restore(new, into: "objects")
+        for row in list { try store.restore([row], into: "manifests") }
+        let damaged = try BrokerFixture(in: store.folder)
+        damaged.prompter.prepare([.text("another battery 8")])
+        #expect(try damaged.client().repair() == [Self.relisting(Self.objects, kept: 4)])
+        #expect(try damaged.opens("bound", answers: [.text("another battery 8")]))
+    }
+
+    @Test(arguments: [LeafDamage.allGone, .allRemoved, .altered])
+    func `any number of repairs can follow one another, and each is above those before`(damage: LeafDamage) throws {
+        var last: Int64 = 0
+        for _ in 0..<5 {
+            try damageLeaves(damage)
+            let fixture = try fixture()
+            #expect(try fixture.client().repair() == [Self.relisting(Self.items, kept: 4)])
+            fixture.close()
+            let generation: Int64 = try store.rows("SELECT min(generation) FROM item_leaves")[0][0]
+            if damage != .allGone { #expect(generation > last) }
+            last = generation
+        }
+        try expectItems(BrokerFixture(in: store.folder))
+    }
+
+    // MARK: what is asked
+
+    @Test func `nothing more is made anew than what the owner was asked about`() throws {
+        try damageLeaves()
+        let fixture = try fixture()
+        let store = store
+        fixture.prompter.duringNextQuestion {
+            _ = try? store.write("DELETE FROM manifests WHERE row_key = ?", [Self.objectList])
+        }
+        #expect(try refusal { _ = try fixture.client().repair() } == .systemCancel)
+        #expect(try store.rows("SELECT * FROM manifests WHERE row_key = ?", [Self.objectList]).isEmpty)
+        #expect(try refusal { _ = try fixture.client().findItems(TestClient.query()) } == .itemUnreadable)
+    }
+
+    @Test func `without the list of the users nothing is made anew, and the doctor says why`() throws {
+        let fixture = try fixture()
+        let users = Data([VaultTable.users.rawValue])
+        #expect(try store.alter("mac", of: "manifests", where: "row_key = ?", [users]) == 1)
+        #expect(try refusal { _ = try fixture.client().repair() } == .itemUnreadable)
+        #expect(fixture.prompter.asked.isEmpty)
+        let problems = try fixture.client().diagnosis().findings.filter { $0.message.contains("list of the users") }
+        #expect(problems.map(\.check) == ["store", "keys", "items", "passcode", "wrong tries", "key pairs", "start"])
+        #expect(problems.allSatisfy { !$0.advice.contains("--repair") })
+    }
+
+    @Test(arguments: ["users", "store", "log_anchors"])
+    func `the doctor says that the daemon will not start again`(table: String) throws {
+        let fixture = try fixture()
+        #expect(try fixture.client().diagnosis().findings.contains { $0.check == "start" && $0.verdict == .ok })
+        #expect(try store.alter("mac", of: table, where: "1") == 1)
+        let finding = try fixture.client().diagnosis().findings.first { $0.check == "start" }
+        #expect(finding?.verdict == .problem)
+        #expect(finding?.advice.contains("Restore the state folder from a backup") == true)
     }
 }

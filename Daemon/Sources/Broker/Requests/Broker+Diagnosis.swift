@@ -15,8 +15,8 @@ extension Broker {
         .with {
             $0.findings = [
                 storeFinding(), keyFinding(limit: rights.limits.keyCountOfGroup), itemFinding(), logFinding(),
-                epochFinding(), passcodeFinding(), attemptFinding(), keyPairFinding(), promptFinding(),
-                pinentryFinding(), memoryFinding(), dumpFinding(), folderFinding(), sessionLockFinding(),
+                epochFinding(), passcodeFinding(), attemptFinding(), keyPairFinding(), startFinding(),
+                promptFinding(), pinentryFinding(), memoryFinding(), dumpFinding(), folderFinding(), sessionLockFinding(),
             ]
         }
     }

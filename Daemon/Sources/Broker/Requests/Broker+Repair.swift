@@ -1,4 +1,5 @@
 import Foundation
+import KeySlots
 import OstiaryWire
 import Prompting
 import SwiftProtobuf
@@ -20,7 +21,7 @@ extension Broker {
         let relistings = try changing.withLock {
             try asking.cancellation.check()
             try trail.change(event)
-            return try relist()
+            return try relist(damaged)
         }
         items.eraser.erase()
         applications.reload()
@@ -32,23 +33,39 @@ extension Broker {
     private static let consequence =
         "What is missing, old or planted is no longer noticed, and what does not verify is refused or removed."
 
-    private func relist() throws -> [(list: RelistableRows, rows: Relisting)] {
+    /// - Parameter approved: what the owner was asked about; if anything else is damaged by now, nothing is done.
+    private func relist(_ approved: [RelistableRows]) throws -> [(list: RelistableRows, rows: Relisting)] {
         try vault.write("repair") { writer in
-            try writer.damagedLists(owner: owner).map { list in
+            let damaged = try writer.damagedLists(owner: owner)
+            guard damaged.allSatisfy(approved.contains) else { throw Self.moreDamage }
+            return try damaged.map { list in
                 switch list {
-                case .objects: (list, try writer.relistObjects(owner: owner))
+                case .objects: (list, try writer.relistObjects(owner: owner, isOfPresentKeys))
                 case .items: (list, try writer.relistItems(owner: owner, items.description(of:)))
                 }
             }
         }
     }
 
+    private static let moreDamage = Refusal(
+        .systemCancel, "More was damaged while you were asked, and nothing was changed; try again.",
+        cause: "repair.more-damage")
+
+    /// Whether all slots are wrapped to the present keys: those of an old row open with nothing, and would keep the passcode
+    /// from being changed. A registration has none.
+    private func isOfPresentKeys(_ object: ObjectRecord) throws -> Bool {
+        guard object.kind != .application else { return true }
+        do { return ring.hasKeys(of: try KeySlot.decode(object.slots)) } catch { return false }
+    }
+
     /// Names each row in the log and ends what was granted on it.
     private func noteRemoval(of keys: [Data], by event: AuditTrail.Event) {
-        for id in keys.compactMap({ VaultID(bytes: $0) }) {
+        for key in keys {
+            let id = VaultID(bytes: key)
             let removal = AuditTrail.Event(
-                name: "remove", program: event.program, object: "\(id)", operation: event.name)
-            trail.end(removal) { sessions.endGrants(on: id) }
+                name: "remove", program: event.program, object: id?.description ?? "a row without an id",
+                operation: event.name)
+            trail.end(removal) { if let id { sessions.endGrants(on: id) } }
         }
     }
 
@@ -73,14 +90,33 @@ extension RelistableRows {
 }
 
 extension ItemStore {
-    /// What an item is found by, read from its attributes; nil when these cannot be opened or understood. Its class must be
-    /// open: throws the refusal `locked` otherwise.
+    /// What an item is found by, read from its attributes; nil when these cannot be opened or understood, or when its data is
+    /// wrapped to keys that are no more. Its class must be open: throws the refusal `locked` otherwise.
     fileprivate func description(of record: ItemRecord) throws -> ItemDescription? {
         do {
             let attributes = try opener(record).attributes()
-            guard case .date(let created)? = attributes["cdat"] else { return nil }
+            guard case .date(let created)? = attributes["cdat"], case .date(let modified)? = attributes["mdat"],
+                try isOfPresentKeys(record.wrap)
+            else { return nil }
             return ItemDescription(
-                index: digests.index(of: attributes, itemClass: record.itemClass, keyID: record.keyID), created: created)
+                index: digests.index(of: attributes, itemClass: record.itemClass, keyID: record.keyID), created: created,
+                modified: modified)
         } catch let refusal as Refusal where refusal == Refusals.locked { throw refusal } catch { return nil }
+    }
+
+    private func isOfPresentKeys(_ wrap: ItemWrap?) throws -> Bool {
+        switch wrap {
+        case nil: return true
+        case .classKey(let wrapped)?:
+            let key = try ItemCipher.key(of: wrapped)
+            return ring.publicHalf(key.role)?.epoch == key.epoch
+        case .slots(let slots)?: return ring.hasKeys(of: try KeySlot.decode(slots))
+        }
+    }
+}
+
+extension KeyRing {
+    fileprivate func hasKeys(of slots: [KeySlot]) -> Bool {
+        slots.allSatisfy { $0.layers.allSatisfy { publicHalf($0.role)?.epoch == $0.epoch } }
     }
 }

@@ -13,16 +13,22 @@ extension Broker {
     ///
     /// - Parameters:
     ///   - unlisted: what it means that the list of the rows does not verify.
-    ///   - advice: what can be done about that, and about a database that cannot be read.
+    ///   - advice: what can be done about that, and without `unreadable` about a database that cannot be read.
     private func checkingStore(
-        _ check: String, unlisted: String, advice: String, _ make: () throws -> WireFinding
+        _ check: String, unlisted: String, advice: String, unreadable: String? = nil, _ make: () throws -> WireFinding
     ) -> WireFinding {
         do { return try make() } catch {
             log.error("a check of the store failed", metadata: ["check": "\(check)", "cause": "\(error)"])
             return switch error {
+            case VaultError.corrupt(let reference, _) where reference.isOfUsers:
+                .problem(
+                    check, "The list of the users does not verify, so this cannot be checked. The daemon will not start "
+                        + "again.", advice: "\(Self.restoring).")
             case VaultError.corrupt: .problem(check, unlisted, advice: advice)
             case VaultError.unreadable, VaultError.io:
-                .problem(check, "The database cannot be read (\(error)), so this cannot be checked.", advice: advice)
+                .problem(
+                    check, "The database cannot be read (\(error)), so this cannot be checked.",
+                    advice: unreadable ?? advice)
             default:
                 .problem(
                     check, "This cannot be checked now.",
@@ -36,7 +42,7 @@ extension Broker {
     func storeFinding() -> WireFinding {
         checkingStore(
             "store", unlisted: "The list of the rights does not verify, so none of them is used.",
-            advice: Self.relisting
+            advice: Self.relisting, unreadable: "\(Self.restoring)."
         ) {
             let rows = try rights.list(application: nil)
             let bad = rows.filter { $0.record == nil }.count
@@ -54,7 +60,7 @@ extension Broker {
     func keyFinding(limit: Int) -> WireFinding {
         checkingStore(
             "keys", unlisted: "The lists of keys and items do not verify, so none of them is used.",
-            advice: Self.relisting
+            advice: Self.relisting, unreadable: "\(Self.restoring)."
         ) {
             let keys = try rights.keys()
             let withoutItem = try vault.readItems { reader in
@@ -75,7 +81,7 @@ extension Broker {
     func itemFinding() -> WireFinding {
         checkingStore(
             "items", unlisted: "The lists of the keychain items do not verify, so none of them is used.",
-            advice: Self.relisting
+            advice: Self.relisting, unreadable: "\(Self.restoring)."
         ) {
             let (faults, count) = try items.faultCount()
             guard faults > 0 else { return .ok("items", "\(count) keychain items, every row verifies.") }
@@ -177,6 +183,24 @@ extension Broker {
             loss: "Without one, that stays as it is; everything else works on.")
         return finding(rows, in: { try $0.logEpochs() }) {
             .ok(rows.check, "Epochs stored: \($0.count). Every row verifies.")
+        }
+    }
+
+    /// What the daemon reads before anything else. What is done to it while the daemon runs shows at the next start alone.
+    func startFinding() -> WireFinding {
+        let consequence = "The daemon will not start again."
+        return checkingStore(
+            "start", unlisted: "A row that the daemon starts from does not verify. \(consequence)",
+            advice: "\(Self.restoring)."
+        ) {
+            let isUserThere = try vault.read { reader in
+                try reader.verifyStoreRecord()
+                _ = try reader.logAnchor()
+                return try reader.user(owner) != nil
+            }
+            return isUserThere
+                ? .ok("start", "The records of store, user and log anchor verify.")
+                : .problem("start", "The user is not in the store. \(consequence)", advice: "\(Self.restoring).")
         }
     }
 }

@@ -206,7 +206,9 @@ final class ItemCatalogue {
                     throw VaultError.corrupt(row.reference, .malformed)
                 }
                 catalogue.leafGenerations[leaf.bucket] = row.generation
-                catalogue.sum += row.generation
+                let (sum, isTooLarge) = catalogue.sum.addingReportingOverflow(row.generation)
+                guard !isTooLarge else { throw VaultError.corrupt(row.reference, .malformed) }
+                catalogue.sum = sum
                 all += leaf.entries
             }
         }

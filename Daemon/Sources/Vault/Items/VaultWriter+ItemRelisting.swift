@@ -3,12 +3,15 @@ import Foundation
 /// What somebody who can read an item says of it.
 public struct ItemDescription: Sendable {
     public let index: ItemIndex
-    /// Seconds, of any clock: what was made later counts as newer.
+    /// Seconds, of any clock: when it was made, which is its place in the order.
     public let created: Double
+    /// Seconds of the same clock: when it was changed last.
+    public let modified: Double
 
-    public init(index: ItemIndex, created: Double) {
+    public init(index: ItemIndex, created: Double, modified: Double) {
         self.index = index
         self.created = created
+        self.modified = modified
     }
 }
 
@@ -61,26 +64,25 @@ extension VaultWriter {
 /// What the leaves that still verify say.
 private struct FormerLeaves {
     private(set) var entries: [VaultID: ItemCatalogue.Entry] = [:]
-    /// At least as high as any leaf's, as far as anybody can tell.
+    /// Of all leaves that verify, and by the root of those that do not: after they were made anew all were equal.
     private var highestGeneration: UInt64 = 0
 
     init(owner: VaultID, rows: RowStore) throws {
-        var sum: UInt64 = 0
         for case .readable(let row) in try rows.fetchAll(.itemLeaves, owner: owner) {
-            sum += row.generation
             highestGeneration = max(highestGeneration, row.generation)
             guard let leaf = try? ItemLeaf.entries(of: row) else { continue }
             for entry in leaf.entries { entries[VaultID(entry.id)] = entry }
         }
         do {
             let root = try rows.fetch(.itemRoots, owner: owner, key: Data())?.generation ?? 0
-            highestGeneration = max(highestGeneration, root > sum ? root - sum : 0)
-        } catch VaultError.corrupt {}  // Then the leap is all there is.
+            highestGeneration = max(highestGeneration, root / UInt64(ItemLeaf.bucketCount))
+        } catch VaultError.corrupt {}  // Then the clock is all there is.
     }
 
-    /// Above all that any leaf ever had; leaves of before, put back, then never add up with the new ones.
+    /// The generation of all new leaves: such that leaves of before, put back, never add up with them.
     func nextGeneration() throws -> UInt64 {
-        let next = highestGeneration + VaultWriter.leap
+        let next = FirstGeneration.above(highestGeneration)
+        // The sum of all must stay below what a column holds.
         guard next < UInt64(Int64.max) / UInt64(2 * ItemLeaf.bucketCount) else { throw VaultError.conflict }
         return next
     }
@@ -89,8 +91,10 @@ private struct FormerLeaves {
 /// The items that are listed anew, and the rows that are not.
 private struct NewItemList {
     private(set) var relisting = Relisting()
-    /// What leaves that verify list and was not found: refused as before.
-    private var refused: [VaultID: ItemCatalogue.Entry]
+    /// What leaves that verify list.
+    private let former: [VaultID: ItemCatalogue.Entry]
+    /// What of that is there and cannot be used: refused as before.
+    private var refused: [ItemCatalogue.Entry] = []
     private var found: [Found] = []
 
     private struct Found {
@@ -98,6 +102,8 @@ private struct NewItemList {
         let generation: UInt64
         let itemClass: ItemClass
         let description: ItemDescription
+        /// A leaf that verifies lists just this.
+        let isListed: Bool
 
         func entry(_ sequence: UInt64) -> ItemCatalogue.Entry? {
             ItemDigest(id).map {
@@ -105,38 +111,49 @@ private struct NewItemList {
                     id: $0, generation: generation, sequence: sequence, itemClass: itemClass, index: description.index)
             }
         }
+
+        /// Who keeps the name of two that may not both exist: what is listed, and else what was changed later.
+        func precedes(_ other: Found) -> Bool {
+            guard isListed == other.isListed else { return isListed }
+            return (description.modified, generation) > (other.description.modified, other.generation)
+        }
     }
 
-    init(former: [VaultID: ItemCatalogue.Entry]) { refused = former }
+    init(former: [VaultID: ItemCatalogue.Entry]) { self.former = former }
 
+    /// A row that verifies. One that is older than a leaf that verifies says was put back.
     mutating func add(_ record: ItemRecord, _ description: ItemDescription) {
-        refused[record.id] = nil
+        let listed = former[record.id]?.generation
+        guard record.generation >= listed ?? 0 else { return addUnreadable(record.id.bytes) }
         found.append(
             Found(
-                id: record.id, generation: record.generation, itemClass: record.itemClass, description: description))
+                id: record.id, generation: record.generation, itemClass: record.itemClass, description: description,
+                isListed: record.generation == listed))
     }
 
     /// A row that is listed stays, to be refused and removed by its owner; of another one nobody knows what it was.
     mutating func addUnreadable(_ key: Data) {
-        guard VaultID(bytes: key).flatMap({ refused[$0] }) == nil else { return }
-        relisting.removed.append(key)
+        guard let entry = VaultID(bytes: key).flatMap({ former[$0] }) else { return relisting.removed.append(key) }
+        refused.append(entry)
     }
 
-    /// The entries, in their order. Of two items that may not both exist the newer one stays.
+    /// The entries, in their order. Of items that may not all exist one stays.
     mutating func finish() -> [ItemCatalogue.Entry] {
-        found.sort { ($0.description.created, $0.generation) < ($1.description.created, $1.generation) }
         var taken: Set<ItemDigest> = []
-        var kept: [Found] = []
-        for item in found.reversed() {
-            if taken.insert(item.description.index.uniqueness).inserted {
-                kept.append(item)
-            } else {
-                relisting.removed.append(item.id.bytes)
-            }
+        let kept = found.sorted { $0.precedes($1) }.filter { item in
+            let isFirst = taken.insert(item.description.index.uniqueness).inserted
+            if !isFirst { relisting.removed.append(item.id.bytes) }
+            return isFirst
         }
-        var entries = kept.reversed().enumerated().compactMap { $1.entry(UInt64($0) + 1) }
+        var entries = kept.sorted { $0.description.created < $1.description.created }.enumerated()
+            .compactMap { $1.entry(UInt64($0) + 1) }
         relisting.kept = entries.count
-        for former in refused.values.sorted(by: { $0.sequence < $1.sequence }) {
+        for former in refused.sorted(by: { $0.sequence < $1.sequence }) {
+            // Beside an item of its name it could not be removed without that one.
+            guard taken.insert(former.index.uniqueness).inserted else {
+                relisting.removed.append(VaultID(former.id).bytes)
+                continue
+            }
             entries.append(
                 ItemCatalogue.Entry(
                     id: former.id, generation: former.generation, sequence: UInt64(entries.count) + 1,

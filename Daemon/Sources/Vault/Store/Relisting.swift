@@ -2,12 +2,11 @@ public import Foundation
 
 /// What became of the rows whose list was made anew.
 public struct Relisting: Equatable, Sendable {
-    /// How many verify; they are listed and used again.
+    /// How many are listed and used again.
     public var kept = 0
-    /// How many do not verify or are gone; they are listed and refused, until somebody removes them.
+    /// How many are listed and refused, until somebody removes them.
     public var refused = 0
-    /// The keys of those that are no longer there: what cannot be listed, because nobody can say what it was, or because
-    /// another row has its name.
+    /// The keys of those that are listed no more: what nobody can say what it was, and what lost its name to another.
     public var removed: [Data] = []
 }
 
@@ -20,16 +19,26 @@ public enum RelistableRows: CaseIterable, Sendable {
 }
 
 extension VaultReader {
-    /// The lists that do not verify, as they lie in the database now.
+    /// The lists that do not verify, or are provably older than what they list, as they lie in the database now.
     public func damagedLists(owner: VaultID) throws -> [RelistableRows] {
-        try RelistableRows.allCases.filter { list in
+        try listed.requireOwner(owner)
+        return try RelistableRows.allCases.filter { list in
             do {
                 switch list {
-                case .objects: _ = try listed.manifest(of: .objects, owner: owner)
-                case .items: _ = try ItemCatalogue.read(owner: owner, from: listed.rows)
+                case .objects: return try isOutdated(listed.manifest(of: .objects, owner: owner))
+                case .items:
+                    _ = try ItemCatalogue.read(owner: owner, from: listed.rows)
+                    return false
                 }
-                return false
-            } catch VaultError.corrupt(let reference, _) where reference.table != .users { return true }
+            } catch VaultError.corrupt { return true }
+        }
+    }
+
+    /// Whether a row is newer than its list. Generations only grow, so the list was put back, and not the row.
+    private func isOutdated(_ manifest: Manifest) throws -> Bool {
+        try listed.rows.fetchAll(manifest.table, owner: manifest.owner).contains { stored in
+            guard case .readable(let row) = stored, let entry = manifest.entries[row.key] else { return false }
+            return row.generation > entry.generation
         }
     }
 }
@@ -39,23 +48,25 @@ extension VaultReader {
 /// A list is what tells that a row is missing, old or planted. Without it nobody can say: whoever makes it anew takes what is
 /// there for what ought to be there. That is for the owner to decide. A list that verifies is a ``VaultError/conflict``.
 extension VaultWriter {
-    /// Further than anything can have been counted: what bears a smaller number is older than the new list.
-    static var leap: UInt64 { 1 << 32 }
-
     func requireDamage(of list: RelistableRows, owner: VaultID) throws {
         guard try damagedLists(owner: owner).contains(list) else { throw VaultError.conflict }
     }
 
     /// Lists the owner's objects anew. Call ``Vault/compactAfterSecretsChanged()`` after the transaction.
-    public func relistObjects(owner: VaultID) throws -> Relisting {
+    ///
+    /// - Parameter isCurrent: whether an object that verifies is of the present time, as far as it says itself.
+    public func relistObjects(owner: VaultID, _ isCurrent: (ObjectRecord) throws -> Bool) throws -> Relisting {
         try requireDamage(of: .objects, owner: owner)
-        var (manifest, relisting) = (Manifest(table: .objects, owner: owner, counter: Self.leap), Relisting())
-        for row in try objectRows(owner: owner) {
+        var (manifest, relisting) = (
+            Manifest(table: .objects, owner: owner, counter: FirstGeneration.above(0)), Relisting()
+        )
+        for row in try objectRows(owner: owner, isCurrent) {
             switch row {
             case .named(let key, let generation, let digest) where manifest.key(tagged: digest) == nil:
                 manifest.list(key, generation: generation, tag: digest)
                 relisting.kept += 1
             case .unreadable(let id):
+                // No row has this generation, so the entry does not fit whatever is or comes there.
                 manifest.list(id.bytes, generation: 0, tag: Data())
                 relisting.refused += 1
             case .named(let key, _, _), .nameless(let key):
@@ -75,10 +86,12 @@ extension VaultWriter {
     }
 
     /// What lies in the objects' places, the newest first: of two that have one name the later one replaced the other.
-    private func objectRows(owner: VaultID) throws -> [FoundObject] {
+    private func objectRows(owner: VaultID, _ isCurrent: (ObjectRecord) throws -> Bool) throws -> [FoundObject] {
         var (readable, others): ([(created: UInt64, FoundObject)], [FoundObject]) = ([], [])
         for stored in try listed.rows.fetchAll(.objects, owner: owner) {
-            if case .readable(let row) = stored, let record = try object(from: row).record, let sealed = try? ObjectRow(row) {
+            if case .readable(let row) = stored, let record = try object(from: row).record, try isCurrent(record),
+                let sealed = try? ObjectRow(row)
+            {
                 let found = FoundObject.named(key: row.key, generation: row.generation, digest: sealed.nameDigest)
                 readable.append((record.attributes.created, found))
             } else {
@@ -87,5 +100,22 @@ extension VaultWriter {
             }
         }
         return readable.sorted { $0.created > $1.created }.map(\.1) + others
+    }
+}
+
+/// Where the numbers of a list begin that is made anew: above all that were ever counted, also where nobody knows them any
+/// more, so that nothing of before fits the new list.
+enum FirstGeneration {
+    /// Numbers count changes, of which there are fewer in a second; so the clock alone tells an earlier list from a later.
+    private static let changesPerSecond: UInt64 = 1 << 18
+    /// Further than anything can have been counted since a number was known.
+    private static let leap: UInt64 = 1 << 32
+
+    /// - Parameters:
+    ///   - known: the highest number that is known.
+    ///   - seconds: since 1970.
+    static func above(_ known: UInt64, seconds: Double = Date().timeIntervalSince1970) -> UInt64 {
+        let clock = UInt64(min(max(seconds, 0), 1e10)) * changesPerSecond
+        return max(known.addingReportingOverflow(leap).partialValue, clock)
     }
 }

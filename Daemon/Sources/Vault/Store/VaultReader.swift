@@ -19,6 +19,11 @@ public class VaultReader {
         listed = ListedRows(rows: RowStore(database: database, protector: protector, storeID: storeID))
     }
 
+    /// Throws unless the record of the store itself verifies as it lies in the database now.
+    public func verifyStoreRecord() throws {
+        _ = try StoreRecord.authentic(in: listed.rows.database, protector: protector)
+    }
+
     // MARK: Users
 
     /// All users that ever had something here.
