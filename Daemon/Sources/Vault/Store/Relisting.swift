@@ -107,7 +107,7 @@ extension VaultWriter {
 /// more, so that nothing of before fits the new list.
 enum FirstGeneration {
     /// Numbers count changes, of which there are fewer in a second; so the clock alone tells an earlier list from a later.
-    private static let changesPerSecond: UInt64 = 1 << 18
+    private static let changesPerSecond = Double(1 << 18)
     /// Further than anything can have been counted since a number was known.
     private static let leap: UInt64 = 1 << 32
 
@@ -115,7 +115,7 @@ enum FirstGeneration {
     ///   - known: the highest number that is known.
     ///   - seconds: since 1970.
     static func above(_ known: UInt64, seconds: Double = Date().timeIntervalSince1970) -> UInt64 {
-        let clock = UInt64(min(max(seconds, 0), 1e10)) * changesPerSecond
+        let clock = UInt64(min(max(seconds, 0), 4e9) * changesPerSecond)
         return max(known.addingReportingOverflow(leap).partialValue, clock)
     }
 }
