@@ -342,6 +342,7 @@ struct RepairTests {
         let fixture = try BrokerFixture(in: store.folder)
         fixture.prompter.prepare([.text("another battery 8")])
         #expect(try fixture.client().repair() == [Self.relisting(Self.objects, kept: 3, refused: 1)])
+        #expect(try fixture.client().repair() == [])
         #expect(try refusal { _ = try fixture.client().find("bound") } == .notFound)
         try fixture.client().remove(id: id)
         try fixture.changePasscode("another battery 8", to: BrokerFixture.passcode)

@@ -53,7 +53,7 @@ extension Broker {
 
     /// Whether all slots are wrapped to the present keys: those of an old row open with nothing, and would keep the passcode
     /// from being changed. A registration has none.
-    private func isOfPresentKeys(_ object: ObjectRecord) throws -> Bool {
+    private func isOfPresentKeys(_ object: ObjectRecord) -> Bool {
         guard object.kind != .application else { return true }
         do { return ring.hasKeys(of: try KeySlot.decode(object.slots)) } catch { return false }
     }

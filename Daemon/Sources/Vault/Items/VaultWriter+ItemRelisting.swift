@@ -15,7 +15,7 @@ public struct ItemDescription: Sendable {
     }
 }
 
-/// Making the leaves anew that do not verify; see ``VaultWriter/relistObjects(owner:)`` for what that means.
+/// Making the leaves anew that do not verify; see ``VaultWriter/relistObjects(owner:_:)`` for what that means.
 extension VaultWriter {
     /// Lists the owner's items anew, in the order in which they were made. Call ``Vault/compactAfterSecretsChanged()`` after
     /// the transaction.
@@ -36,7 +36,7 @@ extension VaultWriter {
             list.add(record, description)
         }
         let entries = list.finish()
-        for key in list.relisting.removed { _ = try listed.rows.delete(.items, owner: owner, key: key) }
+        try clearAway(list.relisting.removed, from: .items, owner: owner)
         try writeLeaves(of: entries, generation: former.nextGeneration(), owner: owner)
         catalogues.forget(owner)
         return list.relisting

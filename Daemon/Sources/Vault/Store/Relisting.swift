@@ -34,10 +34,16 @@ extension VaultReader {
         }
     }
 
+    /// What the list of objects says of a row that is refused: no row has this generation, so the entry fits nothing that is or
+    /// comes there.
+    static var refusedGeneration: UInt64 { 0 }
+
     /// Whether a row is newer than its list. Generations only grow, so the list was put back, and not the row.
     private func isOutdated(_ manifest: Manifest) throws -> Bool {
         try listed.rows.fetchAll(manifest.table, owner: manifest.owner).contains { stored in
-            guard case .readable(let row) = stored, let entry = manifest.entries[row.key] else { return false }
+            guard case .readable(let row) = stored, let entry = manifest.entries[row.key],
+                entry.generation != Self.refusedGeneration
+            else { return false }
             return row.generation > entry.generation
         }
     }
@@ -66,16 +72,23 @@ extension VaultWriter {
                 manifest.list(key, generation: generation, tag: digest)
                 relisting.kept += 1
             case .unreadable(let id):
-                // No row has this generation, so the entry does not fit whatever is or comes there.
-                manifest.list(id.bytes, generation: 0, tag: Data())
+                manifest.list(id.bytes, generation: Self.refusedGeneration, tag: Data())
                 relisting.refused += 1
             case .named(let key, _, _), .nameless(let key):
-                _ = try listed.rows.delete(.objects, owner: owner, key: key)
                 relisting.removed.append(key)
             }
         }
+        try clearAway(relisting.removed, from: .objects, owner: owner)
         try listed.rows.put(manifest.row)
         return relisting
+    }
+
+    /// Removes rows that are listed no more, with the counters of wrong guesses at them.
+    func clearAway(_ keys: [Data], from table: VaultTable, owner: VaultID) throws {
+        for key in keys {
+            _ = try listed.rows.delete(table, owner: owner, key: key)
+            if let id = VaultID(bytes: key) { try forgetGuesses(at: id, owner: owner) }
+        }
     }
 
     private enum FoundObject {
@@ -112,10 +125,10 @@ enum FirstGeneration {
     private static let leap: UInt64 = 1 << 32
 
     /// - Parameters:
-    ///   - known: the highest number that is known.
+    ///   - known: the highest number that is known; a column holds no more than 2^63.
     ///   - seconds: since 1970.
     static func above(_ known: UInt64, seconds: Double = Date().timeIntervalSince1970) -> UInt64 {
         let clock = UInt64(min(max(seconds, 0), 4e9) * changesPerSecond)
-        return max(known.addingReportingOverflow(leap).partialValue, clock)
+        return max(known + leap, clock)
     }
 }
