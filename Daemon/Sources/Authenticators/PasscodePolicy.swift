@@ -59,9 +59,9 @@ public enum PasscodeViolation: Error, Equatable, Sendable {
         case .tooLong: "A passcode has at most \(PasscodePolicy.maximumByteCount) bytes."
         case .notUTF8: "A passcode must be text in UTF-8."
         case .controlCharacter: "A passcode cannot hold control characters."
-        case .digitsOnly: "Digits alone can be guessed by whoever copies the files; use letters or words too."
-        case .oneCharacterRepeated: "One character repeated is not a passcode."
-        case .sequence: "A run along the alphabet, the digits or the keyboard is among the first things guessed."
+        case .digitsOnly: "Somebody who copies the files can guess digits alone. Use letters or words too."
+        case .oneCharacterRepeated: "One repeated character is easy to guess. Use different characters."
+        case .sequence: "A run along the alphabet, the digits or the keyboard is guessed early. Choose something else."
         }
     }
 }

@@ -10,10 +10,10 @@ struct PromptText {
         switch question.kind {
         case .enterPasscode: "Ostiary asks for your passcode."
         case .newPasscode: "Ostiary asks for a new passcode."
-        case .repeatPasscode: "Ostiary asks for the new passcode once more."
+        case .repeatPasscode: "Ostiary asks for the new passcode again."
         case .applicationPassword: "Ostiary asks for the password of this item, not for your passcode."
         case .newApplicationPassword: "Ostiary asks for a new password for this item, not for your passcode."
-        case .repeatApplicationPassword: "Ostiary asks for the item's new password once more, not for your passcode."
+        case .repeatApplicationPassword: "Ostiary asks for the item's new password again, not for your passcode."
         case .confirmation: "Ostiary asks you to confirm."
         }
     }

@@ -78,8 +78,8 @@ struct QuestionTests {
     }
 
     @Test func `about what is destroyed says how much before it says what`() throws {
-        let begin = "This destroys for good, keys and secrets included: "
-        #expect(try warning([]) == "Nothing will be protected by a passcode any more.")
+        let begin = "This destroys for good, with their keys and secrets: "
+        #expect(try warning([]) == "The passcode will no longer protect anything.")
         #expect(try warning(["2fa"]) == begin + "1 right. The right: “2fa”.")
         let many = try warning(["c", "a", "b", "e", "d"], itemCount: 2)
         #expect(many.hasPrefix(begin + "5 rights, 2 keychain items. The rights: “") && many.hasSuffix(" and 2 more."))
@@ -87,7 +87,7 @@ struct QuestionTests {
     }
 
     @Test func `about what is destroyed is not cut and not written by names`() throws {
-        let begin = "This destroys for good, keys and secrets included: 6 rights, 2 keychain items. The rights: “"
+        let begin = "This destroys for good, with their keys and secrets: 6 rights, 2 keychain items. The rights: “"
         let names = (0..<6).map { String(repeating: "\u{200B}🐢", count: 73 - $0) }
         let long = try warning(names, itemCount: 2)
         #expect(long.hasPrefix(begin) && long.hasSuffix("” and 3 more."), "\(long)")

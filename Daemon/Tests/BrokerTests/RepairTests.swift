@@ -170,7 +170,7 @@ struct RepairTests {
             ])
         let question = try #require(fixture.prompter.asked.first)
         #expect(question.object?.string == "\(Self.objects) and \(Self.items)")
-        #expect(question.consequence?.string.contains("no longer noticed") == true)
+        #expect(question.consequence?.string.contains("nobody can tell whether a row is missing") == true)
         let log = try fixture.client().log().filter { $0.event == "repair" || $0.operation == "repair" }
         #expect(log.map(\.event) == ["authorize", "repair", "repair"])
         #expect(log.map(\.result) == ["granted", "begun", "done"])

@@ -154,7 +154,7 @@ import UnixSocket
         let id = try stage.client.send(.passcode(.remove), descriptor: stage.terminal.slave.number)
         stage.terminal.answer("Passcode: ", with: Stage.passcode)
         stage.terminal.waitFor("Type yes to go on: ")
-        #expect(stage.terminal.shows("This destroys for good, keys and secrets included: 1 right. The right: “2fa”."))
+        #expect(stage.terminal.shows("This destroys for good, with their keys and secrets: 1 right. The right: “2fa”."))
         stage.terminal.type("yes\r")
         #expect(try stage.client.answer(to: id).isDone)
         #expect(try !stage.canSign(in: context))

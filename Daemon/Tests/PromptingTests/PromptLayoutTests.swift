@@ -144,7 +144,7 @@ private func text(
 
     @Test func `of what must be shown in full nothing is cut, or nothing is shown`() throws {
         let groups = (1...4).map { "com.example.shared.calendar\($0)" }.joined(separator: ", ")
-        let operation = "know the program as com.example.tool with the groups \(groups)"
+        let operation = "register the program as com.example.tool with the groups \(groups)"
         let warning = PromptKind.confirmation(warning: DisplayText(operation))
         for kind in [warning, .enterPasscode] {
             let path = "/opt/" + String(repeating: "p", count: 200)

@@ -20,8 +20,8 @@ struct LeftBehind: Equatable {
             Broker.counted(items, "keychain item"), Broker.counted(rights, "right"), Broker.counted(keys, "enclave key"),
         ].compactMap(\.self).joined(separator: ", ")
         return DisplayText(
-            "It will no longer see what it stored under its path: \(what). That stays, and is seen again when the "
-                + "registration is removed.")
+            "The program will no longer see what it stored under its path: \(what). These stay. The program sees them "
+                + "again when its registration is removed.")
     }
 
     var message: WireLeftBehind {

@@ -25,7 +25,7 @@ extension Broker {
         let demand = Demand(
             requirements: [accessControl[operation]],
             availability: operation.needsAccessSecret ? accessControl.availability : nil, object: "",
-            operation: "\(operation.name) with something that it keeps")
+            operation: "\(operation.name) with an object that the program keeps")
         return try context.evaluating(asking.cancellation) { era in
             let evaluation = try evaluator.evaluate(
                 demand, held: held(in: context).adding(.applicationPassword), asking: asking)

@@ -52,7 +52,7 @@ extension Broker {
         let asking = try asking(body.question, request, session, cancellation)
         let registration = try ownRegistration { $0.applicationID == body.applicationID }
         let event = event("application-remove", session, object: registration.applicationID)
-        try askOwner("no longer know the program as \(registration.applicationID)", registration.path, asking, for: event)
+        try askOwner("remove the registration of \(registration.applicationID)", registration.path, asking, for: event)
         try commit(event, registration, nil, session, asking) { try applications.remove(registration) }
         return Reply(.done(.with { $0.count = 1 }))
     }
@@ -101,7 +101,7 @@ extension Broker {
 
     private static func request(_ registration: Registration) -> String {
         let groups = registration.groups.isEmpty ? "" : " with the groups \(registration.groups.joined(separator: ", "))"
-        return "know the program as \(registration.applicationID)\(groups)"
+        return "register the program as \(registration.applicationID)\(groups)"
     }
 
     /// Asks the owner: for the passcode, or while there is none for a confirmation. Shows all that is decided, or asks

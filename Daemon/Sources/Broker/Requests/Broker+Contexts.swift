@@ -135,7 +135,7 @@ extension Broker {
     ) throws -> Reply {
         let demand = Demand(
             requirements: [try Requirement(canonicalBytes: Array(bytes))], availability: nil, object: "",
-            operation: "authorize something of its own")
+            operation: "authorize an action of the program")
         if body.preflight { return try preflight(demand, body.contextID, session) }
         let context = try session.contexts.context(body.contextID)
         let asking = try asking(body.question, request, session, cancellation)

@@ -61,14 +61,14 @@ extension Broker {
     }
 
     private static func warning(_ objects: [ObjectRecord], itemCount: Int) -> String {
-        guard !objects.isEmpty || itemCount > 0 else { return "Nothing will be protected by a passcode any more." }
+        guard !objects.isEmpty || itemCount > 0 else { return "The passcode will no longer protect anything." }
         let rights = objects.filter { $0.kind == .right }.map(\.attributes.identifier)
         let counts = [
             counted(rights.count, "right"), counted(objects.count { $0.kind == .enclaveKey }, "enclave key"),
             counted(itemCount, "keychain item"),
         ]
         let what = counts.compactMap(\.self).joined(separator: ", ")
-        return "This destroys for good, keys and secrets included: \(what)." + named(rights)
+        return "This destroys for good, with their keys and secrets: \(what)." + named(rights)
     }
 
     /// For example "2 rights"; nil for none.
@@ -136,7 +136,7 @@ extension Broker {
         let policy = PasscodePolicy(exposure: enclave.guessing == .offline ? .offline : .limitedByHardware)
         let questioning = Questioning(prompter: prompter, asking: asking)
         var notice = policy.summary
-        var last = Refusal(.passcodeTooWeak, "No acceptable passcode was chosen.", cause: "passcode.too-weak")
+        var last = Refusal(.passcodeTooWeak, "No acceptable passcode was entered.", cause: "passcode.too-weak")
         for _ in 1...Evaluator.triesPerEvaluation {
             let first = try questioning.secret(question(kind, object, operation, notice, asking))
             if let violation = policy.violation(of: first) {
@@ -146,8 +146,10 @@ extension Broker {
             }
             let second = try questioning.secret(question(repeated, object, operation, "", asking))
             if first.isEqual(to: second) { return first }
-            notice = "The two entries differ."
-            last = Refusal(.passcodeMismatch, "The two entries differ.", cause: "passcode.mismatch")
+            notice = "The two entries differ. Type both again."
+            last = Refusal(
+                .passcodeMismatch, "The two entries differ, so nothing was changed. Try again.",
+                cause: "passcode.mismatch")
         }
         throw last
     }

@@ -16,7 +16,8 @@ extension Broker {
         let names = damaged.map(\.name).joined(separator: " and ")
         let event = event(request.eventName, session, object: names)
         try askOwner(
-            "list anew what still verifies", names, asking, for: event, consequence: DisplayText(Self.consequence))
+            "rebuild the damaged lists from the rows that verify", names, asking, for: event,
+            consequence: DisplayText(Self.consequence))
         try session.verifyCaller()
         let relistings = try changing.withLock {
             try asking.cancellation.check()
@@ -31,7 +32,8 @@ extension Broker {
     }
 
     private static let consequence =
-        "What is missing, old or planted is no longer noticed, and what does not verify is refused or removed."
+        "Afterwards nobody can tell whether a row is missing, old or planted. Rows that do not verify are refused or "
+        + "removed."
 
     /// - Parameter approved: what the owner was asked about; if anything else is damaged by now, nothing is done.
     private func relist(_ approved: [RelistableRows]) throws -> [(list: RelistableRows, rows: Relisting)] {
