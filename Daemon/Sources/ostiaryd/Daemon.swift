@@ -11,17 +11,17 @@ import UnixSocket
 struct Daemon {
     let options: Ostiaryd
 
-    /// Serves until a signal ends the process; throws what keeps it from serving.
+    /// Serves until a signal ends the process. Throws when it cannot serve.
     func run() throws -> Never {
-        // Before anything else is opened, or the report would go into that, and close it.
+        // First: a file that was opened before could be descriptor 3, and the report would be written into it.
         guard !options.reportsReadiness || ReadinessReport.hasReader else {
-            throw StartError("--reports-readiness takes a pipe as descriptor 3.")
+            throw StartError("--reports-readiness needs a pipe as descriptor 3.")
         }
         LoggingSystem.bootstrap(StreamLogHandler.standardError)
         let log = Logger(label: "ostiaryd")
         let signals = TerminationSignals()
         let runtime = try RuntimeDirectory(path: options.runtimeDirectory)
-        // The state's own lock is taken by whoever opens it, whatever runtime folder they were given.
+        // A daemon with another runtime folder and the same state folder finds the second lock taken.
         let locks = [try LockFile(in: options.runtimeDirectory), try LockFile(in: stateFolder())]
         defer { withExtendedLifetime(locks) {} }
         try runtime.clearStaleSocket()
@@ -38,7 +38,7 @@ struct Daemon {
         runtime.removeSocket()
         broker.close()
         log.notice("ended")
-        // Not exit(3): what it tears down, a session that was given up may still use.
+        // Not exit(3): a session that did not end in time may still use what exit(3) tears down.
         _exit(0)
     }
 
@@ -58,8 +58,9 @@ struct Daemon {
         return PathName.folder(of: own) + "/ostiary-prompt"
     }
 
-    /// The configuration is found through the password database, never through the environment: whoever starts the daemon
-    /// must not be able to name another dialog program. The user's own file counts before the administrator's.
+    /// Finds the configuration through the password database, never through the environment: the program that starts
+    /// the daemon must not be able to name another dialog program. The user's own file counts before the
+    /// administrator's.
     private func prompts() throws -> PromptConfiguration {
         if let named = options.configuration {
             guard let configuration = try load(named) else { throw StartError("\(named) does not exist.") }

@@ -6,7 +6,7 @@ import UnixSocket
 /// Starts the daemon in the background and returns when it accepts connections.
 struct Detachment {
     private let options: Ostiaryd
-    /// Where the background daemon's log goes; begun anew when it has grown.
+    /// The file that takes the background daemon's log; a start empties it when it has grown.
     private var logPath: String { options.stateDirectory + "/ostiaryd.log" }
     private static let logByteCount = 1024 * 1024
 
@@ -20,7 +20,8 @@ struct Detachment {
         switch report.read() {
         case ReadinessReport.readyText: return
         case let complaint where complaint.contains(ReadinessReport.alreadyRunningMark): try waitForOther()
-        case let complaint: throw StartError(complaint.isEmpty ? "The daemon ended without a word." : complaint)
+        case let complaint:
+            throw StartError(complaint.isEmpty ? "The daemon ended without saying why; see \(logPath)." : complaint)
         }
     }
 
@@ -55,7 +56,8 @@ struct Detachment {
         return SharedDescriptor(Descriptor(owning: number))
     }
 
-    /// Two programs may start the daemon at once; the one that came second waits until the first's accepts.
+    /// Two programs may start the daemon at once. The second one waits until the daemon of the first accepts
+    /// connections.
     private func waitForOther() throws {
         let path = options.runtimeDirectory + "/ostiaryd.socket"
         for _ in 0..<250 {
@@ -64,14 +66,15 @@ struct Detachment {
                 return
             } catch { usleep(20_000) }
         }
-        throw StartError("Another ostiaryd holds the lock in \(options.runtimeDirectory) but does not accept connections.")
+        throw StartError(
+            "Another ostiaryd holds the lock in \(options.runtimeDirectory) but does not accept connections; stop it.")
     }
 }
 
 /// How a starting daemon tells the program that started it how it went: on descriptor 3, one line or a complaint.
 enum ReadinessReport {
     static let readyText = "ready"
-    /// Says that the complaint is about another daemon.
+    /// Marks a complaint about another daemon.
     static let alreadyRunningMark = "[already running]"
     private static let descriptor: CInt = 3
 

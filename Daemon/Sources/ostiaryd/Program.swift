@@ -10,26 +10,30 @@ struct Ostiaryd: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ostiaryd", abstract: "Owns the keys, asks the person, and decides.",
         discussion: """
-            Usually a program starts it on demand. By hand, for a private daemon:
+            Usually a program starts the daemon on demand. To start a private daemon by hand:
 
               ostiaryd --runtime-directory /run/user/1000/ostiary --state-directory ~/.local/state/ostiary
 
-            Exit codes: 0 ended in order, 1 failed, 2 usage.
+            Exit codes: 0 ended normally, 1 failed, 2 wrong usage.
             """, version: DaemonVersion.text)
 
-    @Option(help: "Folder of the socket and the lock; made with mode 0700.")
+    @Option(help: "The folder for the socket and the lock; it is made with mode 0700.")
     var runtimeDirectory: String
 
-    @Option(help: "Folder of the device secret, the store and the audit log; made with mode 0700.")
+    @Option(help: "The folder for the device secret, the store and the audit log; it is made with mode 0700.")
     var stateDirectory: String
 
-    @Option(help: "Configuration file; otherwise the first that exists of ~/.config/ostiary/ostiaryd.conf, /etc/ostiary/ostiaryd.conf.")
+    @Option(
+        help: """
+            The configuration file. Without this option: ~/.config/ostiary/ostiaryd.conf if it exists, otherwise \
+            /etc/ostiary/ostiaryd.conf.
+            """)
     var configuration: String?
 
-    @Option(help: "Folder of the administrator's registrations of programs, files *.conf; it belongs to root.")
+    @Option(help: "The folder of the administrator's registrations of programs (*.conf); it must belong to root.")
     var applicationsDirectory = BrokerConfiguration.systemApplicationsDirectory
 
-    @Flag(help: "Go on in the background and return when connections are accepted.")
+    @Flag(help: "Run in the background; return when the daemon accepts connections.")
     var detach = false
 
     @Flag(help: "Replace a damaged audit log by a new one; the old file is kept.")
@@ -37,13 +41,14 @@ struct Ostiaryd: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Take over the store of a user who was renamed: the name that it was made under.", valueName: "name"))
+            "Take over the store of a user who was renamed; give the user's former name.", valueName: "name"))
     var adoptUserName: String?
 
     @Flag(help: .hidden)
     var reportsReadiness = false
 
-    /// For tests. Never from the environment: whoever starts the daemon must not be able to hide locks from it.
+    /// For tests. Never from the environment: the program that starts the daemon must not be able to hide locks from
+    /// it.
     @Option(help: .hidden)
     var systemBus = "/run/dbus/system_bus_socket"
 
@@ -63,7 +68,7 @@ struct Ostiaryd: ParsableCommand {
         // First of all: no store or socket becomes standard error.
         guard ostiary_occupy_standard_descriptors() == 0 else { Foundation.exit(1) }
         // Not dumpable, no core, no crash report that prints memory.
-        guard ostiary_forbid_dumps() == 0 else { exit(withComplaint: "the system does not let it forbid dumps") }
+        guard ostiary_forbid_dumps() == 0 else { exit(withComplaint: "the system does not let it forbid memory dumps") }
         ostiary_overwrite_freed_memory()
         // A thread for each connection must not mean a heap for each.
         ostiary_limit_heaps(2)

@@ -27,8 +27,8 @@ struct RuntimeDirectory {
         try PrivateFolder.make(path)
     }
 
-    /// Removes the socket of a daemon that was killed. Called with the lock held, so no other daemon of ours listens; whatever
-    /// else is in the socket's place is not touched.
+    /// Removes the socket of a daemon that was killed. The caller holds the lock, so no other daemon of ours listens.
+    /// Any other file in the socket's place stays untouched.
     func clearStaleSocket() throws {
         var status = stat()
         guard unsafe lstat(socketPath, &status) == 0 else { return }
