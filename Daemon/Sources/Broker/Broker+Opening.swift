@@ -27,15 +27,15 @@ public enum BrokerOpeningError: Error, Equatable, CustomStringConvertible {
         case .stateDirectory(let path, let what): "The state folder \(path) \(what)"
         case .enclave(let what), .store(let what), .log(let what), .clock(let what): what
         case .unnamedUser(let id):
-            "The system has no name for user \(id), and the store belongs to a name and a number. Add the user to the password "
-                + "database, or repair the service that it comes from, and start again."
+            "The system has no name for user \(id), but a store belongs to a name and a number. Add the user to the "
+                + "password database, or repair the service that names users. Then start again."
         case .otherUser(let stored, let present):
-            "The store belongs to \(stored.name) (user \(stored.uid)), and this is \(present.name) (user \(present.id)). If "
-                + "this is the same person, start ostiaryd once with --adopt-user-name \(stored.name); if not, use another "
-                + "state folder. Nothing was changed."
+            "The store belongs to \(stored.name) (user \(stored.uid)), but the daemon runs as \(present.name) (user "
+                + "\(present.id)). If they are the same person, start ostiaryd once with --adopt-user-name "
+                + "\(stored.name). If not, use another state folder. Nothing was changed."
         case .unknownUserName(let name, let stored, let present):
-            "The store does not know one user \(name), whom \(present.name) (user \(present.id)) would take over; it belongs "
-                + "to \(stored.name) (user \(stored.uid)). Nothing was changed."
+            "\(present.name) (user \(present.id)) cannot take over the store of \(name), because it belongs to "
+                + "\(stored.name) (user \(stored.uid)). Nothing was changed; check the name after --adopt-user-name."
         }
     }
 }
@@ -57,8 +57,7 @@ extension Broker {
             beginningLogAnew: beginningLogAnew)
     }
 
-    /// As the public form, with another way of stretching what people type, and with keys in what `around` makes of the
-    /// enclave.
+    /// As the public form, but with another way of stretching typed secrets. `around` replaces the enclave for keys.
     package static func open(
         _ configuration: BrokerConfiguration, log: Logger, stretching: PasscodeStretching,
         prompter: (any Prompter)? = nil, clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil,
@@ -81,8 +80,8 @@ extension Broker {
                 stretching: stretching, audit: audit)
         } catch let error as VaultError {
             throw BrokerOpeningError.store(
-                "The store in \(configuration.stateDirectory) cannot be used (\(error)). Restore it from a backup, or move "
-                    + "the folder away to begin anew.")
+                "The store in \(configuration.stateDirectory) cannot be used: \(error.words). Restore it from a "
+                    + "backup, or move the folder away to start with an empty store.")
         }
     }
 
@@ -139,11 +138,12 @@ struct StateDirectory {
             return try SoftwareEnclave(directory: path, createIfMissing: !Vault.exists(inFolder: path))
         } catch EnclaveError.deviceSecretMissing {
             throw BrokerOpeningError.enclave(
-                "The device secret in \(path) is missing, and the store there cannot be read without it. Restore the file "
-                    + "from a backup; to begin anew, move the folder away.")
+                "The device secret in \(path) is missing, and the store there cannot be read without it. Restore the "
+                    + "file from a backup, or move the folder away to start with an empty store.")
         } catch EnclaveError.deviceSecretUnreadable(let defect) {
             throw BrokerOpeningError.enclave(
-                "The device secret in \(path) cannot be used (\(defect)). Restore it from a backup; nothing was changed.")
+                "The device secret in \(path) cannot be used: \(defect.words). Restore it from a backup; nothing was "
+                    + "changed.")
         }
     }
 
@@ -153,15 +153,15 @@ struct StateDirectory {
                 folder: path, create: true, protector: EnclaveProtector(enclave: enclave), observer: observer)
         } catch VaultError.tooNew(let found, let supported) {
             throw BrokerOpeningError.store(
-                "The store in \(path) has version \(found); this daemon reads up to \(supported). Upgrade Ostiary; nothing "
-                    + "was changed.")
+                "The store in \(path) has version \(found), but this daemon reads only up to \(supported). Upgrade "
+                    + "Ostiary; nothing was changed.")
         } catch VaultError.diskFull {
             throw BrokerOpeningError.store(
                 "The disk that holds \(path) is full, so the store cannot be opened; free space and start again.")
         } catch let error as VaultError {
             throw BrokerOpeningError.store(
-                "The store in \(path) cannot be used (\(error)). Restore it from a backup, or move the folder away to begin "
-                    + "anew; nothing was changed.")
+                "The store in \(path) cannot be used: \(error.words). Restore it from a backup, or move the folder "
+                    + "away to start with an empty store. Nothing was changed.")
         }
     }
 }
@@ -179,7 +179,9 @@ struct Owner {
         let stored = try vault.read { try $0.users() }
         let users = stored.compactMap(\.record)
         guard users.count == stored.count else {
-            throw BrokerOpeningError.store("The user's row in the store does not verify; restore the store from a backup.")
+            throw BrokerOpeningError.store(
+                "The user's row in the store does not verify, so the daemon does not start. Restore the store from a "
+                    + "backup.")
         }
         if let known = users.first(where: { $0.uid == user.id && $0.name == user.name }) { return Owner(id: known.id) }
         guard let other = users.first(where: { $0.uid == user.id }) ?? users.first else {
@@ -215,7 +217,9 @@ struct Owner {
         let stored = try vault.read { try $0.keyPairs(owner: id) }
         let records = stored.compactMap(\.record)
         guard records.count == stored.count else {
-            throw BrokerOpeningError.store("A key pair in the store does not verify; restore the store from a backup.")
+            throw BrokerOpeningError.store(
+                "A key pair in the store does not verify, so the daemon does not start. Restore the store from a "
+                    + "backup.")
         }
         return KeyRing(
             publicHalves: try records.map(storage.publicHalf(of:)),
@@ -241,7 +245,8 @@ struct AuditOpening {
                 folder: folder, anchors: anchors, sealer: sealer, epoch: try newEpoch(seed), seed: seed,
                 time: AuditTrail.milliseconds())
         } catch let error as AuditLogError {
-            throw BrokerOpeningError.log("The audit log in \(folder) cannot be used (\(error)); nothing was changed.")
+            throw BrokerOpeningError.log(
+                "The audit log in \(folder) cannot be used: \(error.words). Nothing was changed.")
         }
         if beginningAnew, case .damaged = audit.state {
             let seed = SecretBytes(random: 32)

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 public import UnixSocket
 
-/// Reads `ostiaryd.conf`: lines of `key = value`, empty lines, and comments that begin with `#`. Strict: what is not
-/// understood is an error with its line, not a default.
+/// Reads `ostiaryd.conf`: lines of `key = value`, empty lines, and comments that begin with `#`. Strict: a line that is
+/// not understood is an error, and nothing falls back to a default.
 public enum ConfigurationFile {
     /// Far more than all keys need.
     static let maximumByteCount = 64 * 1024
@@ -134,10 +134,33 @@ public enum ConfigurationError: Error, Equatable, Sendable {
     case line(Int, ConfigurationLineError)
 }
 
-/// What is wrong with a line.
-public enum ConfigurationLineError: Error, Equatable, Sendable {
+extension ConfigurationError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unreadable(let error): "\(error)"
+        case .notAFile: "it is not a plain file"
+        case .otherOwner: "it belongs to another user"
+        case .writableByOthers: "other users can write to it"
+        case .tooLarge: "it is larger than \(ConfigurationFile.maximumByteCount) bytes"
+        case .notUTF8: "it is not UTF-8 text"
+        case .line(let number, let error): "line \(number): \(error)"
+        }
+    }
+}
+
+/// A mistake in one line.
+public enum ConfigurationLineError: Error, Equatable, Sendable, CustomStringConvertible {
     case noKeyAndValue
     case unknownKey
     case badValue
     case repeatedKey
+
+    public var description: String {
+        switch self {
+        case .noKeyAndValue: "it is not of the form key = value"
+        case .unknownKey: "the key is unknown"
+        case .badValue: "the value does not fit the key"
+        case .repeatedKey: "the key was given before"
+        }
+    }
 }

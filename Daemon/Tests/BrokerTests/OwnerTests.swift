@@ -46,9 +46,9 @@ struct OwnerTests {
         ] {
             #expect(
                 try complaint(other)
-                    == "The store belongs to \(present.name) (user \(present.id)), and this is \(other.name) (user "
-                    + "\(other.id)). If this is the same person, start ostiaryd once with --adopt-user-name "
-                    + "\(present.name); if not, use another state folder. Nothing was changed.")
+                    == "The store belongs to \(present.name) (user \(present.id)), but the daemon runs as "
+                    + "\(other.name) (user \(other.id)). If they are the same person, start ostiaryd once with "
+                    + "--adopt-user-name \(present.name). If not, use another state folder. Nothing was changed.")
         }
         #expect(try users == before)
     }
@@ -57,8 +57,8 @@ struct OwnerTests {
         let renamed = SystemUser(id: present.id, name: "renamed")
         #expect(
             try complaint(renamed, adopting: "nobody-here")
-                == "The store does not know one user nobody-here, whom renamed (user \(present.id)) would take over; "
-                + "it belongs to \(present.name) (user \(present.id)). Nothing was changed.")
+                == "renamed (user \(present.id)) cannot take over the store of nobody-here, because it belongs to "
+                + "\(present.name) (user \(present.id)). Nothing was changed; check the name after --adopt-user-name.")
         #expect(try owner(renamed, adopting: present.name) == fixture.broker.owner)
         #expect(try users.map(\.name) == ["renamed"])
         #expect(try owner(renamed) == fixture.broker.owner)

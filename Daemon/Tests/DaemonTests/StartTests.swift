@@ -103,57 +103,57 @@ import UnixSocket
 
     /// Brings the defect about; what the complaint says.
     private func make(_ defect: StoreDefect, in folders: DaemonFolders) throws -> String {
-        let store = "The store in \(folders.state) cannot be used"
-        let secret = "The device secret in \(folders.state) cannot be used"
+        let store = "The store in \(folders.state) cannot be used:"
+        let secret = "The device secret in \(folders.state) cannot be used:"
         switch defect {
         case .garbage:
             try folders.write(String(repeating: "not a database ", count: 1000), to: folders.store)
-            return "\(store) (unreadable(Vault.UnreadableReason.notADatabase))"
+            return "\(store) vault.sqlite is no database, or a damaged one"
         case .empty:
             try folders.write("", to: folders.store)
-            return "\(store) (unreadable(Vault.UnreadableReason.anotherProgram))"
+            return "\(store) vault.sqlite is the database of another program"
         case .cutOff:
             #expect(truncate(folders.store, 6000) == 0)
-            return "\(store) (unreadable(Vault.UnreadableReason.notADatabase))"
+            return "\(store) vault.sqlite is no database, or a damaged one"
         case .newer:
             try patch(folders.store, at: 60, [0, 0, 0, 99])  // user_version in the header of an SQLite file
             return
-                "The store in \(folders.state) has version 99; this daemon reads up to 2. Upgrade Ostiary; nothing was "
-                + "changed."
+                "The store in \(folders.state) has version 99, but this daemon reads only up to 2. Upgrade Ostiary; "
+                + "nothing was changed."
         case .otherProgram:
             try patch(folders.store, at: 68, [1, 2, 3, 4])  // application_id
-            return "\(store) (unreadable(Vault.UnreadableReason.anotherProgram))"
+            return "\(store) vault.sqlite is the database of another program"
         case .directory:
             #expect(unlink(folders.store) == 0)
             #expect(mkdir(folders.store, 0o700) == 0)
-            return "\(store) (unreadable(Vault.UnreadableReason.notOurFile))"
+            return "\(store) vault.sqlite is not a plain file of yours"
         case .link:
             #expect(rename(folders.store, folders.store + ".elsewhere") == 0)
             #expect(symlink(folders.store + ".elsewhere", folders.store) == 0)
-            return "\(store) (unreadable(Vault.UnreadableReason.notOurFile))"
+            return "\(store) vault.sqlite is not a plain file of yours"
         case .secretMissing:
             #expect(unlink(folders.deviceSecret) == 0)
             return
                 "The device secret in \(folders.state) is missing, and the store there cannot be read without it. "
-                + "Restore the file from a backup; to begin anew, move the folder away."
+                + "Restore the file from a backup, or move the folder away to start with an empty store."
         case .secretOpen:
             #expect(chmod(folders.deviceSecret, 0o644) == 0)
-            return "\(secret) (permissive). Restore it from a backup; nothing was changed."
+            return "\(secret) other users can reach it. Restore it from a backup; nothing was changed."
         case .secretCutOff:
             #expect(truncate(folders.deviceSecret, 68) == 0)
-            return "\(secret) (damaged)"
+            return "\(secret) it is damaged."
         case .secretFlipped:
             try patch(folders.deviceSecret, at: 20, [0xFF, 0, 0xFF])
-            return "\(secret) (damaged)"
+            return "\(secret) it is damaged."
         case .secretOfAnother:
             let other = try DaemonProcess(in: DaemonFolders())
             #expect(other.stop() == .exited(0))
             try Data(contentsOf: URL(fileURLWithPath: other.folders.deviceSecret))
                 .write(to: URL(fileURLWithPath: folders.deviceSecret))
-            return "\(store) (unreadable(Vault.UnreadableReason.storeRecord))"
+            return "\(store) the record of the store is missing or does not verify"
         case .secretEmpty:
             #expect(truncate(folders.deviceSecret, 0) == 0)
-            return "\(secret) (damaged)"
+            return "\(secret) it is damaged."
         }
     }
 
@@ -246,7 +246,7 @@ import UnixSocket
     func `a user whom the system does not name is refused`() throws {
         let folders = try DaemonFolders()
         try expectRefusal(
-            in: folders, "The system has no name for user 4000000123, and the store belongs to a name and a number.",
+            in: folders, "The system has no name for user 4000000123, but a store belongs to a name and a number.",
             under: ["/usr/bin/unshare", "--user", "--map-user=4000000123", "--"])
         #expect(DaemonFolders.status(of: folders.store).st_mode == 0, "nothing is made")
     }

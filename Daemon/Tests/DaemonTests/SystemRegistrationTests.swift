@@ -118,23 +118,23 @@ struct SystemRegistrationTests {
     }
 
     @Test(arguments: [
-        ("writableByOthers", 0o666 as mode_t, text), ("writableByOthers", 0o664, text),
-        ("incomplete", 0o644, "path = %\n"), ("incomplete", 0o644, ""),
-        ("contradictory", 0o644, "application-id = a\npath = %\naccess-groups = a\n"),
-        ("interpreter", 0o644, "application-id = a\npath = /usr/bin/python3.11\n"),
-        ("line(1,", 0o644, "application-id = a b\npath = %\n"), ("line(2,", 0o644, "application-id = a\npath = tool\n"),
-        ("line(3,", 0o644, "application-id = a\npath = %\naccess-groups = b;c\n"),
-        ("line(1,", 0o644, "application-id = com.apple.token\npath = %\n"),
-        ("line(3,", 0o644, "application-id = a\npath = %\naccess-groups = b, com.apple.token\n"),
-        ("line(4,", 0o644, text + "label = hardware\n"),
-        ("notUTF8", 0o644, text + "# \u{1}"),
+        ("other users can write to it", 0o666 as mode_t, text), ("other users can write to it", 0o664, text),
+        ("it names no path or no application", 0o644, "path = %\n"), ("it names no path or no application", 0o644, ""),
+        ("it names a group twice", 0o644, "application-id = a\npath = %\naccess-groups = a\n"),
+        ("it names an interpreter", 0o644, "application-id = a\npath = /usr/bin/python3.11\n"),
+        ("line 1:", 0o644, "application-id = a b\npath = %\n"), ("line 2:", 0o644, "application-id = a\npath = tool\n"),
+        ("line 3:", 0o644, "application-id = a\npath = %\naccess-groups = b;c\n"),
+        ("line 1:", 0o644, "application-id = com.apple.token\npath = %\n"),
+        ("line 3:", 0o644, "application-id = a\npath = %\naccess-groups = b, com.apple.token\n"),
+        ("line 4:", 0o644, text + "label = hardware\n"),
+        ("it is not UTF-8 text", 0o644, text + "# \u{1}"),
     ])
     func `a file that others can write or that is not understood does not count`(
         cause: String, mode: mode_t, text: String
     ) throws {
         try register(text, mode: mode)
         let file = "\(registrations)/tool.conf"
-        if cause == "notUTF8" {
+        if cause == "it is not UTF-8 text" {
             let bytes = try Data(contentsOf: URL(fileURLWithPath: file)).dropLast() + [0xFF]
             try folders.write(bytes, to: file, mode: mode)
         }
@@ -174,13 +174,13 @@ struct SystemRegistrationTests {
         case "of another user":
             try register()
             try #require(chown(file, Account.nobody, 0) == 0)
-            try expectWithoutEffect("otherOwner", of: file)
+            try expectWithoutEffect("it belongs to another user", of: file)
         case "a folder":
             try #require(mkdir(file, 0o755) == 0)
-            try expectWithoutEffect("notAFile", of: file)
+            try expectWithoutEffect("it is not a plain file", of: file)
         default:
             try #require(mkfifo(file, 0o644) == 0)
-            try expectWithoutEffect("notAFile", of: file)
+            try expectWithoutEffect("it is not a plain file", of: file)
         }
     }
 
@@ -196,13 +196,15 @@ struct SystemRegistrationTests {
         #expect(list.applications.map(\.applicationID) == ["com.example.first"])
     }
 
-    @Test(arguments: ["folderWritableByOthers", "folderOfOtherOwner", "notAFolder"])
+    @Test(arguments: [
+        "other users can write to the folder", "the folder belongs to another user than root", "it is not a folder",
+    ])
     func `a folder that others than root can write to does not count`(_ cause: String) throws {
         try register()
         #expect(try tool().status().caller.applicationID == "com.example.system")
         switch cause {
-        case "folderWritableByOthers": try #require(chmod(registrations, 0o777) == 0)
-        case "folderOfOtherOwner": try #require(chown(registrations, Account.nobody, 0) == 0)
+        case "other users can write to the folder": try #require(chmod(registrations, 0o777) == 0)
+        case "the folder belongs to another user than root": try #require(chown(registrations, Account.nobody, 0) == 0)
         default:
             let moved = folders.root.path("moved")
             try #require(rename(registrations, moved) == 0 && symlink(moved, registrations) == 0)

@@ -93,8 +93,8 @@ struct SystemApplications: Sendable {
     }
 }
 
-/// Why the folder does not count, or a file in it whose lines are in order.
-enum SystemApplicationError: Error, Equatable, Sendable {
+/// A defect of the folder, or of a file in it whose lines are in order. The folder or the file then does not count.
+enum SystemApplicationError: Error, Equatable, Sendable, CustomStringConvertible {
     case notAFolder
     /// The folder belongs to another user than root.
     case folderOfOtherOwner
@@ -107,6 +107,18 @@ enum SystemApplicationError: Error, Equatable, Sendable {
     case contradictory
     /// It names an interpreter, whose scripts are not told apart.
     case interpreter
+
+    var description: String {
+        switch self {
+        case .notAFolder: "it is not a folder"
+        case .folderOfOtherOwner: "the folder belongs to another user than root"
+        case .folderWritableByOthers: "other users can write to the folder"
+        case .unreadableFolder: "the folder cannot be read"
+        case .incomplete: "it names no path or no application"
+        case .contradictory: "it names a group twice, a group like the application, or too many groups"
+        case .interpreter: "it names an interpreter, which runs many scripts"
+        }
+    }
 }
 
 extension Registration {
