@@ -32,6 +32,22 @@ public enum TerminalRefusal: Error, Equatable, Sendable {
     case callerGone
     case callerStopped
     case callerInBackground
+
+    /// The refusal as the rest of a sentence for a person.
+    public var words: String {
+        switch self {
+        case .forbiddenByPolicy: "ostiaryd.conf forbids it"
+        case .notATerminal: "it is not a terminal that is open for reading and writing"
+        case .notControllingTerminal: "it is not the program's controlling terminal"
+        case .unnamed: "it has no file of its own below /dev"
+        case .ambiguous: "another session has a terminal with the same number"
+        case .otherOwner: "it belongs to another user"
+        case .noLogin: "no login on it is recorded"
+        case .callerGone: "the program has ended"
+        case .callerStopped: "the program is stopped"
+        case .callerInBackground: "the program is in the background"
+        }
+    }
 }
 
 /// A terminal that passed every check of ``TerminalCheck``; only that makes one.

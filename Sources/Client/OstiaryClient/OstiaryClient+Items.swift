@@ -128,7 +128,8 @@ extension OstiaryClient {
         guard use.mayAsk else { return try call(under: use, tail: tail, body) }
         // What the daemon would refuse is refused whether or not it is needed.
         guard use.interaction?.reason.utf8.count ?? 0 <= WireLimits.reasonByteCount else {
-            throw OstiaryError(.init(.tooLarge), "The reason may have \(WireLimits.reasonByteCount) bytes.")
+            throw OstiaryError(
+                .init(.tooLarge), "The reason is too long; it may have at most \(WireLimits.reasonByteCount) bytes.")
         }
         do { return try call(under: use, tail: tail, isWithholdingQuestion: true, body) } catch let error as OstiaryError
             where error.code == .init(.questionNeeded)

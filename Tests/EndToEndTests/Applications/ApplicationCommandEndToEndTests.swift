@@ -148,7 +148,8 @@ struct ApplicationCommandEndToEndTests {
         try setPasscode()
         let wrong = ["wrong one 1", "wrong one 2", "wrong one 3"]
         expect(
-            try app("register", path, "--id", "com.example.tool", answers: wrong), 3, "What was entered is wrong.")
+            try app("register", path, "--id", "com.example.tool", answers: wrong), 3,
+            "The passcode or password is wrong.")
         #expect(try ids().isEmpty)
         #expect(try app("register", path, "--id", "com.example.tool", answers: [Self.passcode]).status == 0)
         try tool.rebuild()
@@ -171,8 +172,8 @@ struct ApplicationCommandEndToEndTests {
 
     @Test func `where nobody can be asked nothing changes`() throws {
         let message =
-            "ostiary: A question to the person is needed, and there is no terminal or dialog to ask on, or asking was "
-            + "not allowed. Run it in a terminal or name a pinentry in ostiaryd.conf.\n"
+            "ostiary: Nobody can be asked: there is no terminal or dialog, or the program does not allow a question. "
+            + "Run it in a terminal, or name a pinentry in ostiaryd.conf.\n"
         func expectRefusal(_ run: UnattendedRun) { #expect(run.status == 3 && run.output == message, "\(run.output)") }
         expectRefusal(try unattended("register", path, "--id", "com.example.tool"))
         #expect(try ids().isEmpty)
@@ -187,7 +188,7 @@ struct ApplicationCommandEndToEndTests {
         expect(
             try app("register", "none", "--id", "a"), 1,
             "The input cannot be read (realpath none: No such file or directory); nothing was done.")
-        let interpreters = "Interpreters and scripts cannot be told apart, so they cannot be registered."
+        let interpreters = "Interpreters and scripts cannot be registered, because one interpreter runs many scripts."
         let script = try write("script", "#!/bin/sh\nexit 0\n")
         let renamed = try write("python3.11", "\u{7F}ELF")
         let shell = "/bin/bash"
@@ -196,7 +197,7 @@ struct ApplicationCommandEndToEndTests {
         }
         expect(
             try app("register", daemon.folder.path, "--id", "com.example.tool"), 1,
-            "The path is no program that can be executed.")
+            "There is no executable program at this path.")
         #expect(try ids().isEmpty)
     }
 

@@ -98,7 +98,9 @@ final class ApplicationRegistry: Sendable {
                 cause: "application.duplicate")
         }
         guard others.count < Registration.count else {
-            throw Refusal(.tooMany, "\(Registration.count) programs are registered.", cause: "application.too-many")
+            throw Refusal(
+                .tooMany, "\(Registration.count) programs are registered, and no more are allowed; remove one.",
+                cause: "application.too-many")
         }
     }
 

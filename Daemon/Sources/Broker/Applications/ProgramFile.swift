@@ -14,10 +14,11 @@ struct ProgramFile {
         }
         var status = stat()
         guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, unsafe access(path, X_OK) == 0 else {
-            throw Self.refusal("The path is no program that can be executed.")
+            throw Self.refusal("There is no executable program at this path.")
         }
         guard !CallerProgram.isInterpreter(path), !Self.isScript(path) else {
-            throw Self.refusal("Interpreters and scripts cannot be told apart, so they cannot be registered.")
+            throw Self.refusal(
+                "Interpreters and scripts cannot be registered, because one interpreter runs many scripts.")
         }
         self.path = path
     }

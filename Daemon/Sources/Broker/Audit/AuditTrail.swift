@@ -178,11 +178,11 @@ final class AuditTrail: Sendable {
         log.error("the audit log cannot be written", metadata: ["cause": "\(error)"])
         if case AuditLogError.diskFull = error {
             return Refusal(
-                .logUnwritable, "The disk is full, so the audit log cannot be written and nothing is released; free space.",
+                .logUnwritable, "The disk is full, so no record can be written and nothing is released; free space.",
                 cause: "log.disk-full")
         }
         return Refusal(
-            .logUnwritable, "The audit log cannot be written and nothing is released; `ostiary doctor` says more.",
+            .logUnwritable, "The audit log cannot be written, so nothing is released; `ostiary doctor` says more.",
             cause: "log.unwritable")
     }
 

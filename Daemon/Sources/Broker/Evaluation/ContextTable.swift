@@ -26,7 +26,7 @@ final class ContextTable: Sendable {
             return id
         }
         guard let id else {
-            throw Refusal(.tooMany, "This program keeps \(SessionLimits.contextCount) contexts already; let some go.")
+            throw Refusal(.tooMany, "This program holds \(SessionLimits.contextCount) contexts already; release some.")
         }
         return id
     }

@@ -126,7 +126,7 @@ final class EvaluationContext: Sendable {
         let isFull = contents.withLock { contents in
             contents.requirements.count >= SessionLimits.requirementCountOfContext && contents.requirements[requirement] == nil
         }
-        guard !isFull else { throw Refusal(.tooMany, "The context holds too many requirements; let it go.") }
+        guard !isFull else { throw Refusal(.tooMany, "The context holds too many requirements; use a new one.") }
         try add(since: era) { $0.requirements[requirement] = grant }
     }
 

@@ -110,7 +110,7 @@ struct Evaluator {
         switch impossibility {
         case .operationNotPermitted:
             return Refusal(
-                .operationNotPermitted, "The access control permits this operation to nobody.",
+                .operationNotPermitted, "The access control permits nobody to do this.",
                 cause: "right.operation-not-permitted")
         case .locked: return Refusals.locked
         case .withoutClassKey: return Refusals.passcodeNotSet
@@ -133,7 +133,8 @@ struct Evaluator {
         case .securityKeyNotEnrolled, .securityKeyNotPresent, .securityKeyUnsupported:
             Refusal(.companionNotAvailable, "No security key is enrolled.", cause: "security-key.not-enrolled")
         case .applicationPasswordUnsupported, .notOffered:
-            Refusal(.operationNotPermitted, "\(factor.name) cannot be proved here.", cause: "factor.unsupported")
+            Refusal(
+                .operationNotPermitted, "The factor \(factor.name) cannot be proved here.", cause: "factor.unsupported")
         }
     }
 
@@ -213,5 +214,5 @@ struct Evaluator {
     }
 
     private static let failed = Refusal(
-        .authenticationFailed, "What was entered is wrong.", cause: "authentication.failed")
+        .authenticationFailed, "The passcode or password is wrong.", cause: "authentication.failed")
 }

@@ -16,10 +16,10 @@ struct QuestionStyle {
         cancelTitle = Self.title(question.cancelTitle)
         fallbackTitle = question.hidesFallback ? nil : Self.title(question.fallbackTitle)
         guard question.reason.utf8.count <= WireLimits.reasonByteCount else {
-            throw Refusal(.tooLarge, "The reason may have \(WireLimits.reasonByteCount) bytes.")
+            throw Refusal(.tooLarge, "The reason is too long; it may have at most \(WireLimits.reasonByteCount) bytes.")
         }
         guard !question.reason.isEmpty else {
-            throw Refusal(.emptyReason, "Say why you ask: the reason must not be empty.", cause: "reason.empty")
+            throw Refusal(.emptyReason, "The reason is empty; say why you ask.", cause: "reason.empty")
         }
     }
 

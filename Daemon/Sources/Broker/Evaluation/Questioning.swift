@@ -12,7 +12,7 @@ struct Questioning {
         switch try ask(question) {
         case .entered(let entered):
             guard let factor = question.kind.factor, let secret = entered.take(for: factor) else {
-                throw Refusal(.internal, "An answer came for another factor.")
+                throw Refusal(.internal, "The prompt answered for another factor.")
             }
             return secret
         case let outcome: throw Self.refusal(outcome, asking.cancellation)
@@ -37,7 +37,8 @@ struct Questioning {
     private static func refusal(_ outcome: consuming PromptOutcome, _ cancellation: RequestCancellation) -> Refusal {
         switch outcome {
         case .cancelled: Refusal(.userCancel, "The person cancelled.", cause: "prompt.cancelled")
-        case .fallback: Refusal(.userFallback, "The person chose the other way.", cause: "prompt.fallback")
+        case .fallback:
+            Refusal(.userFallback, "The person chose the program's other way.", cause: "prompt.fallback")
         case .timedOut: Refusal(.timedOut, "Nobody answered in time.", cause: "prompt.timed-out")
         case .interrupted(let interruption): refusal(interruption, cancellation)
         case .unavailable(let reason): refusal(reason)
@@ -52,8 +53,8 @@ struct Questioning {
         do { try cancellation.check() } catch { return error }
         let what =
             switch interruption {
-            case .background: "The program is no longer in its terminal's foreground."
-            case .terminalGone: "The terminal is gone."
+            case .background: "The prompt ended, because the program is no longer in its terminal's foreground."
+            case .terminalGone: "The prompt ended, because its terminal is gone."
             case .clientGone, .lock, .superseded, .promptEnded: "The prompt ended without an answer."
             }
         return Refusal(.systemCancel, what, cause: "prompt.\(interruption)")
@@ -64,26 +65,28 @@ struct Questioning {
         case .notInteractive: Refusals.notInteractive
         case .terminalRefused(let refusal):
             Refusal(
-                .notInteractive, "The program's terminal cannot be used (\(refusal)), and no pinentry is configured.",
+                .notInteractive, "Nobody can be asked on the program's terminal: \(refusal.words). Run the program in "
+                    + "the foreground of its terminal, or name a pinentry in ostiaryd.conf.",
                 cause: "prompt.terminal-\(refusal)")
         case .dialogFailed:
             Refusal(.notInteractive, "The configured pinentry did not work; check ostiaryd.conf.", cause: "prompt.dialog")
         case .untrusted(let distrust):
             Refusal(
-                .notInteractive, "A program that passcodes would be typed into could be another user's: \(distrust). "
-                    + "`ostiary doctor` says more.", cause: "prompt.untrusted")
+                .notInteractive, "The configured pinentry was not started, because another user could have replaced "
+                    + "it: \(distrust). `ostiary doctor` says more.", cause: "prompt.untrusted")
         case .promptFailed:
             Refusal(.notInteractive, "ostiary-prompt could not be started; run `ostiary doctor`.", cause: "prompt.failed")
         case .unshowable:
             Refusal(
                 .notInteractive,
-                "The terminal or the dialog has no room for all that has to be shown; ask on a wider terminal.",
+                "The question does not fit on the terminal or the dialog, so it was not asked; use a wider terminal.",
                 cause: "prompt.unshowable")
         case .coolingDown(let remaining):
             Refusal(
                 .cooldown, "This program's questions were cancelled several times; it may ask again in "
                     + "\(Refusals.readable(remaining)).", retryAfter: remaining, cause: "prompt.cooldown")
-        case .tooManyWaiting: Refusal(.tooMany, "Too many questions are waiting.", cause: "prompt.queue-full")
+        case .tooManyWaiting:
+            Refusal(.tooMany, "Too many questions are waiting already; try again later.", cause: "prompt.queue-full")
         }
     }
 }

@@ -66,7 +66,8 @@ struct ItemAttributes: Equatable, Sendable {
     init(_ attributes: [WireAttribute], of itemClass: ItemClass) throws(Refusal) {
         guard attributes.count <= ItemRequestLimits.attributeCount else {
             throw Refusal(
-                .tooLarge, "An item may have \(ItemRequestLimits.attributeCount) attributes.", cause: "item.size")
+                .tooLarge, "The item has too many attributes; it may have \(ItemRequestLimits.attributeCount).",
+            cause: "item.size")
         }
         for attribute in attributes {
             guard let kind = itemClass.attributes[attribute.key] else {
@@ -97,7 +98,8 @@ struct ItemAttributes: Equatable, Sendable {
     func requireSize() throws(Refusal) {
         guard values.values.reduce(0, { $0 + $1.comparedBytes.count }) <= ItemRequestLimits.attributeByteCount else {
             throw Refusal(
-                .tooLarge, "The attributes of an item may have \(ItemRequestLimits.attributeByteCount) bytes together.",
+                .tooLarge,
+            "The item's attributes are too large; all may have \(ItemRequestLimits.attributeByteCount) bytes together.",
                 cause: "item.size")
         }
     }

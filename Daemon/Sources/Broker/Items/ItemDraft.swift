@@ -73,7 +73,7 @@ extension ItemAttributes {
     static func require(_ accessControl: AccessControl, _ accessibility: Accessibility) throws(Refusal) {
         guard accessControl.availability == accessibility.availability else {
             throw Refusal(
-                .invalidParameter, "The accessibility is another one than the access control's.",
+                .invalidParameter, "The accessibility differs from the access control's.",
                 cause: "item.accessibility")
         }
     }
@@ -84,7 +84,7 @@ extension ItemAttributes {
         guard !isForKey, accessControl[.read] == .unrestricted, self["ggrp"] == nil else {
             throw Refusal(
                 .invalidParameter,
-                "A synchronizable item can have neither a rule nor a sharing group, and stands for no enclave key.",
+                "A synchronizable item can have no rule and no sharing group, and cannot stand for an enclave key.",
                 cause: "item.synchronizable")
         }
     }
@@ -93,7 +93,7 @@ extension ItemAttributes {
         switch self["sync"] {
         case nil: return absent
         case .number(let number)? where 0...1 ~= number: return number
-        default: throw Refusal(.invalidParameter, "Synchronizable is 0 or 1.", cause: "item.synchronizable")
+        default: throw Refusal(.invalidParameter, "Synchronizable must be 0 or 1.", cause: "item.synchronizable")
         }
     }
 
@@ -102,7 +102,7 @@ extension ItemAttributes {
     private mutating func dropWhatIsTheStores() throws(Refusal) {
         for name in ItemClass.ofStore { self[name] = nil }
         guard self["tomb"] ?? .number(0) == .number(0) else {
-            throw Refusal(.invalidParameter, "An item is not stored as a deleted one.", cause: "item.attribute")
+            throw Refusal(.invalidParameter, "A new item cannot be marked as deleted.", cause: "item.attribute")
         }
         self["tomb"] = nil
     }

@@ -42,7 +42,7 @@ struct ItemSelection {
     }
 
     private static let needsClass = Refusal(
-        .invalidParameter, "Attributes say nothing without a class.", cause: "item.class")
+        .invalidParameter, "The request names attributes but no class.", cause: "item.class")
 
     private static func id(_ bytes: Data) throws(Refusal) -> VaultID? {
         guard !bytes.isEmpty else { return nil }
@@ -56,7 +56,7 @@ struct ItemSelection {
         guard !host.isEmpty else { return nil }
         guard itemClass == .internetPassword, host.utf8.count <= ItemRequestLimits.hostByteCount else {
             throw Refusal(
-                .invalidParameter, "A host can be looked for among internet passwords only.", cause: "item.host")
+                .invalidParameter, "Only internet passwords can be searched by host.", cause: "item.host")
         }
         return host
     }

@@ -19,7 +19,7 @@ struct ItemStore: Sendable {
 
     static let notFound = Refusal(.notFound, "There is no such item.", cause: "item.not-found")
     static let duplicate = Refusal(
-        .duplicate, "An item with these identifying attributes exists.", cause: "item.duplicate")
+        .duplicate, "An item with the same identifying attributes exists already.", cause: "item.duplicate")
 
     static let changed = Refusal(.systemCancel, "The item was changed meanwhile; try again.", cause: "item.changed")
 
@@ -167,7 +167,8 @@ struct ItemStore: Sendable {
     }
 
     private static let tooLarge = Refusal(
-        .tooLarge, "One update may concern items of \(ItemRequestLimits.updateByteCount >> 20) MiB; update fewer at a time.",
+        .tooLarge,
+        "The update covers more than \(ItemRequestLimits.updateByteCount >> 20) MiB of items; update fewer at a time.",
         cause: "item.update-size")
 
     func readable(_ id: VaultID, in reader: VaultReader) throws -> ItemRecord? {

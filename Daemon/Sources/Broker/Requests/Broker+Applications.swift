@@ -64,15 +64,18 @@ extension Broker {
         let file = try ProgramFile(path: body.path)
         let identity: Registration.Identity
         do { identity = try file.identity(applications.digests) } catch {
-            throw Refusal(.invalidParameter, "The program's file cannot be read as it is.", cause: "application.path")
+            throw Refusal(
+                .invalidParameter, "The program's file cannot be read, or it changes while it is read.",
+                cause: "application.path")
         }
         let registration = Registration(
             applicationID: former?.applicationID ?? body.applicationID, groups: former?.groups ?? body.accessGroups,
             path: file.path, identity: identity)
         guard registration.isWellFormed else {
             throw Refusal(
-                .invalidParameter, "Application ids and groups are 1 to 128 letters, digits, '.', '-' and '_', each named "
-                    + "once, and there are at most \(Registration.groupCount) groups. None begins with com.apple.", cause: "application.name")
+                .invalidParameter, "An application id or group has 1 to 128 letters, digits, '.', '-' and '_', and "
+                    + "does not begin with com.apple. Name at most \(Registration.groupCount) groups, and each once.",
+                cause: "application.name")
         }
         return registration
     }
@@ -80,7 +83,8 @@ extension Broker {
     /// The registration that a rebuilt program had: the one of its path, or after it moved the one that is named.
     private func formerRegistration(_ body: WireRegisterApplicationRequest) throws(Refusal) -> Registration {
         guard body.accessGroups.isEmpty else {
-            throw Refusal(.invalidParameter, "A program is adopted with the groups that it has.", cause: "application.name")
+            throw Refusal(
+                .invalidParameter, "An adopted program keeps its groups; name none.", cause: "application.name")
         }
         return try ownRegistration {
             body.applicationID.isEmpty ? $0.path == body.path : $0.applicationID == body.applicationID
@@ -91,7 +95,8 @@ extension Broker {
         guard let registration = applications.all().first(where: fits) else { throw ApplicationRegistry.notFound }
         guard !registration.isOfSystem else {
             throw Refusal(
-                .operationNotPermitted, "The administrator registered this program; only the administrator changes that.",
+                .operationNotPermitted,
+                "The administrator registered this program; only the administrator can change that.",
                 cause: "application.of-system")
         }
         return registration
@@ -112,7 +117,9 @@ extension Broker {
         _ operation: String, _ object: String, _ asking: Asking, for event: AuditTrail.Event, consequence: DisplayText? = nil
     ) throws {
         guard let shown = DisplayText(wholeFact: object), let text = DisplayText(wholeFact: operation) else {
-            throw Refusal(.invalidParameter, "Path and groups are too long to be shown.", cause: "application.unshowable")
+            throw Refusal(
+                .invalidParameter, "The path and the groups are too long for the prompt, so nothing was asked.",
+                cause: "application.unshowable")
         }
         guard ring.isPasscodeSet else {
             let question = PromptQuestion(

@@ -240,7 +240,7 @@ extension Broker {
 
     private static func withoutHost(_ selection: ItemSelection) throws(Refusal) -> ItemSelection {
         guard selection.host == nil else {
-            throw Refusal(.invalidParameter, "A host can be looked for only when items are found.", cause: "item.host")
+            throw Refusal(.invalidParameter, "Only a search takes a host.", cause: "item.host")
         }
         return selection
     }

@@ -68,12 +68,12 @@ extension Broker {
         let factors = accessControl.keyRequirement.factors
         if factors.contains(.securityKey) {
             throw Refusal(
-                .companionNotAvailable, "The rule names a security key, and none is enrolled.",
+                .companionNotAvailable, "The rule names a security key, but none is enrolled.",
                 cause: "security-key.not-enrolled")
         }
         if factors.contains(.biometryCurrentSet) {
             throw Refusal(
-                .biometryNotAvailable, "The rule names the current set of fingers, and no sensor can digest it.",
+                .biometryNotAvailable, "The rule names the current set of fingers, but no sensor can identify it.",
                 cause: "biometry.no-sensor")
         }
         let needsPasscode = !factors.isDisjoint(with: [.passcode, .biometry])
@@ -83,7 +83,7 @@ extension Broker {
         let uses = accessControl.operations.filter(\.needsAccessSecret).compactMap { accessControl[$0] }
         if uses.contains(where: { $0.alternatives.allSatisfy { $0.contains(.biometry) } }) {
             throw Refusal(
-                .biometryNotAvailable, "Every way to satisfy the rule of an operation needs biometry, and there is no sensor.",
+                .biometryNotAvailable, "The rule of an operation always needs biometry, but there is no sensor.",
                 cause: "biometry.no-sensor")
         }
     }

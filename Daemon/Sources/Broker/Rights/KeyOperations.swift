@@ -14,7 +14,7 @@ enum KeyOperations {
     /// Refuses a digest that is none, before anything else is looked at.
     static func requireSize(of input: borrowing SecretBytes, _ request: WireSignRequest) throws(Refusal) {
         guard request.algorithm == messageOfMLDSA || input.count <= digestByteCount else {
-            throw Refusal(.tooLarge, "The request may carry \(digestByteCount) bytes.")
+            throw Refusal(.tooLarge, "The request is too large; it may carry at most \(digestByteCount) bytes.")
         }
     }
 

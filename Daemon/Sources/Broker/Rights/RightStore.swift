@@ -133,7 +133,8 @@ struct RightStore {
         let places = try places.all(of: owner, in: reader).filter { $0 == nil || $0?.kind == record.kind }
         guard places.count < limits.count else {
             throw Refusal(
-                .tooMany, "\(limits.count) rights or keys are stored; remove some.", cause: "store.too-many")
+                .tooMany, "The store holds \(limits.count) rights or keys, and no more are allowed; remove some.",
+                cause: "store.too-many")
         }
         let ofGroup = places.count { $0 == ObjectPlaces.Place(record) }
         guard record.kind == .right || ofGroup < limits.keyCountOfGroup else {
@@ -144,7 +145,7 @@ struct RightStore {
     }
 
     static let duplicate = Refusal(
-        .duplicate, "A right of this name exists and is kept; remove it first or ask to replace it.",
+        .duplicate, "A right of this name exists already and is kept; remove it first, or ask to replace it.",
         cause: "right.duplicate")
 
     // MARK: finding
@@ -258,7 +259,7 @@ struct RightStore {
     static func requireRemovable(_ object: ObjectRecord) throws {
         guard try AccessControl(canonicalBytes: Array(object.accessControl))[.delete] != nil else {
             throw Refusal(
-                .operationNotPermitted, "The access control does not permit deleting it.",
+                .operationNotPermitted, "The access control permits nobody to delete the right or key.",
                 cause: "right.operation-not-permitted")
         }
     }

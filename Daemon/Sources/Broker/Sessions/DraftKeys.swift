@@ -27,7 +27,7 @@ final class DraftKeys: Sendable {
         }
         guard isAdded else {
             throw Refusal(
-                .tooMany, "\(SessionLimits.draftKeyCount) keys wait for their items already; add these first.",
+                .tooMany, "\(SessionLimits.draftKeyCount) new keys wait for their items; add these items first.",
                 cause: "key.too-many")
         }
     }

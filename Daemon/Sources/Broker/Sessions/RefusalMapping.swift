@@ -19,13 +19,14 @@ enum RefusalMapping {
         case let error as EnclaveError: refusal(for: error)
         case let error as SlotError: refusal(for: error)
         case let error as AuditLogError: refusal(for: error)
-        case is WrongSecret: Refusal(.authenticationFailed, "What was entered is wrong.", cause: "authentication.failed")
+        case is WrongSecret:
+            Refusal(.authenticationFailed, "The passcode or password is wrong.", cause: "authentication.failed")
         case is CanonicalFormError, is RuleError, is AccessControlError:
-            Refusal(.invalidRule, "The access control is not one that this version understands.", cause: "rule.invalid")
+            Refusal(.invalidRule, "This version does not understand the access control.", cause: "rule.invalid")
         case StretchError.emptyPasscode: Refusals.emptyPassword
         case StretchError.passcodeTooLong: Refusals.passwordTooLong
         case StretchError.outOfMemory:
-            Refusal(.internal, "There is not enough memory to check a passcode.", cause: "memory")
+            Refusal(.internal, "There is not enough memory to check a passcode; free some.", cause: "memory")
         default: Refusal(.internal, "The daemon could not carry this out; its log says why.", cause: "internal")
         }
     }
@@ -48,10 +49,15 @@ enum RefusalMapping {
         case .diskFull:
             Refusal(.diskFull, "The disk is full; nothing was changed. Free space and try again.", cause: "store.disk-full")
         case .duplicate: RightStore.duplicate
-        case .tooManyItems: Refusal(.tooMany, "\(ItemLimits.itemCount) items are stored; delete some.", cause: "item.too-many")
+        case .tooManyItems:
+            Refusal(
+                .tooMany, "The store holds \(ItemLimits.itemCount) items, and no more are allowed; delete some.",
+                cause: "item.too-many")
         case .corrupt: Refusals.unreadableItem("The stored row")
         case .tooNew(let found, let supported):
-            Refusal(.storeTooNew, "The store has version \(found), this daemon reads up to \(supported); upgrade it.")
+            Refusal(
+                .storeTooNew,
+                "The store has version \(found), but this daemon reads only up to \(supported); upgrade Ostiary.")
         case .busy: Refusal(.internal, "Another process holds the store; try again.", cause: "store.busy")
         case .missing, .unreadable, .notFound, .conflict, .io:
             Refusal(.storeUnreadable, "The store cannot be used; `ostiary doctor` says more.", cause: "store.unreadable")
@@ -73,17 +79,17 @@ enum RefusalMapping {
 
     private static func refusal(for error: EnclaveError) -> Refusal {
         switch error {
-        case .invalidPeerKey: Refusal(.invalidPeerKey, "The peer key is no point of the curve.", cause: "key.peer")
+        case .invalidPeerKey: Refusal(.invalidPeerKey, "The peer key is not a point on the curve.", cause: "key.peer")
         case .invalidDigest: Refusal(.invalidParameter, "The digest has the wrong length.", cause: "key.parameter")
         case .unsupportedKey:
             Refusal(
-                .unsupportedAlgorithm, "This machine's enclave makes no such key, or the key does not do this.",
+                .unsupportedAlgorithm, "The enclave cannot make such a key, or the key does not support this use.",
                 cause: "key.type")
         case .invalidEncapsulation:
             Refusal(.invalidParameter, "The encapsulated key has the wrong size.", cause: "key.parameter")
         case .refused, .unreadable, .wrongKind: Refusals.unreadableItem("The key")
         case .invalidAuthorization, .invalidBinding, .deviceSecretMissing, .deviceSecretUnreadable, .unavailable:
-            Refusal(.internal, "The enclave did not work; `ostiary doctor` says more.", cause: "enclave")
+            Refusal(.internal, "The enclave failed; `ostiary doctor` says more.", cause: "enclave")
         }
     }
 

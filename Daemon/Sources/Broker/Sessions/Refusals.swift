@@ -16,23 +16,26 @@ enum Refusals {
     static let passcodeAlreadySet = Refusal(
         .passcodeAlreadySet, "A passcode is set already; use `ostiary passcode change`.", cause: "passcode.already-set")
 
-    static let passcodeNeeded = Refusal(.notAuthorized, "The passcode is needed for this.", cause: "passcode.needed")
+    static let passcodeNeeded = Refusal(
+        .notAuthorized, "This needs the passcode; enter it when you are asked.", cause: "passcode.needed")
 
     static let emptyPassword = Refusal(
-        .invalidParameter, "A password has at least one byte.", cause: "credential.empty")
+        .invalidParameter, "The password is empty; it needs at least one byte.", cause: "credential.empty")
 
     static let passwordTooLong = Refusal(
-        .invalidParameter, "A password has at most \(PasscodePolicy.maximumByteCount) bytes.", cause: "credential.size")
+        .invalidParameter, "The password is too long; it may have at most \(PasscodePolicy.maximumByteCount) bytes.",
+        cause: "credential.size")
 
     static let notInteractive = Refusal(
-        .notInteractive, "A question to the person is needed, and there is no terminal or dialog to ask on, or asking "
-            + "was not allowed. Run it in a terminal or name a pinentry in ostiaryd.conf.", cause: "prompt.not-interactive")
+        .notInteractive, "Nobody can be asked: there is no terminal or dialog, or the program does not allow a "
+            + "question. Run it in a terminal, or name a pinentry in ostiaryd.conf.",
+        cause: "prompt.not-interactive")
 
     static let questionNeeded = Refusal(
-        .questionNeeded, "Somebody has to be asked; send the request again with the question.", cause: "question.needed")
+        .questionNeeded, "The person must be asked first; send a question with the request.", cause: "question.needed")
 
     static let removedMeanwhile = Refusal(
-        .notFound, "It was removed while its password was asked for.", cause: "object.removed")
+        .notFound, "The object was removed while its password was being typed.", cause: "object.removed")
 
     static let locked = Refusal(.locked, "The store is locked; open it with `ostiary unlock`.", cause: "store.locked")
 
@@ -41,17 +44,18 @@ enum Refusals {
 
     static func programChanged(_ path: String) -> Refusal {
         Refusal(
-            .programChanged, "The program's file is not the one that was registered, so it is another program. If you "
-                + "rebuilt or upgraded it yourself: ostiary app adopt \(DisplayText(fact: path).string)", cause: "program.changed")
+            .programChanged, "The program's file is not the registered one, so it counts as another program. If you "
+                + "rebuilt or upgraded it yourself, run: ostiary app adopt \(DisplayText(fact: path).string)",
+            cause: "program.changed")
     }
 
     static let objectsChanged = Refusal(
-        .systemCancel, "Something that is bound to the passcode was made after the warning, which does not name it. Nothing "
-            + "was removed; try again.", cause: "keys.changed")
+        .systemCancel, "After the warning a program made an object that is bound to the passcode. The warning did not "
+            + "count it, so nothing was removed; try again.", cause: "keys.changed")
 
     static func unreadableItem(_ what: String) -> Refusal {
         Refusal(
-            .itemUnreadable, "\(what) does not verify and is refused; `ostiary doctor` says more. Nothing of it is used.",
+            .itemUnreadable, "\(what) does not verify, so no part of it is used; `ostiary doctor` says more.",
             cause: "item.unreadable")
     }
 

@@ -41,7 +41,7 @@ final class RequestCancellation: Sendable {
         switch reason {
         case .caller, .connectionEnded:
             Refusal(.appCancel, "The program cancelled the request.", cause: "prompt.cancelled-by-program")
-        case .locked: Refusal(.systemCancel, "The store was locked meanwhile.", cause: "store.locked")
+        case .locked: Refusal(.systemCancel, "The store was locked meanwhile; try again.", cause: "store.locked")
         }
     }
 }

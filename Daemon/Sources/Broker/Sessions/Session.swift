@@ -119,7 +119,7 @@ final class Session: Sendable {
         guard hello.protocolVersion == WireLimits.protocolVersion else {
             throw Refusal(
                 .versionMismatch,
-                "This daemon speaks protocol \(WireLimits.protocolVersion); upgrade the older of program and daemon.")
+                "The daemon speaks protocol \(WireLimits.protocolVersion), the program another; upgrade the older one.")
         }
         guard hello.nonce == nonce else { throw Refusal(.malformed, "The greeting's nonce was not echoed.") }
         try verifyCaller()
@@ -170,7 +170,7 @@ final class Session: Sendable {
             throw Refusal(.outOfOrder, "The request is not allowed at this point of the connection.")
         }
         guard request.tail.count <= rule.tailByteCount else {
-            throw Refusal(.tooLarge, "The request may carry \(rule.tailByteCount) bytes.")
+            throw Refusal(.tooLarge, "The request is too large; it may carry at most \(rule.tailByteCount) bytes.")
         }
         guard rule.acceptsTerminal || request.terminal == nil else {
             throw Refusal(.malformed, "The request takes no descriptor.")

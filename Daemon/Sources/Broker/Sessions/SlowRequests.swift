@@ -17,7 +17,8 @@ final class SlowRequests: Sendable {
     /// an id that is not in use.
     func start(_ id: UInt64, _ work: @escaping @Sendable (RequestCancellation) -> Void) throws(Refusal) {
         guard running.withLock({ $0.count }) < SessionLimits.slowRequestCount else {
-            throw Refusal(.tooMany, "\(SessionLimits.slowRequestCount) requests of this program wait already.")
+            throw Refusal(
+                .tooMany, "\(SessionLimits.slowRequestCount) requests of this program wait already; try again later.")
         }
         try quota.take()
         let cancellation: RequestCancellation
