@@ -56,7 +56,8 @@ let package = Package(
         .target(name: "Authenticators", dependencies: [shared, crypto, "CArgon2"], swiftSettings: strict),
         .target(name: "PromptProtocol", dependencies: [shared], swiftSettings: strict),
         .target(name: "Prompting", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
-        .target(name: "SessionLocks", dependencies: [shared, "CSystemd"], swiftSettings: strict),
+        .target(name: "SystemBus", dependencies: [shared, "CSystemd"], swiftSettings: strict),
+        .target(name: "SessionLocks", dependencies: ["SystemBus"], swiftSettings: strict),
         .target(
             name: "Broker",
             dependencies: [
@@ -91,7 +92,13 @@ let package = Package(
         .executableTarget(
             name: "log-writer", dependencies: ["AuditLog", "StoreTestSupport"], path: "Tests/Programs/log-writer",
             swiftSettings: adapter),
-        .testTarget(name: "SessionLocksTests", dependencies: ["SessionLocks"], swiftSettings: strict),
+        // A message bus of the test's own.
+        .target(
+            name: "SystemBusTestSupport", dependencies: ["StoreTestSupport", "TerminalTestSupport", shared],
+            path: "Tests/SystemBusTestSupport", swiftSettings: adapter),
+        .testTarget(
+            name: "SystemBusTests", dependencies: ["SystemBus", "SystemBusTestSupport", "TerminalTestSupport", shared],
+            swiftSettings: adapter),
         .testTarget(name: "AuthenticatorsTests", dependencies: ["Authenticators", shared], swiftSettings: adapter),
         .testTarget(
             name: "PromptingTests",
@@ -125,8 +132,8 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "ostiaryd", "ostiary-prompt", "test-caller", "Prompting", "StoreTestSupport", "TerminalTestSupport", shared,
-                grdb, protobuf,
+                "ostiaryd", "ostiary-prompt", "test-caller", "Prompting", "StoreTestSupport", "SystemBusTestSupport",
+                "TerminalTestSupport", shared, grdb, protobuf,
             ],
             swiftSettings: adapter),
         .executableTarget(

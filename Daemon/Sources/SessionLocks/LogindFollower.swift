@@ -1,3 +1,5 @@
+import SystemBus
+
 /// What systemd-logind says about the sessions of one user: `org.freedesktop.login1(5)`.
 ///
 /// A signal counts only if it comes from the connection that owns logind's name now. A match alone does not see to
@@ -5,44 +7,35 @@
 struct LogindFollower {
     private let bus: Bus
     private let userID: UInt32
-    /// The connection that is logind; nil while nobody has its name.
-    private var owner: String?
+    private var logind: ServiceOwner
 
-    var isLogindThere: Bool { owner != nil }
+    var isLogindThere: Bool { logind.connection != nil }
 
     private enum Name {
-        static let bus = "org.freedesktop.DBus"
-        static let busPath = "/org/freedesktop/DBus"
         static let properties = "org.freedesktop.DBus.Properties"
+        static let propertiesChanged = "PropertiesChanged"
         static let logind = "org.freedesktop.login1"
         static let logindPath = "/org/freedesktop/login1"
         static let manager = "org.freedesktop.login1.Manager"
         static let session = "org.freedesktop.login1.Session"
+        static let lock = "Lock"
         static let lockedHint = "LockedHint"
     }
-
-    private static let matches = [
-        "type='signal',sender='\(Name.bus)',interface='\(Name.bus)',member='NameOwnerChanged',arg0='\(Name.logind)'",
-        "type='signal',sender='\(Name.logind)',interface='\(Name.session)',member='Lock'",
-        "type='signal',sender='\(Name.logind)',interface='\(Name.properties)',member='PropertiesChanged',"
-            + "arg0='\(Name.session)'",
-    ]
 
     /// Asks the bus for what is to be followed.
     init(on bus: Bus, userID: UInt32) throws(BusError) {
         self.bus = bus
         self.userID = userID
-        // Before the owner is asked for: no change of it gets lost.
-        for match in Self.matches { try bus.call(Name.bus, Name.busPath, Name.bus, "AddMatch", match) }
-        do {
-            owner = try bus.call(Name.bus, Name.busPath, Name.bus, "GetNameOwner", Name.logind).readText()
-        } catch where error.isNameWithoutOwner { owner = nil }
+        logind = try ServiceOwner(of: Name.logind, on: bus)
+        try bus.receive(SignalMatch(Name.session, Name.lock, from: Name.logind))
+        try bus.receive(
+            SignalMatch(Name.properties, Name.propertiesChanged, from: Name.logind, firstArgument: Name.session))
     }
 
     /// Whether a session of the user is locked now.
     func isSessionLocked() throws(BusError) -> Bool {
-        guard let owner else { return false }
-        let answer = try bus.call(owner, Name.logindPath, Name.manager, "ListSessions")
+        guard let connection = logind.connection else { return false }
+        let answer = try bus.call(connection, Name.logindPath, Name.manager, "ListSessions")
         var paths: [String] = []
         try answer.readArray(of: "(susso)") { () throws(BusError) in
             guard try answer.enter(.structure, "susso") else { return }
@@ -60,24 +53,13 @@ struct LogindFollower {
     /// Waits for the next message; whether it says that a session of the user is locked.
     mutating func isLockedByNextMessage() throws(BusError) -> Bool {
         let message = try bus.next()
-        // The bus's own name is no connection's: nobody else can be this sender.
-        if message.sender == Name.bus, message.isSignal(Name.bus, "NameOwnerChanged") {
-            return try takeOwner(from: message)
-        }
-        guard let owner, message.sender == owner, let path = message.path else { return false }
-        if message.isSignal(Name.session, "Lock") { return isOfUser(path) }
-        guard message.isSignal(Name.properties, "PropertiesChanged"), try saysLocked(message, path) else {
+        if try logind.follow(message) { return try isSessionLocked() }
+        guard logind.isSender(of: message), let path = message.path else { return false }
+        if message.isSignal(Name.session, Name.lock) { return isOfUser(path) }
+        guard message.isSignal(Name.properties, Name.propertiesChanged), try saysLocked(message, path) else {
             return false
         }
         return isOfUser(path)
-    }
-
-    private mutating func takeOwner(from message: BusMessage) throws(BusError) -> Bool {
-        guard try message.readText() == Name.logind else { return false }
-        try message.skip("s")
-        let next = try message.readText()
-        owner = next.isEmpty ? nil : next
-        return try isSessionLocked()
     }
 
     /// Whether a `PropertiesChanged` says that `LockedHint` is true now, or only that it changed and it is true when
@@ -122,10 +104,10 @@ struct LogindFollower {
 
     /// The answer with a property of a session; nil when the session has ended.
     private func property(_ name: String, _ path: String) throws(BusError) -> BusMessage? {
-        guard let owner else { return nil }
+        guard let connection = logind.connection else { return nil }
         do {
-            return try bus.call(owner, path, Name.properties, "Get", Name.session, name)
-        } catch where error.isUnknownObject { return nil }
+            return try bus.call(connection, path, Name.properties, "Get", Name.session, name)
+        } catch  where error.isUnknownObject { return nil }
     }
 }
 

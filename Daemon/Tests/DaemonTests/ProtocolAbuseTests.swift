@@ -4,6 +4,7 @@ import Glibc
 import OstiaryWire
 import StoreTestSupport
 import SwiftProtobuf
+import TerminalTestSupport
 import Testing
 import UnixSocket
 

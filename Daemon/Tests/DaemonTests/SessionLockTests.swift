@@ -3,6 +3,7 @@ import Glibc
 import OstiaryWire
 import StoreTestSupport
 import SwiftProtobuf
+import SystemBusTestSupport
 import TerminalTestSupport
 import Testing
 import UnixSocket
@@ -11,7 +12,7 @@ import UnixSocket
 @Suite(.timeLimit(.minutes(5))) struct SessionLockTests {
     private static let session = "c1"
     private static let foreignSession = "c2"
-    private let bus: SystemBus
+    private let bus: PrivateBus
     private let logind: StandInLogind
     private let daemon: DaemonProcess
     private let stage: Stage
@@ -19,7 +20,7 @@ import UnixSocket
 
     /// A daemon that follows a session which is not locked, with an authorized right.
     init() throws {
-        bus = try SystemBus()
+        bus = try PrivateBus()
         logind = try StandInLogind(on: bus)
         try logind.addSession(Self.session, of: geteuid())
         try logind.addSession(Self.foreignSession, of: geteuid() + 1)
@@ -157,7 +158,7 @@ import UnixSocket
         try next.addSession(Self.session, of: geteuid())
         try next.setLockedHint(Self.session, true)
         #expect(try stage.canSign(in: context))
-        bus.publish()
+        try bus.publish()
         try eventually("the daemon locks") { try !stage.canSign(in: context) }
         try eventually("the daemon follows session locks") { try stage.sessionLock == .ok }
         let count = try lockCount()
@@ -215,7 +216,7 @@ import UnixSocket
     }
 
     @Test func `no variable of the environment names the bus`() throws {
-        let bus = try SystemBus()
+        let bus = try PrivateBus()
         let logind = try StandInLogind(on: bus)
         try logind.addSession("c1", of: geteuid())
         let stage = try Stage(Self.start("/nowhere/system_bus_socket", environment: bus.environment))

@@ -91,16 +91,3 @@ final class Caller {
     /// Kills the caller; the test keeps its connection open.
     func kill() { _ = Glibc.kill(processID, SIGKILL) }
 }
-
-/// Waits until something holds that other processes bring about; throws after 20 seconds.
-func eventually(_ what: String, _ holds: () throws -> Bool) throws {
-    let end = ContinuousClock.now.advanced(by: .seconds(20))
-    while try !holds() {
-        guard ContinuousClock.now < end else { throw NeverHappened(what: what) }
-        usleep(2_000)
-    }
-}
-
-struct NeverHappened: Error {
-    let what: String
-}

@@ -1,31 +1,30 @@
 import Foundation
-import Glibc
+public import Glibc
 import StoreTestSupport
 import TerminalTestSupport
-import Testing
 import UnixSocket
 
-/// A message bus of the test's own in the place of the system's, under a name that a test can turn to another bus.
-final class SystemBus {
+/// A message bus of the test's own in the place of the system's, under a path that a test can turn to another bus.
+public final class PrivateBus {
     /// What a daemon is told; a link to the socket of the bus that runs.
-    let path: String
+    public let path: String
     private let folder: TestFolder
     private var process: SpawnedProcess?
     private var generation = 0
     private var socket: String { folder.path("bus-\(generation)") }
 
-    init() throws {
+    public init() throws {
         folder = try TestFolder()
         path = folder.path("system_bus_socket")
         try startAnother()
-        publish()
+        try publish()
     }
 
-    /// Ends the bus that runs, and whoever was connected to it is disconnected.
-    func stop() { process = nil }
+    /// Ends the bus that runs. Its connections are lost.
+    public func stop() { process = nil }
 
     /// Starts another bus, which a daemon finds when it is published.
-    func startAnother() throws {
+    public func startAnother() throws {
         generation += 1
         let configuration = folder.path("bus-\(generation).conf")
         try Data(Self.configuration(listeningAt: socket).utf8).write(to: URL(fileURLWithPath: configuration))
@@ -35,9 +34,10 @@ final class SystemBus {
         try eventually("the bus listens") { (try? UnixSocket.connect(to: socket)) != nil }
     }
 
-    func publish() {
+    /// Makes ``path`` lead to the bus that runs.
+    public func publish() throws {
         _ = unlink(path)
-        #expect(symlink(socket, path) == 0)
+        guard symlink(socket, path) == 0 else { throw SystemCallError("symlink", subject: path) }
     }
 
     private static func configuration(listeningAt socket: String) -> String {
@@ -55,19 +55,23 @@ final class SystemBus {
         """
     }
 
-    var environment: [String] { ["PATH=/usr/bin:/bin", "DBUS_SYSTEM_BUS_ADDRESS=unix:path=\(socket)"] }
+    /// Where programs find the bus.
+    public var environment: [String] { ["PATH=/usr/bin:/bin", "DBUS_SYSTEM_BUS_ADDRESS=unix:path=\(socket)"] }
 
     // MARK: somebody on the bus
 
     /// Calls a method as a connection of its own; what it answers, as text. Arguments are in GVariant's text format.
     @discardableResult
-    func call(_ destination: String, _ path: String, _ method: String, _ arguments: [String] = []) throws -> String {
+    public func call(_ destination: String, _ path: String, _ method: String, _ arguments: [String] = []) throws
+        -> String
+    {
         try gdbus(
             ["call", "--system", "--dest", destination, "--object-path", path, "--method", method, "--"] + arguments)
     }
 
     /// Sends a signal as a connection of its own that has no name: to all, or to one connection.
-    func emit(_ path: String, _ signal: String, _ arguments: [String] = [], to destination: String? = nil) throws {
+    public func emit(_ path: String, _ signal: String, _ arguments: [String] = [], to destination: String? = nil) throws
+    {
         let receiver = destination.map { ["--dest", $0] } ?? []
         _ = try gdbus(["emit", "--system", "--object-path", path, "--signal", signal] + receiver + ["--"] + arguments)
     }
@@ -87,10 +91,12 @@ final class SystemBus {
         return text
     }
 
-    struct CallFailed: Error { let output: String }
+    public struct CallFailed: Error {
+        public let output: String
+    }
 
     /// The unique name of a process's connection; nil when it has none.
-    func name(ofProcess processID: pid_t) throws -> String? {
+    public func name(ofProcess processID: pid_t) throws -> String? {
         let driver = ("org.freedesktop.DBus", "/org/freedesktop/DBus")
         let names = try call(driver.0, driver.1, "org.freedesktop.DBus.ListNames").matches(of: /:[0-9]+\.[0-9]+/)
         return names.map { String($0.output) }.first { name in
@@ -98,51 +104,5 @@ final class SystemBus {
             let answer = try? call(driver.0, driver.1, "org.freedesktop.DBus.GetConnectionUnixProcessID", [name])
             return answer?.contains("uint32 \(processID),") == true
         }
-    }
-}
-
-/// What a daemon sees of systemd-logind: the template "logind" of python-dbusmock.
-///
-/// A stand-in, since the real one is root's, asks systemd itself for each session (without it, it makes none), and
-/// would take the seats and virtual terminals of the machine that the tests run on.
-final class StandInLogind {
-    private let bus: SystemBus
-    private let process: SpawnedProcess
-    private static let name = "org.freedesktop.login1"
-
-    init(on bus: SystemBus) throws {
-        self.bus = bus
-        process = try SpawnedProcess(
-            "/usr/bin/python3", ["-m", "dbusmock", "--template", "logind"], environment: bus.environment)
-        try eventually("logind has its name") {
-            try bus.call(
-                "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.NameHasOwner", [Self.name]
-            )
-                .contains("true")
-        }
-        // It takes its name before it has all its methods.
-        try eventually("logind answers") {
-            (try? bus.call(Self.name, "/org/freedesktop/login1", "org.freedesktop.login1.Manager.ListSessions")) != nil
-        }
-    }
-
-    func stop() { process.end() }
-
-    static func path(_ session: String) -> String { "/org/freedesktop/login1/session/\(session)" }
-
-    func addSession(_ session: String, of userID: uid_t) throws {
-        try bus.call(
-            Self.name, "/org/freedesktop/login1", "org.freedesktop.DBus.Mock.AddSession",
-            [session, "seat0", "\(userID)", "somebody", "true"])
-    }
-
-    /// What a screen locker does.
-    func setLockedHint(_ session: String, _ isLocked: Bool) throws {
-        try bus.call(Self.name, Self.path(session), "org.freedesktop.login1.Session.SetLockedHint", ["\(isLocked)"])
-    }
-
-    /// What `loginctl lock-session` does.
-    func sendLock(_ session: String) throws {
-        try bus.call(Self.name, Self.path(session), "org.freedesktop.login1.Session.Lock")
     }
 }

@@ -3,7 +3,7 @@ import Glibc
 
 /// A message that came over the bus, read from its beginning on (sd_bus_message_read_basic(3)).
 @safe
-final class BusMessage {
+public final class BusMessage {
     private let message: OpaquePointer
 
     /// Takes over the caller's reference.
@@ -12,42 +12,46 @@ final class BusMessage {
     deinit { unsafe sd_bus_message_unref(message) }
 
     /// The connection that sent it, as the bus names it: no sender can choose this.
-    var sender: String? { unsafe sd_bus_message_get_sender(message).map { unsafe String(cString: $0) } }
+    public var sender: String? { unsafe sd_bus_message_get_sender(message).map { unsafe String(cString: $0) } }
 
-    var path: String? { unsafe sd_bus_message_get_path(message).map { unsafe String(cString: $0) } }
+    /// The object that a signal is about.
+    public var path: String? { unsafe sd_bus_message_get_path(message).map { unsafe String(cString: $0) } }
 
-    func isSignal(_ interface: String, _ member: String) -> Bool {
+    public func isSignal(_ interface: String, _ member: String) -> Bool {
         unsafe sd_bus_message_is_signal(message, interface, member) > 0
     }
 
     // MARK: reading
 
-    enum Text: UInt8 {
+    /// The types that are text, by their D-Bus code.
+    public enum Text: UInt8 {
         case string = 0x73  // s
         case objectPath = 0x6F  // o
     }
 
-    enum Container: UInt8 {
+    /// The types that hold others, by the code of sd_bus_message_enter_container(3).
+    public enum Container: UInt8 {
         case array = 0x61  // a
         case structure = 0x72  // r
         case dictionaryEntry = 0x65  // e
         case variant = 0x76  // v
     }
 
-    func readText(_ type: Text = .string) throws(BusError) -> String {
+    /// Reads the text that comes next. Throws when something else comes, or nothing.
+    public func readText(_ type: Text = .string) throws(BusError) -> String {
         var text: UnsafePointer<CChar>?
         try unsafe read(type.rawValue, into: &text)
         guard let text = unsafe text else { throw Self.endOfMessage }
         return unsafe String(cString: text)
     }
 
-    func readUInt32() throws(BusError) -> UInt32 {
+    public func readUInt32() throws(BusError) -> UInt32 {
         var value: UInt32 = 0
         try unsafe read(UInt8(ascii: "u"), into: &value)
         return value
     }
 
-    func readBool() throws(BusError) -> Bool {
+    public func readBool() throws(BusError) -> Bool {
         // sd-bus writes a C `int`, 0 or 1.
         var value: CInt = 0
         try unsafe read(UInt8(ascii: "b"), into: &value)
@@ -61,23 +65,24 @@ final class BusMessage {
     }
 
     /// Goes into a container; false at the end of the array that it would be in.
-    func enter(_ container: Container, _ contents: String) throws(BusError) -> Bool {
+    public func enter(_ container: Container, _ contents: String) throws(BusError) -> Bool {
         try unsafe BusError.check(
             sd_bus_message_enter_container(message, CChar(container.rawValue), contents),
             "sd_bus_message_enter_container")
             > 0
     }
 
-    func exitContainer() throws(BusError) {
+    public func exitContainer() throws(BusError) {
         try unsafe BusError.check(sd_bus_message_exit_container(message), "sd_bus_message_exit_container")
     }
 
-    func skip(_ types: String) throws(BusError) {
+    /// Passes over values of these types (D-Bus type codes).
+    public func skip(_ types: String) throws(BusError) {
         try unsafe BusError.check(sd_bus_message_skip(message, types), "sd_bus_message_skip")
     }
 
     /// Reads each element of the array that comes next.
-    func readArray(
+    public func readArray(
         of contents: String, _ element: () throws(BusError) -> Void
     ) throws(BusError) {
         guard try enter(.array, contents) else { throw Self.endOfMessage }

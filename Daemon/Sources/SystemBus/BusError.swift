@@ -1,13 +1,13 @@
 import Glibc
 
 /// A call of sd-bus that failed, or an error that the other side answered with.
-struct BusError: Error, Equatable, CustomStringConvertible {
+public struct BusError: Error, Equatable, CustomStringConvertible {
     /// The function of sd-bus, or the method that was called.
-    let call: String
+    public let call: String
     /// An `errno`.
-    let code: CInt
+    public let code: CInt
     /// The D-Bus name of an answered error, for example `org.freedesktop.DBus.Error.NameHasNoOwner`; empty without one.
-    let name: String
+    public let name: String
 
     init(_ call: String, code: CInt, name: String = "") {
         self.call = call
@@ -23,12 +23,12 @@ struct BusError: Error, Equatable, CustomStringConvertible {
     }
 
     /// Nobody has the bus name that was asked for.
-    var isNameWithoutOwner: Bool { name == "org.freedesktop.DBus.Error.NameHasNoOwner" }
+    public var isNameWithoutOwner: Bool { name == "org.freedesktop.DBus.Error.NameHasNoOwner" }
 
     /// There is no such object, or none any more.
-    var isUnknownObject: Bool {
+    public var isUnknownObject: Bool {
         name == "org.freedesktop.DBus.Error.UnknownObject" || name == "org.freedesktop.DBus.Error.UnknownMethod"
     }
 
-    var description: String { unsafe "\(call): \(name.isEmpty ? String(cString: strerror(code)) : name)" }
+    public var description: String { unsafe "\(call): \(name.isEmpty ? String(cString: strerror(code)) : name)" }
 }

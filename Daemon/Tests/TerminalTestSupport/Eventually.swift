@@ -1,0 +1,14 @@
+import Glibc
+
+/// Waits until something holds that other processes bring about; throws after 20 seconds.
+public func eventually(_ what: String, _ holds: () throws -> Bool) throws {
+    let end = ContinuousClock.now.advanced(by: .seconds(20))
+    while try !holds() {
+        guard ContinuousClock.now < end else { throw NeverHappened(what: what) }
+        usleep(2_000)
+    }
+}
+
+public struct NeverHappened: Error {
+    public let what: String
+}
