@@ -202,14 +202,14 @@ struct DocumentTests {
         let diagnosis = DiagnosisDocument(repaired: [RelistingDocument(relisting)], findings: [.reachable])
         #expect(
             diagnosis.text == """
-                Listed anew, keychain\\u{1b} items: 4 in use, 1 refused, 2 removed.
+                Rebuilt the list of keychain\\u{1b} items: 4 in use, 1 refused, 2 removed.
                 ok       connection: The daemon answers.
                 """)
         #expect(
             try JSONOutput.text(diagnosis, on: .oneLine).hasSuffix(
                 #""repaired":[{"kept":4,"list":"keychain\u001b items","refused":1,"removed":2}]}"#))
         let whole = DiagnosisDocument(repaired: [], findings: [])
-        #expect(whole.text == "Every list of the store verifies: nothing was repaired.")
+        #expect(whole.text == "Every list of the store verifies, so nothing was repaired.")
     }
 
     @Test(arguments: [WireFinding.Verdict.problem, .unspecified, .UNRECOGNIZED(9)])

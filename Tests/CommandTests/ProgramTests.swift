@@ -60,7 +60,7 @@ struct ProgramTests {
         let run = try CommandRun(["doctor"], in: folder)
         #expect(run.status == 1)
         #expect(run.text.hasPrefix("PROBLEM  connection: No daemon runs"))
-        #expect(run.text.contains("Where ostiaryd is not installed, install it"))
+        #expect(run.text.contains("If ostiaryd is not installed, install it"))
         #expect(run.errors == "")
         let json = try CommandRun(["doctor", "--json"], in: folder)
         #expect(json.status == 1)

@@ -207,14 +207,16 @@ struct CommandEndToEndTests {
         #expect(cancelled.status == 3, "\(cancelled.screen)")
         let repaired = try ostiary("doctor", "--repair", answers: [Self.passcode])
         #expect(repaired.status == 0, "\(repaired.screen)")
-        #expect(repaired.screen.contains("Listed anew, rights, keys and registered programs: 1 in use, 0 refused, 0 removed."))
-        #expect(repaired.screen.contains("Listed anew, keychain items: 1 in use, 0 refused, 0 removed."))
+        #expect(
+            repaired.screen.contains(
+                "Rebuilt the list of rights, keys and registered programs: 1 in use, 0 refused, 0 removed."))
+        #expect(repaired.screen.contains("Rebuilt the list of keychain items: 1 in use, 0 refused, 0 removed."))
 
         #expect(try ostiary("right", "authorize", "kept", answers: [Self.passcode]).status == 0)
         #expect(try ostiary("item", "find", "--service", "s").screen.contains("it is here"))
         let again = try ostiary("doctor", "--repair")
         #expect(again.status == 0)
-        #expect(again.screen.contains("Every list of the store verifies: nothing was repaired."))
+        #expect(again.screen.contains("Every list of the store verifies, so nothing was repaired."))
     }
 
     @Test func `Ctrl-C cancels Ostiary's own prompt, and ends a command whose prompt is a pinentry`() throws {

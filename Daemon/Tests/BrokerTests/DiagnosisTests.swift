@@ -76,8 +76,9 @@ struct DiagnosisTests {
         try inflict(damage, on: .passcodeRecords, named: "passcode_records", where: "1")
         let problem = try problem(fixture())
         #expect(problem.check == "passcode")
-        #expect(problem.message.hasSuffix("no passcode is accepted, and it can be neither changed nor removed."))
-        #expect(problem.advice.contains("what the passcode protects is lost"))
+        let consequence = "no passcode is accepted, and the passcode can be neither changed nor removed."
+        #expect(problem.message.hasSuffix(consequence))
+        #expect(problem.advice.contains("everything that the passcode protects is lost"))
     }
 
     @Test(arguments: Damage.allCases)
@@ -85,8 +86,9 @@ struct DiagnosisTests {
         try inflict(damage, on: .attemptCounters, named: "attempt_counters", where: Self.isPasscode)
         let problem = try problem(fixture())
         #expect(problem.check == "wrong tries")
-        #expect(problem.message.hasSuffix("no passcode is accepted, and it can be neither set, changed nor removed."))
-        #expect(problem.advice.contains("what the passcode protects is lost"))
+        let consequence = "no passcode is accepted, and the passcode can be neither set, changed nor removed."
+        #expect(problem.message.hasSuffix(consequence))
+        #expect(problem.advice.contains("everything that the passcode protects is lost"))
     }
 
     @Test(arguments: [Damage.altered, .removed])
@@ -96,9 +98,9 @@ struct DiagnosisTests {
         let problem = try problem(fixture)
         #expect(problem.check == "wrong tries")
         #expect(
-            problem.message == "1 of 2 counters of wrong tries do not verify: as many rights, keys or items accept no "
-                + "application password.")
-        #expect(problem.advice.contains("or remove what no longer accepts its password"))
+            problem.message == "1 of 2 counters of wrong tries do not verify, so as many rights, keys or items accept "
+                + "no application password.")
+        #expect(problem.advice.contains("or remove the objects that no longer accept their password"))
 
         try fixture.client().remove("guarded")
         #expect(try Self.problems(fixture) == [])
@@ -111,7 +113,7 @@ struct DiagnosisTests {
         let problem = try problem(fixture())
         #expect(problem.check == "log epochs")
         #expect(problem.message.contains("`ostiary log --verify` is refused, and the passcode can be neither set"))
-        #expect(problem.advice.hasSuffix("Without one, that stays as it is; everything else works on."))
+        #expect(problem.advice.hasSuffix("Without a backup, this cannot be repaired; everything else keeps working."))
     }
 
     /// With one of these the daemon does not start; it notices what is done while it runs.

@@ -27,11 +27,11 @@ extension Broker {
         case .recovered(let lostBytes):
             .notice(
                 "audit log", "A crash cut off the last record (\(lostBytes) bytes); no answer relied on it.",
-                advice: "Nothing is to be done.")
+                advice: "You need not do anything.")
         case .damaged(let damage):
             .problem(
-                "audit log", "It does not fit its anchor, first at record \(damage.firstMisfit). Nothing is released.",
-                advice: "Keep audit.log as evidence; restart the daemon with --begin-log-anew to start another one.")
+                "audit log", "It does not fit its anchor from record \(damage.firstMisfit) on, so nothing is released.",
+                advice: "Keep audit.log as evidence. To begin another log, restart the daemon with --begin-log-anew.")
         }
     }
 
@@ -46,7 +46,7 @@ extension Broker {
         case let distrust?:
             // As they can the daemon, which is beside it: refusing to start one of the two would protect nobody.
             return .notice(
-                "prompt", "\(distrust): they can replace ostiary-prompt, into which passcodes are typed.",
+                "prompt", "\(distrust). Other users could replace ostiary-prompt, into which passcodes are typed.",
                 advice: Self.adviceAgainstReplacing)
         }
     }
@@ -64,12 +64,13 @@ extension Broker {
                 "pinentry", "\(ProgramDistrust.missing(part)), so it cannot ask.", advice: "Install it or correct ostiaryd.conf.")
         case let distrust?:
             return .problem(
-                "pinentry", "\(path) is not started: \(distrust), and passcodes would be typed into it.",
+                "pinentry", "\(path) is not started: \(distrust). Other users could read what is typed into it.",
                 advice: Self.adviceAgainstReplacing)
         }
     }
 
-    private static let adviceAgainstReplacing = "Give it to root or yourself, and take write access from group and others."
+    private static let adviceAgainstReplacing =
+        "Make root or yourself its owner, and remove write access for group and others."
 
     private func distrust(_ path: String) -> ProgramDistrust? {
         do { try ProgramTrust.verify(path, userID: geteuid()) } catch { return error }
@@ -88,7 +89,7 @@ extension Broker {
         ostiary_is_dumpable() != 0
             ? .problem(
                 "dumps", "Other programs of this user can read the daemon's memory.",
-                advice: "Start ostiaryd itself, not under a debugger.")
+                advice: "Start ostiaryd without a debugger.")
             : .ok("dumps", "The daemon's memory can be neither dumped nor traced by programs of this user.")
     }
 

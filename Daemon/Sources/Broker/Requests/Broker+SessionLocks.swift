@@ -21,15 +21,16 @@ extension Broker {
         return switch sessionLocks.withLock({ $0 })?.state ?? .unknown {
         case .followed: .ok(Self.check, "A lock of your session (systemd-logind) locks Ostiary too.")
         case .withoutBus:
-            .notice(Self.check, "There is no system bus, so no lock of a session is noticed.", advice: advice)
+            .notice(Self.check, "There is no system bus, so Ostiary sees no lock of your session.", advice: advice)
         case .withoutLogind:
-            .notice(Self.check, "systemd-logind does not run, so no lock of a session is noticed.", advice: advice)
+            .notice(Self.check, "systemd-logind does not run, so Ostiary sees no lock of your session.", advice: advice)
         case .failing(let cause):
             .notice(
                 Self.check,
-                "The system bus cannot be used (\(cause)), so no lock of a session is noticed; it is tried again.",
+                "The system bus cannot be used (\(cause)), so Ostiary sees no lock of your session. It tries again.",
                 advice: advice)
-        case .unknown: .notice(Self.check, "Whether locks of a session are noticed is not known yet.", advice: advice)
+        case .unknown:
+            .notice(Self.check, "Ostiary does not know yet whether it sees locks of your session.", advice: advice)
         }
     }
 

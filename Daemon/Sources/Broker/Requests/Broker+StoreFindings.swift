@@ -7,7 +7,8 @@ import Vault
 extension Broker {
     private static let restoring =
         "Somebody changed the database, or the disk is failing. Restore the state folder from a backup"
-    private static let relisting = "\(restoring). Without one, `ostiary doctor --repair` lists anew what still verifies."
+    private static let relisting =
+        "\(restoring). Without a backup, `ostiary doctor --repair` rebuilds the lists from the rows that verify."
 
     /// Makes one check of the store; one that cannot be made is a problem.
     ///
@@ -27,21 +28,23 @@ extension Broker {
             case VaultError.corrupt: .problem(check, unlisted, advice: advice)
             case VaultError.unreadable, VaultError.io:
                 .problem(
-                    check, "The database cannot be read (\(error)), so this cannot be checked.",
+                    check, "The database cannot be read (\(Self.words(error))), so this cannot be checked.",
                     advice: unreadable ?? advice)
             default:
                 .problem(
                     check, "This cannot be checked now.",
-                    advice: "The daemon's log says why. Run `ostiary doctor` again when that is mended.")
+                    advice: "The daemon's log says why. Correct that, then run `ostiary doctor` again.")
             }
         }
     }
+
+    private static func words(_ error: any Error) -> String { (error as? VaultError)?.words ?? "\(error)" }
 
     // MARK: rights, keys and items
 
     func storeFinding() -> WireFinding {
         checkingStore(
-            "store", unlisted: "The list of the rights does not verify, so none of them is used.",
+            "store", unlisted: "The list of the rights does not verify, so no right is used.",
             advice: Self.relisting, unreadable: "\(Self.restoring)."
         ) {
             let rows = try rights.list(application: nil)
@@ -59,7 +62,7 @@ extension Broker {
     /// - Parameter limit: how many a program may have.
     func keyFinding(limit: Int) -> WireFinding {
         checkingStore(
-            "keys", unlisted: "The lists of keys and items do not verify, so none of them is used.",
+            "keys", unlisted: "The lists of keys and items do not verify, so no key and no item is used.",
             advice: Self.relisting, unreadable: "\(Self.restoring)."
         ) {
             let keys = try rights.keys()
@@ -72,15 +75,15 @@ extension Broker {
                 largest.value.count >= limit * 9 / 10
             else { return .ok("keys", message) }
             return .notice(
-                "keys", "\(message) \(largest.key) has \(largest.value.count), and may have \(limit).",
-                advice: "`ostiary key list --all` shows them; remove what is not needed with "
+                "keys", "\(message) \(largest.key) has \(largest.value.count) and may have \(limit).",
+                advice: "`ostiary key list --all` shows them; remove keys that nobody needs with "
                     + "`ostiary key remove --id ID`.")
         }
     }
 
     func itemFinding() -> WireFinding {
         checkingStore(
-            "items", unlisted: "The lists of the keychain items do not verify, so none of them is used.",
+            "items", unlisted: "The lists of the keychain items do not verify, so no item is used.",
             advice: Self.relisting, unreadable: "\(Self.restoring)."
         ) {
             let (faults, count) = try items.faultCount()
@@ -123,19 +126,19 @@ extension Broker {
     }
 
     private static let lossWithoutPasscode =
-        "Without one, what the passcode protects is lost with the next lock or the daemon's end: read out before that "
-        + "what still opens."
+        "Without a backup, everything that the passcode protects is lost at the next lock or when the daemon ends. "
+        + "Before that, read out the secrets that still open."
 
     func passcodeFinding() -> WireFinding {
         let rows = NeededRows(
             check: "passcode", name: "passcode records",
-            consequence: "no passcode is accepted, and it can be neither changed nor removed.",
+            consequence: "no passcode is accepted, and the passcode can be neither changed nor removed.",
             loss: Self.lossWithoutPasscode)
         return finding(rows, in: { try $0.passcodeRecords(owner: owner) }) { _ in
             ring.isPasscodeSet
                 ? .ok(rows.check, "It is set.")
                 : .notice(
-                    rows.check, "None is set; whoever runs as this user, or copies the files, can use everything.",
+                    rows.check, "None is set. Programs of this user and people who copy the files can use everything.",
                     advice: "Set one with `ostiary passcode set`.")
         }
     }
@@ -143,7 +146,7 @@ extension Broker {
     /// The counters of wrong passcodes and of wrong application passwords.
     func attemptFinding() -> WireFinding {
         let check = "wrong tries"
-        let withoutPasscode = "no passcode is accepted, and it can be neither set, changed nor removed."
+        let withoutPasscode = "no passcode is accepted, and the passcode can be neither set, changed nor removed."
         return checkingStore(
             check,
             unlisted: "The list of the counters of wrong tries does not verify: no application password is accepted, "
@@ -156,9 +159,9 @@ extension Broker {
             let message = "\(bad.count) of \(stored.count) counters of wrong tries do not verify"
             guard bad.contains(PasscodeKeeper.subject) else {
                 return .problem(
-                    check, "\(message): as many rights, keys or items accept no application password.",
-                    advice: "\(Self.restoring), or remove what no longer accepts its password; without a backup it is "
-                        + "lost.")
+                    check, "\(message), so as many rights, keys or items accept no application password.",
+                    advice: "\(Self.restoring), or remove the objects that no longer accept their password. Without a "
+                        + "backup they are lost.")
             }
             return .problem(
                 check, "\(message), the passcode's among them: \(withoutPasscode)",
@@ -170,7 +173,8 @@ extension Broker {
         let rows = NeededRows(
             check: "key pairs", name: "key pairs",
             consequence: "the daemon will not start again, and no passcode opens anything.",
-            loss: "Without one, everything is lost with the daemon's end: read out before that what still opens.")
+            loss: "Without a backup, everything is lost when the daemon ends. Before that, read out the secrets that "
+                + "still open.")
         return finding(rows, in: { try $0.keyPairs(owner: owner) }) {
             .ok(rows.check, "Key pairs stored: \($0.count). Every row verifies.")
         }
@@ -180,7 +184,7 @@ extension Broker {
         let rows = NeededRows(
             check: "log epochs", name: "epochs of the audit log",
             consequence: "`ostiary log --verify` is refused, and the passcode can be neither set, changed nor removed.",
-            loss: "Without one, that stays as it is; everything else works on.")
+            loss: "Without a backup, this cannot be repaired; everything else keeps working.")
         return finding(rows, in: { try $0.logEpochs() }) {
             .ok(rows.check, "Epochs stored: \($0.count). Every row verifies.")
         }
@@ -190,7 +194,7 @@ extension Broker {
     func startFinding() -> WireFinding {
         let consequence = "The daemon will not start again."
         return checkingStore(
-            "start", unlisted: "A row that the daemon starts from does not verify. \(consequence)",
+            "start", unlisted: "A row that the daemon needs at its start does not verify. \(consequence)",
             advice: "\(Self.restoring)."
         ) {
             let isUserThere = try vault.read { reader in

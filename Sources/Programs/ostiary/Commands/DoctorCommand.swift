@@ -9,8 +9,8 @@ struct DoctorCommand: ParsableCommand {
         discussion: """
             The exit status is 1 when there is a problem.
 
-            --repair is for a store whose lists do not verify and of which there is no backup. It lists anew what still \
-            verifies, after you proved the passcode: from then on nobody can tell whether something was missing, old or \
+            Use --repair when lists of the store do not verify and there is no backup. It asks for your passcode and \
+            rebuilds the lists from the rows that verify. Afterwards nobody can tell whether a row is missing, old or \
             planted.
 
             Examples:
@@ -20,7 +20,7 @@ struct DoctorCommand: ParsableCommand {
 
     @OptionGroup var json: JSONFlag
 
-    @Flag(help: "First make anew the lists of the store that do not verify; asks you, unless all of them do.")
+    @Flag(help: "First rebuild the damaged lists of the store; asks you if there are any.")
     var repair = false
 
     func run() throws {
@@ -34,7 +34,7 @@ struct DoctorCommand: ParsableCommand {
         try OstiaryClient.shared.repair(interaction: Interaction(reason: "repair the store")).map(RelistingDocument.init)
     }
 
-    /// A daemon that cannot be asked is the first finding, not an error: this is where errors send people.
+    /// A daemon that cannot be asked is the first finding and not an error, because errors send people to this command.
     private static func findings() -> [FindingDocument] {
         do {
             let diagnosis = try OstiaryClient.shared.diagnosis()

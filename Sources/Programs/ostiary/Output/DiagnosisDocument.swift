@@ -3,7 +3,7 @@ import OstiaryWire
 
 /// `doctor --json`, and its list for people.
 struct DiagnosisDocument: Encodable {
-    /// The lists that `--repair` made anew; nil without it.
+    /// The lists that `--repair` rebuilt; nil without it.
     var repaired: [RelistingDocument]?
     let findings: [FindingDocument]
     var hasProblem: Bool { findings.contains { $0.verdict == .problem } }
@@ -12,11 +12,11 @@ struct DiagnosisDocument: Encodable {
 
     private var repairs: [String] {
         guard let repaired else { return [] }
-        return repaired.isEmpty ? ["Every list of the store verifies: nothing was repaired."] : repaired.map(\.text)
+        return repaired.isEmpty ? ["Every list of the store verifies, so nothing was repaired."] : repaired.map(\.text)
     }
 }
 
-/// A list of the store that was made anew.
+/// A list of the store that was rebuilt.
 struct RelistingDocument: Encodable {
     let list: String
     let kept: UInt32
@@ -31,7 +31,7 @@ struct RelistingDocument: Encodable {
     }
 
     fileprivate var text: String {
-        "Listed anew, \(list): \(kept) in use, \(refused) refused, \(removed) removed.".visibleLine
+        "Rebuilt the list of \(list): \(kept) in use, \(refused) refused, \(removed) removed.".visibleLine
     }
 }
 
@@ -84,9 +84,9 @@ extension FindingDocument {
         let advice =
             switch (error as? OstiaryError)?.code {
             case OstiaryError.Code.daemonUnavailable?:
-                "Act on what that says. Where ostiaryd is not installed, install it or build it beside this command."
+                "Do what the message says. If ostiaryd is not installed, install it, or build it beside this command."
             case OstiaryError.Code.foreignServer?: "Remove that socket, and find out who put it there."
-            default: "Run `ostiary status`, which starts the daemon; if that fails too, act on what it says."
+            default: "Run `ostiary status`, which starts the daemon. If that fails too, do what its message says."
             }
         return FindingDocument(check: connection, verdict: .problem, message: "\(error)", advice: advice)
     }
