@@ -134,7 +134,7 @@ struct ArgumentTests {
         #expect {
             _ = try ApplicationRegister.checked(name)
         } throws: { error in
-            (error as? ValidationError)?.message == "Names that begin with com.apple. are Apple's."
+            (error as? ValidationError)?.message == "Names that begin with com.apple. belong to Apple."
         }
         for arguments in [["app", "register", "p", "--id", name], ["app", "remove", name], ["app", "adopt", "p", "--id", name]] {
             #expect(exitCode(arguments) == .validationFailure, "\(arguments)")

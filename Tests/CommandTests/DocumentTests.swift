@@ -162,7 +162,7 @@ struct DocumentTests {
                 $0.intact = true
                 $0.recordCount = 1
             })
-        #expect(intact.text.hasPrefix("The log is intact: 1 record.\nThe seals were not checked"))
+        #expect(intact.text.hasPrefix("The log is intact: 1 record.\nOnly the chain and its anchor were checked, not the seals."))
         #expect(
             try JSONOutput.text(intact, on: .oneLine)
                 == #"{"explanation":"","intact":true,"recordCount":1,"sealsChecked":false}"#)

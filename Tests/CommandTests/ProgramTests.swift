@@ -164,14 +164,14 @@ struct ProgramTests {
         let run = try CommandRun(
             ["right", "sign", "a", "-", "--algorithm", "ecdsa-digest-sha256"], input: Data(count: 31), in: folder)
         #expect(run.status == 1)
-        #expect(run.errors.contains("has not the length of one"))
+        #expect(run.errors.contains("does not have the length of a digest"))
     }
 
     @Test func `a secret on standard input is bounded`() throws {
         let tooMuch = try CommandRun(
             ["right", "create", "a", "--secret", "-"], input: Data(count: 64 * 1024 + 1), in: folder)
         #expect(tooMuch.status == 1)
-        #expect(tooMuch.errors == "ostiary: standard input has more than 65536 bytes, which is the limit here.\n")
+        #expect(tooMuch.errors == "ostiary: standard input has more than 65536 bytes, and more are not allowed.\n")
         let enough = try CommandRun(
             ["right", "create", "a", "--secret", "-"], input: Data(count: 64 * 1024), in: folder)
         #expect(enough.errors.hasPrefix("ostiary: No daemon runs"))

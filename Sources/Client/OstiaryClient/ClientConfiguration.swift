@@ -36,12 +36,13 @@ struct ClientConfiguration: Equatable {
         }
     }
 
-    /// There is no fallback from the system's daemon to one of the user.
+    /// Throws when the configuration asks for the system's daemon. A user's daemon never takes its place.
     func requireUserMode() throws(OstiaryError) {
         guard mode == .user else {
             throw OstiaryError(
                 .daemonUnavailable,
-                "\(Self.path) asks for the system daemon, which this version does not have; there is no fallback.")
+                "\(Self.path) asks for the system daemon, which this version does not have. No other daemon is used "
+                    + "instead; the administrator can write `mode = user` there.")
         }
     }
 }

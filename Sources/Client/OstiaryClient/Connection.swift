@@ -56,7 +56,8 @@ final class Connection: Sendable {
         guard server.userID == location.ownerID else {
             throw OstiaryError(
                 .foreignServer,
-                "\(location.socketPath) is served by user \(server.userID), not by user \(location.ownerID); remove it.")
+                "User \(server.userID) serves \(location.socketPath), not user \(location.ownerID); remove that "
+                    + "socket.")
         }
         unsafe frames = FrameReader(socket: socket)
         // A daemon that hangs must not hang every program that asks it.
@@ -254,7 +255,7 @@ final class Connection: Sendable {
     /// The daemon went away.
     static let lost = OstiaryError(
         .connectionLost,
-        "The connection to the daemon is lost and with it what was granted; authorize again. `ostiary doctor` says more.")
+        "The connection to the daemon is lost, and its grants ended. Authorize again; `ostiary doctor` says more.")
 
     /// The daemon had gone before the request was sent: nothing of it happened, and it can be made again on a new connection.
     private static let unsent = OstiaryError(.connectionLost, lost.explanation, cause: "request.unsent")

@@ -53,14 +53,15 @@ struct DaemonStarter {
         return ("/usr/bin/systemctl", ["systemctl", "--user", "start", "ostiaryd.service"])
     }
 
-    /// A daemon that somebody else could have written is not started.
+    /// Throws when another user could have written the daemon's file.
     private func requireTrustworthy(_ program: String) throws {
         var status = stat()
         guard unsafe stat(program, &status) == 0, [0, geteuid()].contains(status.st_uid), status.st_mode & 0o022 == 0
         else {
             throw OstiaryError(
                 .daemonUnavailable,
-                "\(program) can be changed by other users; give it to root or yourself and remove their write access.")
+                "Other users can change \(program), so it is not started. Make root or yourself its owner, and remove "
+                    + "write access for group and others.")
         }
     }
 

@@ -73,13 +73,13 @@ public final class OstiaryClient: Sendable {
     private static func unreachable(_ location: DaemonLocation, _ error: SystemCallError) -> OstiaryError {
         let advice =
             switch error.code {
-            case ENAMETOOLONG: "set XDG_RUNTIME_DIR to a shorter path, for socket paths have at most 107 bytes."
+            case ENAMETOOLONG: "set XDG_RUNTIME_DIR to a shorter path, because a socket's path has at most 107 bytes."
             default: "run `ostiary doctor`."
             }
         return OstiaryError(.daemonUnavailable, "No daemon answers at \(location.socketPath) (\(error)); \(advice)")
     }
 
-    /// Calls on the current connection, once more on a new one when the daemon had gone before the request was sent.
+    /// Calls on the current connection. Calls again on a new one if the daemon had ended before the request was sent.
     func call(
         _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0), terminal: SharedDescriptor? = nil,
         cancellation: Cancellation? = nil

@@ -9,8 +9,9 @@ struct Ostiary: ParsableCommand {
         commandName: "ostiary",
         abstract: "Keys and secrets that open only for you.",
         discussion: """
-            A right is a key, and if you like a secret, that the daemon keeps under a rule such as “biometry or passcode”. \
-            Results go to standard output, everything else to standard error; a file may be - for standard input.
+            A right is a key, and optionally a secret, that the daemon keeps under a rule such as “biometry or \
+            passcode”. Results go to standard output, everything else to standard error. A file may be - for standard \
+            input.
 
             Examples:
               ostiary passcode set

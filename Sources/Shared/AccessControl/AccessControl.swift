@@ -70,7 +70,7 @@ extension AccessControlError: CustomStringConvertible {
         switch self {
         case .withoutUse: "no operation that uses the object is permitted"
         case .applicationPasswordNotInEveryUse:
-            "an application password must be asked for by every operation that uses the object, or by none"
+            "either every operation that uses the object must need an application password, or none"
         }
     }
 }

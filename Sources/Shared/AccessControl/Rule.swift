@@ -50,7 +50,7 @@ extension RuleError: CustomStringConvertible {
         case .tooDeep: "more than \(Rule.Limits.depth) levels of nesting"
         case .tooManyParts: "more than \(Rule.Limits.partCount) parts"
         case .applicationPasswordInChoice:
-            "an application password must be part of every way of satisfying the rule"
+            "every way to satisfy the rule must include the application password"
         }
     }
 }

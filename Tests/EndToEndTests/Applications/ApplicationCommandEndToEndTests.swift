@@ -99,8 +99,8 @@ struct ApplicationCommandEndToEndTests {
         #expect(registered.status == 0 && registered.shows(before), "\(registered.screen)")
         #expect(
             registered.screen.hasSuffix(
-                "It no longer sees what it stored before, under its path: 2 keychain items. That stays, and is seen again "
-                    + "after `ostiary app remove com.example.tool`.\r\n"), "\(registered.screen)")
+                "The program no longer sees what it stored under its path: 2 keychain items. These stay. The program "
+                    + "sees them again after `ostiary app remove com.example.tool`.\r\n"), "\(registered.screen)")
         #expect(try tool.run("find", "first") == ["find: -25300"])
         #expect(try app("remove", "com.example.tool", answers: ["yes"]).status == 0)
         #expect(try tool.run("find", "first") == ["find: 0", "data: first"])

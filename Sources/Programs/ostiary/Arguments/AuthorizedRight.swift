@@ -13,7 +13,7 @@ struct AuthorizedRight {
         grant = try context.authorize(.right(id: right.id), interaction: interaction)
     }
 
-    /// What was proved, for people: `passcode (key-bound)`.
+    /// The proved factors in words for people: `passcode (key-bound)`.
     static func proof(factors: [String], strength: String) -> String {
         guard !factors.isEmpty else { return "nothing had to be proved" }
         let names = factors.joined(separator: ", ")

@@ -4,7 +4,7 @@ import ArgumentParser
 /// `--require` and `--available` of the commands that make a key.
 struct ProtectionOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("What has to be proved (default: \(RuleArgument.standard)).", valueName: "rule"),
+        help: ArgumentHelp("The rule for using the key (default: \(RuleArgument.standard)).", valueName: "rule"),
         transform: RuleArgument.init)
     var require: RuleArgument?
 
@@ -15,6 +15,6 @@ struct ProtectionOptions: ParsableArguments {
         completion: .list(AvailabilityArgument.names), transform: AvailabilityArgument.availability)
     var available = AvailabilityClass.whenUnlocked
 
-    /// What the rule asks for.
+    /// The requirement that the rule states.
     var requirement: Requirement { get throws { try (require ?? RuleArgument(RuleArgument.standard)).requirement } }
 }

@@ -9,8 +9,8 @@ import UnixSocket
 struct SecretInput: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Take the secret from this file, - for standard input. Without it a terminal asks, and what is piped in is "
-                + "taken.", valueName: "file"))
+            "Read the secret from this file, - for standard input. Without this option the command asks on the "
+                + "terminal or reads the pipe.", valueName: "file"))
     var secret: InputFile?
 
     /// The bytes, of which there is at least one.

@@ -5,7 +5,7 @@ import OstiaryWire
 struct LogCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
-        abstract: "Read the audit log, or prove that it is intact.",
+        abstract: "Read the audit log, or check that it is intact.",
         discussion: """
             One line per record; with --json one JSON object per line. With --verify the exit status is 1 when the log is \
             not intact.
@@ -17,10 +17,10 @@ struct LogCommand: ParsableCommand {
 
     @OptionGroup var json: JSONFlag
 
-    @Flag(help: "Check the log instead of showing it; names the first record that does not fit.")
+    @Flag(help: "Check the log instead of showing it, and name the first record that does not fit.")
     var verify = false
 
-    @Option(help: ArgumentHelp("Show only the newest records, this many.", valueName: "count"))
+    @Option(help: ArgumentHelp("Show only this many of the newest records.", valueName: "count"))
     var last: Int?
 
     func validate() throws {

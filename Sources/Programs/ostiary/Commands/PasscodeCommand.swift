@@ -7,7 +7,7 @@ struct PasscodeCommand: ParsableCommand {
         commandName: "passcode",
         abstract: "Set, change or remove your passcode.",
         discussion: """
-            The daemon's own prompt asks for it; it never passes through this command.
+            The daemon's own prompt asks for the passcode; it never passes through this command.
 
             Example:
               ostiary passcode set
@@ -16,7 +16,7 @@ struct PasscodeCommand: ParsableCommand {
 
     struct Set: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Set a passcode where there is none.",
+            abstract: "Set a passcode when none is set.",
             discussion: """
                 Example:
                   ostiary passcode set
@@ -40,9 +40,9 @@ struct PasscodeCommand: ParsableCommand {
 
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Remove the passcode, and with it whatever only it could open.",
+            abstract: "Remove the passcode, and destroy everything that only it can open.",
             discussion: """
-                The prompt says what will be lost and asks before anything is.
+                The prompt says what will be destroyed, and asks you first.
 
                 Example:
                   ostiary passcode remove

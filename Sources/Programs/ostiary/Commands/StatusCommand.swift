@@ -4,7 +4,7 @@ import OstiaryClient
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show what the daemon is and has: passcode, locks, factors.",
+        abstract: "Show the state of the daemon: passcode, locks, factors.",
         discussion: """
             Example:
               ostiary status

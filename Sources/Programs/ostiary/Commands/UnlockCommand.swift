@@ -6,10 +6,10 @@ import OstiaryWire
 struct UnlockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unlock",
-        abstract: "Open the store by your passcode, so that programs can read what needs an unlocked store.",
+        abstract: "Open the store with your passcode, so that programs can read items that need an unlocked store.",
         discussion: """
             The daemon's own prompt asks for the passcode. The store then stays open until it is locked or the daemon \
-            ends. When it is open already, or no passcode is set, nobody is asked.
+            ends. If the store is open already, or no passcode is set, the command asks nothing.
 
             Example:
               ostiary unlock

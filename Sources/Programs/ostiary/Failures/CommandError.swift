@@ -1,7 +1,7 @@
 import KeyAlgorithms
 import UnixSocket
 
-/// What the command itself finds wrong, before or after it asked the daemon.
+/// A fault that the command itself finds, before or after it asked the daemon.
 enum CommandError: Error, Equatable {
     /// The arguments do not go together, in a way that only running finds.
     case usage(String)
@@ -57,11 +57,11 @@ extension CommandError: CustomStringConvertible {
         case .usage(let explanation): explanation
         case .unreadableInput(let error): "The input cannot be read (\(error)); nothing was done."
         case .unwritableOutput(let error): "The output cannot be written (\(error))."
-        case .inputTooLarge(let name, let limit): "\(name) has more than \(limit) bytes, which is the limit here."
+        case .inputTooLarge(let name, let limit): "\(name) has more than \(limit) bytes, and more are not allowed."
         case .emptySecret(let name): "\(name) is empty; a secret has at least one byte. Nothing was stored."
         case .binaryToTerminal:
-            "The output is not text and standard output is a terminal: name a file with --output FILE, redirect it, "
-                + "or insist with --output -."
+            "The output is not text, and standard output is a terminal. Name a file with --output FILE, redirect the "
+                + "output, or force it with --output -."
         case .keyAlgorithm(let error): error.explanation
         case .cancelled: "Cancelled; nothing was done."
         case .noData: "The item holds no secret."
@@ -75,8 +75,8 @@ extension KeyAlgorithmError {
         switch self {
         case .unsupportedAlgorithm: "The key cannot be used with this algorithm."
         case .invalidParameter(.digestLength):
-            "The algorithm signs a digest, and the input has not the length of one; to sign a message of any length "
-                + "use an algorithm without “digest” in its name."
+            "The algorithm signs a digest, but the input does not have the length of a digest. To sign a message of "
+                + "any length, use an algorithm without “digest” in its name."
         case .invalidParameter(let parameter): "An input was refused: \(parameter)."
         case .decryptionFailed: "The ciphertext does not belong to this key and algorithm."
         case .signatureMismatch: "The signature does not belong to this key, input and algorithm."
@@ -85,5 +85,5 @@ extension KeyAlgorithmError {
     }
 }
 
-/// The result has been printed and it is a negative one: exit status 1 and no further word.
+/// The command printed a negative result. It ends with exit status 1 and prints nothing else.
 struct NegativeResult: Error {}

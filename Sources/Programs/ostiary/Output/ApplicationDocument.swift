@@ -22,7 +22,7 @@ struct ApplicationDocument: Encodable {
     }
 }
 
-/// What a program stored under its path before it was registered.
+/// The numbers of objects that a program stored under its path before it was registered.
 struct LeftBehindDocument: Encodable {
     let items: Int
     let rights: Int
@@ -34,12 +34,12 @@ struct LeftBehindDocument: Encodable {
         keys = leftBehind.keys
     }
 
-    /// What it comes to, for people.
+    /// The numbers in a sentence for people.
     func notice(_ application: ApplicationDocument) -> String {
         let what = [(items, "keychain item"), (rights, "right"), (keys, "enclave key")].filter { $0.0 > 0 }
             .map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }.joined(separator: ", ")
-        return "It no longer sees what it stored before, under its path: \(what). That stays, and is seen again after "
-            + "`ostiary app remove \(application.id)`."
+        return "The program no longer sees what it stored under its path: \(what). These stay. The program sees them "
+            + "again after `ostiary app remove \(application.id)`."
     }
 }
 

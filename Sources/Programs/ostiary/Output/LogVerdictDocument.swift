@@ -23,8 +23,8 @@ struct LogVerdictDocument: Encodable {
         lines.append(
             sealsChecked
                 ? "The seals were checked."
-                : "The seals were not checked, only the chain and its anchor: who can write the daemon's files could "
-                    + "have forged both.")
+                : "Only the chain and its anchor were checked, not the seals. Somebody who can write the daemon's "
+                    + "files could have forged both.")
         return lines.joined(separator: "\n")
     }
 

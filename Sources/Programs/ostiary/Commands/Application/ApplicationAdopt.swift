@@ -4,10 +4,10 @@ import OstiaryClient
 struct ApplicationAdopt: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "adopt",
-        abstract: "Say that a registered program which was rebuilt or upgraded is still the same.",
+        abstract: "Confirm that a rebuilt or upgraded program is still the registered one.",
         discussion: """
-            A copied or replaced file is a different program until then and sees nothing of the registered one. With \
-            --id the registration moves to a file at another path.
+            A copied or replaced file counts as a different program and sees nothing of the registered one until you \
+            adopt it. With --id the registration moves to a file at another path.
 
             Examples:
               ostiary app adopt ~/bin/mail
@@ -17,7 +17,7 @@ struct ApplicationAdopt: ParsableCommand {
     @OptionGroup var path: ProgramPath
 
     @Option(
-        name: .customLong("id"), help: ArgumentHelp("The application whose program lies here now.", valueName: "id"),
+        name: .customLong("id"), help: ArgumentHelp("The application that this file belongs to now.", valueName: "id"),
         transform: ApplicationRegister.checked)
     var applicationID: String?
 

@@ -5,9 +5,9 @@ struct ApplicationCommand: ParsableCommand {
         commandName: "app",
         abstract: "Say which programs are the same application, and what they may share.",
         discussion: """
-            A program that is not registered is known by its path and sees its own items alone. A registration gives it an \
-            id and access groups; programs with a group in common see each other's items of that group. Changing \
-            registrations asks you.
+            A program that is not registered is known by its path and sees only its own items. A registration gives it \
+            an id and access groups. Programs with a group in common see each other's items of that group. Every \
+            change of a registration asks you.
 
             Examples:
               ostiary app register ~/bin/mail --id com.example.mail --group com.example.shared

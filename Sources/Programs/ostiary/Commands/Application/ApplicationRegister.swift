@@ -6,11 +6,12 @@ struct ApplicationRegister: ParsableCommand {
         commandName: "register",
         abstract: "Give a program an application id and access groups.",
         discussion: """
-            New items go to the first group, or without any group to one of the application's own. To say something \
-            else of a program, remove its registration first.
+            New items go to the first group. Without a group they go to one of the application's own. To change a \
+            registration, remove it first.
 
-            What the program stored before stays under its path, where it no longer sees it; the prompt and the output \
-            say how much that is. Removing the registration shows it again.
+            Items, rights and keys that the program stored before stay under its path, and the program no longer sees \
+            them. The prompt and the output say how many there are. The program sees them again when you remove its \
+            registration.
 
             Example:
               ostiary app register ~/bin/mail --id com.example.mail --group com.example.shared
@@ -35,14 +36,14 @@ struct ApplicationRegister: ParsableCommand {
         try ApplicationListDocument([registered]).announce("Registered", asJSON: json.isGiven)
     }
 
-    /// What cannot be a name is wrong usage; whether it may be taken is the daemon's to say.
+    /// Refuses text that cannot be a name as wrong usage. The daemon decides whether a name may be taken.
     static func checked(_ text: String) throws -> String {
         guard text.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{0,127}/) != nil else {
             throw ValidationError(
                 "An id or group has 1 to 128 letters, digits, '.', '-' and '_', and begins with a letter or digit.")
         }
         guard !text.hasPrefix("com.apple.") else {
-            throw ValidationError("Names that begin with com.apple. are Apple's.")
+            throw ValidationError("Names that begin with com.apple. belong to Apple.")
         }
         return text
     }

@@ -4,9 +4,9 @@ import OstiaryClient
 struct ApplicationRemove: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Take a registration back.",
+        abstract: "Remove a registration.",
         discussion: """
-            The items stay; they are seen again when a program is registered with the id or group.
+            The items stay. A program that is registered with the same id or group sees them again.
 
             Example:
               ostiary app remove com.example.mail

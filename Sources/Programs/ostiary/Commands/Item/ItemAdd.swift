@@ -7,8 +7,8 @@ struct ItemAdd: ParsableCommand {
         commandName: "add",
         abstract: "Add an item with a secret.",
         discussion: """
-            The secret is typed unseen, or comes from a file or pipe; it is never an argument, since those are visible to \
-            others. With --require, reading the secret needs the factors of a rule.
+            Type the secret unseen, or give it in a file or pipe. It is never an argument, because others can see \
+            arguments. With --require, reading the secret needs the factors of a rule.
 
             Examples:
               ostiary item add --service example.com --account me
@@ -20,7 +20,7 @@ struct ItemAdd: ParsableCommand {
     @OptionGroup var input: SecretInput
 
     @Option(
-        help: ArgumentHelp("What has to be proved to read the secret (default: nothing).", valueName: "rule"),
+        help: ArgumentHelp("The rule for reading the secret (default: none).", valueName: "rule"),
         transform: RuleArgument.init)
     var require: RuleArgument?
 
@@ -34,7 +34,7 @@ struct ItemAdd: ParsableCommand {
     func run() throws {
         var attributes = item.attributes
         guard attributes.updateValue(.text(available.accessible), forKey: "pdmn") == nil else {
-            throw CommandError.usage("When the item can be read is said with --available.")
+            throw CommandError.usage("Say with --available when the item can be read.")
         }
         let access = AccessControl(availability: available, reading: require?.requirement ?? .unrestricted)
         let added = try OstiaryClient.shared.addItem(

@@ -5,8 +5,8 @@ struct ItemCommand: ParsableCommand {
         commandName: "item",
         abstract: "Keep and read keychain items: passwords and other small secrets.",
         discussion: """
-            Programs see the items of their own access groups. This command sees its own, and those of groups that were \
-            registered for it (ostiary app register).
+            A program sees the items of its own access groups. This command sees its own items, and those of the \
+            groups that are registered for it (ostiary app register).
 
             Examples:
               ostiary item add --service example.com --account me

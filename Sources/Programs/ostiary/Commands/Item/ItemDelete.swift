@@ -6,7 +6,7 @@ struct ItemDelete: ParsableCommand {
         commandName: "delete",
         abstract: "Delete the items that match.",
         discussion: """
-            All items that match go, and the enclave keys of those that stand for one.
+            Deletes all items that match. If a deleted item stands for an enclave key, the key is deleted too.
 
             Example:
               ostiary item delete --service example.com --account me

@@ -7,7 +7,8 @@ struct ItemList: ParsableCommand {
         commandName: "list",
         abstract: "List items by their attributes; shows no secret.",
         discussion: """
-            Items under a rule show their attributes only to who proves it: without --protected they are left out.
+            Items under a rule show their attributes only after you satisfied the rule. They are left out without \
+            --protected.
 
             Examples:
               ostiary item list
@@ -17,7 +18,7 @@ struct ItemList: ParsableCommand {
     @OptionGroup var item: ItemArguments
     @OptionGroup var json: JSONFlag
 
-    @Flag(help: "List items under a rule, too, which asks for its factors.")
+    @Flag(help: "Also list items under a rule; this asks for its factors.")
     var protected = false
 
     func run() throws {

@@ -6,7 +6,8 @@ struct ItemUpdate: ParsableCommand {
         commandName: "update",
         abstract: "Change attributes or the secret of the items that match.",
         discussion: """
-            The options say which items; --set and --secret say what becomes of them. All of them change, or none.
+            The other options select the items; --set, --secret and --new-secret say what changes. Either all selected \
+            items change, or none.
 
             Examples:
               ostiary item update --service example.com --account me --secret -
@@ -18,7 +19,7 @@ struct ItemUpdate: ParsableCommand {
     @Option(help: ArgumentHelp("Set an attribute.", valueName: "name=value"))
     var set: [AttributeAssignment] = []
 
-    @Option(help: ArgumentHelp("Replace the secret by what is in this file, - for standard input.", valueName: "file"))
+    @Option(help: ArgumentHelp("Replace the secret by this file's content, - for standard input.", valueName: "file"))
     var secret: InputFile?
 
     @Flag(help: "Replace the secret by one that you type, unseen.")
@@ -30,7 +31,7 @@ struct ItemUpdate: ParsableCommand {
         guard !set.isEmpty || secret != nil || newSecret else {
             throw ValidationError("Say what changes: --set, --secret or --new-secret.")
         }
-        guard secret == nil || !newSecret else { throw ValidationError("The new secret comes from one place.") }
+        guard secret == nil || !newSecret else { throw ValidationError("Give either --secret or --new-secret.") }
         guard Set(set.map(\.key)).count == set.count else { throw ValidationError("An attribute is set twice.") }
     }
 

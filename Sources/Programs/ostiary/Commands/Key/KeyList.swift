@@ -6,15 +6,15 @@ struct KeyList: ParsableCommand {
         commandName: "list",
         abstract: "List the keys of the enclave that this command sees, or all of yours.",
         discussion: """
-            With --all the list says of each key whose it is, and whether a keychain item stands for it. Labels and tags are \
-            for the programs of its access group alone.
+            With --all the list shows the access group of each key, and whether a keychain item stands for the key. \
+            Only programs of that access group see the key's label and tag.
 
             Examples:
               ostiary key list
               ostiary key list --all
             """)
 
-    @Flag(help: "List the keys that other programs made, too, and those without an item.")
+    @Flag(help: "Also list the keys of other programs, and keys without an item.")
     var all = false
 
     @OptionGroup var json: JSONFlag

@@ -5,10 +5,10 @@ import OstiaryClient
 struct KeyRemove: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Destroy a key of the enclave; what was encrypted to it is lost.",
+        abstract: "Destroy a key of the enclave; data that was encrypted to it is lost.",
         discussion: """
-            With --id a key of any program is destroyed, with the keychain items that stand for it, and you are asked: for \
-            the passcode, or for a confirmation while there is none. `ostiary key list --all` shows the ids.
+            With --id this destroys a key of any program, and the keychain items that stand for it. It asks you for \
+            the passcode, or for a confirmation if no passcode is set. `ostiary key list --all` shows the ids.
 
             Examples:
               ostiary key remove release

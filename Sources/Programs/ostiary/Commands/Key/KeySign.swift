@@ -14,7 +14,7 @@ struct KeySign: ParsableCommand {
             """)
 
     @OptionGroup var key: KeyArgument
-    @Argument(help: "What is signed, - for standard input.") var file: InputFile
+    @Argument(help: "The file to sign, - for standard input.") var file: InputFile
     @OptionGroup var output: OutputOption
 
     @OptionGroup var algorithm: SigningAlgorithmOption

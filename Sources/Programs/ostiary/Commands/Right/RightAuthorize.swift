@@ -6,8 +6,8 @@ struct RightAuthorize: ParsableCommand {
         commandName: "authorize",
         abstract: "Prove what a right requires, and show what was proved.",
         discussion: """
-            The authorization belongs to this command and ends with it: it lets no other command use the right. The exit \
-            status answers for scripts.
+            The authorization ends with this command, and no other command can use the right through it. Scripts can \
+            use the exit status.
 
             Example:
               ostiary right authorize 2fa --reason "start the nightly backup"

@@ -7,13 +7,13 @@ import SecretMemory
 struct RightCreate: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Make a right: a new key, and if you like a secret.",
+        abstract: "Make a right: a new key, and optionally a secret.",
         discussion: """
             A rule joins factors with “and”, “or”, parentheses and “2 of (…, …)”. Factors are \
             \(Factor.allCases.map(\.name).joined(separator: ", ")).
 
-            A secret is all bytes of its file, a final newline too, up to \(Self.secretByteLimit) bytes. It is read from a \
-            file or pipe only: arguments and the environment are visible to others.
+            The secret is every byte of its file, a final newline too, up to \(Self.secretByteLimit) bytes. It comes \
+            only from a file or pipe, because others can see arguments and the environment.
 
             Examples:
               ostiary right create 2fa --require passcode
@@ -31,7 +31,7 @@ struct RightCreate: ParsableCommand {
     @Option(help: ArgumentHelp("Keep the content of this file as the secret, - for standard input.", valueName: "file"))
     var secret: InputFile?
 
-    @Flag(help: "Destroy a right that has the name already, with its key and secret; otherwise it is kept.")
+    @Flag(help: "Destroy an existing right of this name with its key and secret. Otherwise it is kept.")
     var replace = false
 
     @OptionGroup var json: JSONFlag

@@ -14,7 +14,7 @@ struct RightDecrypt: ParsableCommand {
             """)
 
     @OptionGroup var right: RightArgument
-    @Argument(help: "What is decrypted, - for standard input.") var file: InputFile
+    @Argument(help: "The file to decrypt, - for standard input.") var file: InputFile
     @OptionGroup var output: OutputOption
 
     @Option(

@@ -9,10 +9,10 @@ struct RightEncrypt: ParsableCommand {
         commandName: "encrypt",
         abstract: "Encrypt a file so that only the key of a right opens it; asks for nothing.",
         discussion: """
-            Takes up to \(KeyAlgorithmLimits.plaintext) bytes. For more, encrypt the file with a random key, and that key \
-            with the right.
+            The file may have up to \(KeyAlgorithmLimits.plaintext) bytes. Encrypt a larger file with a random key, \
+            and that key with the right.
 
-            Algorithms (Apple's names are understood as well):
+            Algorithms (Apple's names work too):
             \(AlgorithmName.helpLines(for: .encrypt))
 
             Example:
@@ -20,7 +20,7 @@ struct RightEncrypt: ParsableCommand {
             """)
 
     @OptionGroup var right: RightArgument
-    @Argument(help: "What is encrypted, - for standard input.") var file: InputFile
+    @Argument(help: "The file to encrypt, - for standard input.") var file: InputFile
     @OptionGroup var output: OutputOption
 
     @Option(

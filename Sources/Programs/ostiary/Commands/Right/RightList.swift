@@ -10,7 +10,7 @@ struct RightList: ParsableCommand {
               ostiary right list --all
             """)
 
-    @Flag(help: "List the rights that other programs made, too.")
+    @Flag(help: "Also list the rights that other programs made.")
     var all = false
 
     @OptionGroup var json: JSONFlag

@@ -7,8 +7,8 @@ struct RightRemove: ParsableCommand {
         commandName: "remove",
         abstract: "Destroy a right with its key and secret.",
         discussion: """
-            A row that does not verify has no name that could be trusted; it is removed by the id that `ostiary right list` \
-            shows.
+            A row that does not verify has no name that could be trusted. Remove it by the id that `ostiary right \
+            list` shows.
 
             Examples:
               ostiary right remove 2fa

@@ -4,7 +4,7 @@ import OstiaryClient
 struct RightShow: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show a right: what it requires for which operation, and what backs it.",
+        abstract: "Show a right: its rule for each operation, and the enclave that holds its key.",
         discussion: """
             Example:
               ostiary right show 2fa

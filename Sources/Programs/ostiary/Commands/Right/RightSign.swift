@@ -8,10 +8,10 @@ struct RightSign: ParsableCommand {
         abstract: "Sign a file with the key of a right.",
         discussion: """
             The default, \(AlgorithmName.signingDefault), hashes the file and writes a DER signature, which \
-            `openssl dgst -sha256 -verify` reads. With “digest” in an algorithm's name the file holds the digest itself; \
-            with “raw” the signature is r and s, 64 bytes (RFC 4754).
+            `openssl dgst -sha256 -verify` reads. If an algorithm's name contains “digest”, the file holds the digest \
+            itself. If it contains “raw”, the signature is r and s, 64 bytes (RFC 4754).
 
-            Algorithms (Apple's names are understood as well):
+            Algorithms (Apple's names work too):
             \(AlgorithmName.helpLines(for: .sign))
 
             Examples:
@@ -20,7 +20,7 @@ struct RightSign: ParsableCommand {
             """)
 
     @OptionGroup var right: RightArgument
-    @Argument(help: "What is signed, - for standard input.") var file: InputFile
+    @Argument(help: "The file to sign, - for standard input.") var file: InputFile
     @OptionGroup var output: OutputOption
 
     @OptionGroup var algorithm: SigningAlgorithmOption

@@ -18,7 +18,7 @@ struct RightVerify: ParsableCommand {
     static let signatureByteLimit = 1024
 
     @OptionGroup var right: RightArgument
-    @Argument(help: "What was signed, - for standard input.") var file: InputFile
+    @Argument(help: "The file that was signed, - for standard input.") var file: InputFile
     @Option(help: ArgumentHelp("The signature, - for standard input.", valueName: "file")) var signature: InputFile
 
     @Option(
