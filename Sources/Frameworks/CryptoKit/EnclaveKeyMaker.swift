@@ -79,7 +79,7 @@ enum EnclaveKeyMaker {
         }
     }
 
-    static let malformed = StatusError(errSecDecode, "The bytes are no representation of a key of this kind.")
+    static let malformed = StatusError(errSecDecode, "The bytes do not represent a key of this kind.")
 
     private static func reporting<Result>(_ work: () throws -> Result) throws -> Result {
         do { return try work() } catch let error as OstiaryError {

@@ -70,11 +70,11 @@ package enum ErrorTranslation {
         let (cause, explanation) =
             switch error {
             case .unsupportedAlgorithm:
-                ("key.unsupported-algorithm", "The algorithm does not fit the key or the operation; ask can… first.")
+                ("key.unsupported-algorithm", "The algorithm does not fit the key or the operation; call can… first.")
             case .invalidParameter(let parameter):
-                ("key.invalid-parameter", "The key operation was given an unusable \(parameter).")
+                ("key.invalid-parameter", "The key operation cannot use this \(parameter).")
             case .decryptionFailed: ("key.decryption-failed", "The ciphertext does not belong to this key and algorithm.")
-            case .signatureMismatch: ("key.signature-mismatch", "The signature is not one of this key over this data.")
+            case .signatureMismatch: ("key.signature-mismatch", "The signature does not belong to this key and data.")
             case .computationFailed: ("key.computation-failed", "The key operation gave no result.")
             }
         return userInfo(cause, explanation)

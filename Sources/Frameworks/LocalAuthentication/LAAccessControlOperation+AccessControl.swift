@@ -12,7 +12,7 @@ extension LAAccessControlOperation {
         case .useKeySign: .sign
         case .useKeyDecrypt: .decrypt
         case .useKeyKeyExchange: .keyExchange
-        @unknown default: throw .parameter("There is no such operation of an access control.")
+        @unknown default: throw .parameter("Access controls have no such operation.")
         }
     }
 }

@@ -75,7 +75,7 @@ public final class LAPublicKey: NSObject, Sendable {
 
     private func key() throws -> P256PublicKey {
         do { return try P256PublicKey(x963: x963) } catch {
-            throw OstiaryError(.unexpectedAnswer, "The daemon gave a public key that is none; run `ostiary doctor`.")
+            throw OstiaryError(.unexpectedAnswer, "The daemon gave an invalid public key; run `ostiary doctor`.")
         }
     }
 

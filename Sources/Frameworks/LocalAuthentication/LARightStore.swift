@@ -134,7 +134,7 @@ public final class LARightStore: NSObject, Sendable {
     private func checked(_ identifier: String) throws -> String {
         guard !identifier.isEmpty else {
             throw OstiaryError(
-                .init(.invalidParameter), "A right needs an identifier that is not empty.", cause: "identifier.empty")
+                .init(.invalidParameter), "The identifier is empty; a right needs one.", cause: "identifier.empty")
         }
         return identifier
     }

@@ -14,10 +14,10 @@ extension KeyAlgorithmError {
     var reason: String {
         switch self {
         case .unsupportedAlgorithm: "The key does not support this algorithm for this operation."
-        case .invalidParameter(.digestLength): "The digest has not the length that the algorithm asks for."
-        case .invalidParameter(.publicKey): "The public key is not one of this kind of key."
-        case .invalidParameter(.requestedSize): "The requested size is missing, no number or out of bounds."
-        case .invalidParameter(.sharedInfo): "The shared info is no data or too long."
+        case .invalidParameter(.digestLength): "The digest does not have the length that the algorithm needs."
+        case .invalidParameter(.publicKey): "The public key is of another kind than this key."
+        case .invalidParameter(.requestedSize): "The requested size is missing, is not a number or is out of bounds."
+        case .invalidParameter(.sharedInfo): "The shared info is not data or is too long."
         case .invalidParameter(.plaintextLength): "The data to be encrypted is too long for the key and algorithm."
         case .invalidParameter(.ciphertextLength): "The ciphertext is too long."
         case .decryptionFailed: "The ciphertext does not belong to this key and algorithm."

@@ -54,7 +54,7 @@ extension SecAccessControl {
         case "ck", "cku": return .afterFirstUnlock
         case "ak", "aku": return .whenUnlocked
         case "akpu": return .whenPasscodeSet
-        default: throw .parameter("Nothing here is kept until the next start only.")
+        default: throw .parameter("This keychain has no items that are kept only until the next start.")
         }
     }
 
@@ -69,7 +69,7 @@ extension SecAccessControl {
             let password = Rule.factor(.applicationPassword)
             return try Requirement(rule == .unrestricted ? password : .allOf([rule, password]))
         } catch {
-            throw .parameter("The access control asks for what cannot be asked for: \(error).")
+            throw .parameter("The access control has an invalid rule: \(error).")
         }
     }
 

@@ -93,7 +93,7 @@ public func SecAccessControlCreateWithFlags(
 ) -> SecAccessControl? {
     unsafe reportingErrors(to: error) {
         guard let protection = protection as? String, SecAccessControl.protections.contains(protection) else {
-            throw StatusError.parameter("The protection is none of kSecAttrAccessible….")
+            throw StatusError.parameter("The protection is not one of the constants kSecAttrAccessible….")
         }
         try flags.validate()
         return SecAccessControl(protection: protection, operations: AccessControlOperations(flags))

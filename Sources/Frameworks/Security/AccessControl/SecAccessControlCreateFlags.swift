@@ -51,7 +51,7 @@ extension SecAccessControlCreateFlags {
             .biometryAny, .biometryCurrentSet, .devicePasscode, .companion, .or, .and,
         ]
         guard !contains(.userPresence) || isDisjoint(with: others) else {
-            throw .parameter("“userPresence” goes only with “applicationPassword” and “privateKeyUsage”.")
+            throw .parameter("“userPresence” combines only with “applicationPassword” and “privateKeyUsage”.")
         }
     }
 }

@@ -27,7 +27,7 @@ struct ItemAuthentication {
         context = try dictionary.context()
         prompt = try dictionary[.use(.operationPrompt)]?.text(of: "kSecUseOperationPrompt")
         interface = try dictionary.interface()
-        guard interface != .skip || call == .find else { throw .parameter("Only a search skips items.") }
+        guard interface != .skip || call == .find else { throw .parameter("Only a search can skip items.") }
     }
 
     /// How the daemon is asked.
@@ -51,7 +51,7 @@ extension QueryDictionary {
     fileprivate func context() throws(StatusError) -> (any AuthenticationContext)? {
         guard let value = self[.use(.authenticationContext)] else { return nil }
         guard case .object(let object) = value, let context = object as? any AuthenticationContext else {
-            throw .parameter("kSecUseAuthenticationContext is an LAContext.")
+            throw .parameter("kSecUseAuthenticationContext must be an LAContext.")
         }
         return context
     }
@@ -63,7 +63,7 @@ extension QueryDictionary {
         case .text("u_AuthUIA")?: return isForbidden ? .fail : .allow
         case .text("u_AuthUIF")?: return .fail
         case .text("u_AuthUIS")?: return .skip
-        default: throw .parameter("kSecUseAuthenticationUI is one of its three constants.")
+        default: throw .parameter("kSecUseAuthenticationUI must be one of its three constants.")
         }
     }
 }

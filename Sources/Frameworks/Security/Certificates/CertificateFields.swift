@@ -85,7 +85,7 @@ package struct CertificateFields: Sendable {
     /// id-ce-subjectAltName (RFC 5280, section 4.2.1.6).
     private static let subjectAlternativeNames: ASN1ObjectIdentifier = [2, 5, 29, 17]
 
-    static let malformed = StatusError(errSecDecode, "The bytes are no certificate.")
+    static let malformed = StatusError(errSecDecode, "The bytes are not a certificate.")
 
     static func children(of node: ASN1Node) throws -> [ASN1Node] {
         guard case .constructed(let nodes) = node.content else { throw malformed }

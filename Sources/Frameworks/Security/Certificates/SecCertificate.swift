@@ -12,7 +12,7 @@ public final class SecCertificate: NSObject, Sendable {
     /// Reads a certificate; `errSecDecode` for anything but exactly one in DER.
     package init(_ bytes: Data) throws(StatusError) {
         do { fields = try CertificateFields(der: bytes) } catch {
-            throw StatusError(errSecDecode, "The bytes are no certificate.")
+            throw StatusError(errSecDecode, "The bytes are not a certificate.")
         }
         self.bytes = bytes
         super.init()

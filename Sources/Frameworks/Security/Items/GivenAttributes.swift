@@ -64,7 +64,7 @@ struct GivenAttributes {
 
     /// What a new item gets. The store sets the dates.
     func ofNewItem() throws(StatusError) -> ItemAttributes {
-        guard synchronizable != .any else { throw .parameter("A new item is synchronizable or not.") }
+        guard synchronizable != .any else { throw .parameter("A new item is either synchronizable or not.") }
         var attributes = values
         attributes[AttributeName.creationDate.rawValue] = nil
         attributes[AttributeName.modificationDate.rawValue] = nil
@@ -75,9 +75,9 @@ struct GivenAttributes {
 
     /// What an update sets.
     func ofChange() throws(StatusError) -> ItemAttributes {
-        guard synchronizable != .any else { throw .parameter("An item is synchronizable or not.") }
+        guard synchronizable != .any else { throw .parameter("An item is either synchronizable or not.") }
         guard values[AttributeName.sharingGroup.rawValue] == nil else {
-            throw .parameter("The sharing group of an item does not change.")
+            throw .parameter("The sharing group of an item cannot be changed.")
         }
         var attributes = values
         attributes[AttributeName.multiUser.rawValue] = nil
@@ -96,10 +96,10 @@ struct GivenAttributes {
     private func checkSynchronizable(_ attributes: ItemAttributes) throws(StatusError) {
         guard synchronizable == .yes else { return }
         guard accessControl?.operations == nil else {
-            throw .parameter("An item with an access control is not synchronizable.")
+            throw .parameter("An item with an access control cannot be synchronizable.")
         }
         guard attributes[AttributeName.sharingGroup.rawValue] == nil else {
-            throw .parameter("An item of a sharing group is not synchronizable.")
+            throw .parameter("An item of a sharing group cannot be synchronizable.")
         }
     }
 
@@ -107,7 +107,7 @@ struct GivenAttributes {
 
     private static func accessControl(_ value: QueryValue) throws(StatusError) -> SecAccessControl {
         guard case .object(let object) = value, let accessControl = object as? SecAccessControl else {
-            throw .parameter("kSecAttrAccessControl is a SecAccessControl.")
+            throw .parameter("kSecAttrAccessControl must be a SecAccessControl.")
         }
         return accessControl
     }
@@ -117,14 +117,14 @@ struct GivenAttributes {
         switch try value.converted(to: .number, of: "kSecAttrSynchronizable") {
         case .number(0): return .no
         case .number(1): return .yes
-        default: throw .parameter("kSecAttrSynchronizable is a truth value or kSecAttrSynchronizableAny.")
+        default: throw .parameter("kSecAttrSynchronizable must be a truth value or kSecAttrSynchronizableAny.")
         }
     }
 
     private static func takeAccessible(_ values: inout ItemAttributes) throws(StatusError) -> String? {
         guard let value = values.removeValue(forKey: AttributeName.accessible.rawValue) else { return nil }
         guard case .text(let accessible) = value, SecAccessControl.protections.contains(accessible) else {
-            throw .parameter("kSecAttrAccessible is none of its constants.")
+            throw .parameter("kSecAttrAccessible must be one of its constants.")
         }
         return accessible
     }

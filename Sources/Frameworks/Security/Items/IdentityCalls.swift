@@ -79,11 +79,11 @@ struct IdentityCalls {
     /// duplicate.
     func add(_ dictionary: CFDictionary, _ query: ItemQuery) throws -> CFTypeRef? {
         guard let identity = query.object as? SecIdentity, query.data == nil else {
-            throw StatusError.parameter("An identity is added by its reference, and without data.")
+            throw StatusError.parameter("An identity is added by its reference and without data.")
         }
         guard let keys = IdentityParts(query).keys(of: identity.certificate.fields.publicKeyHash),
             query.attributes[AttributeName.publicKeyHash.rawValue] == .data(identity.certificate.fields.publicKeyHash)
-        else { throw StatusError.parameter("Certificate and key of an identity have one public key.") }
+        else { throw StatusError.parameter("The certificate and the key of an identity must have one public key.") }
         let newCertificate = try IdentityParts.new(identity.certificate, of: dictionary)
         let newKey = try IdentityParts.new(identity.privateKey, of: dictionary)
         _ = try (NewItem(newCertificate), NewItem(newKey))
@@ -95,7 +95,7 @@ struct IdentityCalls {
         let hasKey = try exists(ofSameKey)
         let certificate = try addCertificate(newCertificate, identity.certificate)
         guard certificate.isNew || !hasKey else {
-            throw StatusError(errSecDuplicateItem, "Certificate and key are in the keychain.")
+            throw StatusError(errSecDuplicateItem, "The keychain holds the certificate and the key already.")
         }
         let key = try hasKey ? nil : addKey(newKey, besides: certificate)
         guard !query.returned.isEmpty else { return nil }

@@ -44,7 +44,7 @@ package struct ItemCalls {
     package func find(_ dictionary: CFDictionary, isResultWanted: Bool) throws -> CFTypeRef? {
         let query = try ItemQuery(dictionary, for: .find)
         guard isResultWanted || query.returned.isEmpty else {
-            throw StatusError.parameter("There is no place for what the query returns.")
+            throw StatusError.parameter("The query asks for a result, but the result pointer is nil.")
         }
         let found = try query.itemClass == .identity ? IdentityCalls(items: self).find(query) : items(query)
         guard query.limit == .one else { return found.isEmpty ? nil : NSArray(array: found) }
@@ -62,7 +62,7 @@ package struct ItemCalls {
             do { try collect(query, limit: nil, enough: limit, into: &search) } catch is Enough {}
         }
         guard !search.found.isEmpty else {
-            throw StatusError(errSecItemNotFound, "The key is of an access group that this program is not in.")
+            throw StatusError(errSecItemNotFound, "The key is in an access group that this program is not in.")
         }
         return search.found
     }
@@ -104,7 +104,7 @@ package struct ItemCalls {
         let changes = try ItemChanges(changes, of: query.itemClass)
         guard query.itemClass != .identity else {
             throw StatusError(
-                errSecUnimplemented, "An identity is changed as what it is made of: a certificate and a key.")
+                errSecUnimplemented, "An identity cannot be changed as one; change its certificate or its key.")
         }
         let use = try query.authentication.use(reason: "change an item of your keychain")
         let accessControl = try changes.protection?.canonical()

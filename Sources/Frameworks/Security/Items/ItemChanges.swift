@@ -13,7 +13,7 @@ struct ItemChanges {
     init(_ dictionary: CFDictionary, of itemClass: ItemClass) throws(StatusError) {
         let dictionary = try QueryDictionary(dictionary)
         guard dictionary.controls.allSatisfy({ $0.key == .value(.data) }) else {
-            throw StatusError(errSecNoSuchAttr, "An update changes attributes and data only.")
+            throw StatusError(errSecNoSuchAttr, "An update can change only attributes and data.")
         }
         data = try dictionary[.value(.data)]?.data(of: "kSecValueData")
         let given = try GivenAttributes(dictionary.attributes, of: itemClass)

@@ -78,7 +78,7 @@ struct ItemQuery {
         protection = try conditions.protection()
         attributes = call == .add ? try conditions.ofNewItem() : conditions.ofSearch()
         guard persistentReference == nil || conditions.areEmpty else {
-            throw .parameter("A persistent reference stands alone.")
+            throw .parameter("A query with a persistent reference takes no attributes.")
         }
     }
 
@@ -103,10 +103,10 @@ struct ItemQuery {
             throw .parameter("The query names no class.")
         }
         guard object.map({ itemClass.holds($0.itemClass) }) ?? true else {
-            throw .parameter("The object of the query is of another class than the query.")
+            throw .parameter("The object in the query has another class than the query.")
         }
         guard reference.map({ itemClass.holds($0.itemClass) }) ?? true else {
-            throw .parameter("The persistent reference is of another class than the query.")
+            throw .parameter("The persistent reference has another class than the query.")
         }
         return itemClass
     }
@@ -134,7 +134,7 @@ extension QueryDictionary {
     fileprivate func object() throws(StatusError) -> (any ItemObject)? {
         guard let value = self[.value(.reference)] else { return nil }
         guard case .object(let object) = value, let object = object as? any ItemObject else {
-            throw .parameter("kSecValueRef is a key, a certificate or an identity.")
+            throw .parameter("kSecValueRef must be a key, a certificate or an identity.")
         }
         return object
     }
@@ -171,7 +171,7 @@ extension QueryDictionary {
     ) throws(StatusError) -> (MatchLimit, hostOrSubdomainOf: String?) {
         let keys = controls.compactMap { if case .match(let key) = $0.key { key } else { nil } }
         if call == .delete, keys == [.limit], case .text("m_LimitAll")? = self[.match(.limit)] { return (.all, nil) }
-        guard call == .find || keys.isEmpty else { throw .parameter("Only a search has match keys.") }
+        guard call == .find || keys.isEmpty else { throw .parameter("Only a search takes match keys.") }
         var limit = MatchLimit.one
         var host: String?
         for key in keys.sorted(by: { $0.rawValue < $1.rawValue }) {
@@ -194,7 +194,7 @@ extension QueryDictionary {
             return count == 1 ? .one : .several(count)
         default: break
         }
-        throw .parameter("kSecMatchLimit is one of its two constants or a number above zero.")
+        throw .parameter("kSecMatchLimit must be one of its two constants or a number above zero.")
     }
 
     private static func host(_ value: QueryValue, _ itemClass: ItemClass) throws(StatusError) -> String {
@@ -222,12 +222,12 @@ extension QueryDictionary {
         case .validOnDate:
             switch value {
             case .date, .null: break
-            default: throw .parameter("kSecMatchValidOnDate is a date, or null for now.")
+            default: throw .parameter("kSecMatchValidOnDate must be a date, or null for now.")
             }
         case .limit, .hostOrSubdomain: return
         }
         guard !itemClass.isCertificateLike else {
-            throw StatusError(errSecUnimplemented, "Certificates are not searched by \(key.rawValue) here.")
+            throw StatusError(errSecUnimplemented, "Certificates cannot be searched by \(key.rawValue) here.")
         }
     }
 }

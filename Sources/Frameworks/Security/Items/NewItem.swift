@@ -17,7 +17,7 @@ struct NewItem {
             return
         }
         guard query.attributes[AttributeName.tokenID.rawValue] == nil else {
-            throw StatusError.parameter("Keys of a token are made in it and not imported.")
+            throw StatusError.parameter("A token makes its own keys; they cannot be imported.")
         }
         let standard = SecAccessControl(protection: query.itemClass.standardAccessible, operations: nil)
         let protection = query.protection ?? ItemProtection(standard)
@@ -27,7 +27,8 @@ struct NewItem {
     /// The item of an enclave key, which can always be read: what protects the key is kept with the key.
     init(_ query: ItemQuery, enclaveKey key: EnclaveKey) throws {
         guard query.synchronizable != .yes else {
-            throw StatusError.parameter("The item of an enclave key is not synchronizable: the key stays where it is.")
+            throw StatusError.parameter(
+                "The item of an enclave key cannot be synchronizable, because the key never leaves the enclave.")
         }
         let protection = ItemProtection(SecAccessControl(protection: "dk", operations: nil))
         let shown = ItemProtection.shown(of: key).map { ItemProtection($0).shown } ?? Data()

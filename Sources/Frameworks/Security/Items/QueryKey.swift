@@ -14,14 +14,14 @@ enum QueryKey {
     private static let dataProtection = "nleg"
 
     init(_ key: Any) throws(StatusError) {
-        guard let name = key as? String else { throw .parameter("The keys of a query are strings.") }
+        guard let name = key as? String else { throw .parameter("The keys of a query must be strings.") }
         if name.utf8.count == 4 {
             guard name != Self.appClip else { throw .parameter("There are no app clips here.") }
             self = name == Self.dataProtection ? .ignored : .attribute(name)
         } else if let control = ControlKey.named[name] {
             self = .control(control)
         } else {
-            guard name.hasPrefix("f") else { throw .parameter("A key of the query is none of Apple's.") }
+            guard name.hasPrefix("f") else { throw .parameter("A key of the query is not one of Apple's.") }
             self = .ignored
         }
     }

@@ -36,17 +36,17 @@ enum QueryValue {
     // MARK: control values
 
     func boolean(of key: String) throws(StatusError) -> Bool {
-        guard case .boolean(let value) = self else { throw .parameter("The value of \(key) is a truth value.") }
+        guard case .boolean(let value) = self else { throw .parameter("The value of \(key) must be a truth value.") }
         return value
     }
 
     func text(of key: String) throws(StatusError) -> String {
-        guard case .text(let value) = self else { throw .parameter("The value of \(key) is text.") }
+        guard case .text(let value) = self else { throw .parameter("The value of \(key) must be text.") }
         return value
     }
 
     func data(of key: String) throws(StatusError) -> Data {
-        guard case .data(let value) = self else { throw .parameter("The value of \(key) is data.") }
+        guard case .data(let value) = self else { throw .parameter("The value of \(key) must be data.") }
         return value
     }
 
@@ -63,7 +63,7 @@ enum QueryValue {
             case .date: if case .date(let date) = self, date.isPlausible { .date(date) } else { nil }
             case .accessControl: nil
             }
-        guard let value else { throw .parameter("The value of \(key) is of a type that the attribute cannot have.") }
+        guard let value else { throw .parameter("The value of \(key) has the wrong type.") }
         return value
     }
 

@@ -17,7 +17,7 @@ extension SecKey: ItemObject {
     func itemData() throws(StatusError) -> Data? {
         guard enclaveKey == nil else { return nil }
         do { return try backing.externalRepresentation() } catch {
-            throw .parameter("The key cannot be stored: it does not leave where it is.")
+            throw .parameter("The key cannot be stored, because it cannot be exported.")
         }
     }
 

@@ -36,7 +36,7 @@ package struct KeyParameters {
     /// The size, which may be given as number or as digits; `errSecParam` if it is missing or neither.
     package func sizeInBits() throws(StatusError) -> Int {
         guard let size = text(kSecAttrKeySizeInBits).flatMap(Int.init) else {
-            throw .parameter("The key size is missing or no number.")
+            throw .parameter("The key size is missing or is not a number.")
         }
         return size
     }
@@ -61,7 +61,7 @@ package struct KeyParameters {
     package static func isPermanent(_ attributes: [String: Any], default isDefault: Bool) throws(StatusError) -> Bool {
         guard let value = attributes[kSecAttrIsPermanent as String] else { return isDefault }
         guard let isPermanent = value as? Bool else {
-            throw .parameter("kSecAttrIsPermanent is no truth value.")
+            throw .parameter("kSecAttrIsPermanent must be a truth value.")
         }
         return isPermanent
     }
@@ -70,7 +70,7 @@ package struct KeyParameters {
     package func section(_ key: CFString) throws(StatusError) -> [String: Any] {
         guard let value = entries[key as String] else { return [:] }
         guard let section = value as? [String: Any] else {
-            throw .parameter("The attributes of one half are no dictionary.")
+            throw .parameter("The attributes of each half must be a dictionary.")
         }
         return section
     }

@@ -1,11 +1,11 @@
-/// What the codes that programs meet in practice mean, in words for a person.
+/// The meaning of the codes that programs meet in practice, in words for a person.
 enum StatusMessages {
     static let all: [OSStatus: String] = [
         errSecSuccess: "The operation succeeded.",
         errSecUnimplemented: "The operation, algorithm or export is not available for this object.",
         errSecDiskFull: "No space is left to store this.",
         errSecIO: "Reading or writing failed.",
-        errSecOpWr: "The file is open for writing already.",
+        errSecOpWr: "The file is already open for writing.",
         errSecParam: "A value that was passed is missing, malformed or does not fit the others.",
         errSecWrPerm: "There is no permission to write.",
         errSecAllocate: "There is not enough memory.",
@@ -15,7 +15,7 @@ enum StatusMessages {
         errSecCoreFoundationUnknown: "A Core Foundation call failed for an unknown reason.",
         errSecNotAvailable: "The keychain cannot be used: its service does not answer, or its store is unreadable.",
         errSecReadOnly: "The keychain cannot be written.",
-        errSecAuthFailed: "It could not be shown that you are allowed to do this.",
+        errSecAuthFailed: "You could not prove that you may do this.",
         errSecNoSuchKeychain: "There is no such keychain.",
         errSecInvalidKeychain: "The keychain is damaged.",
         errSecDuplicateItem: "The keychain holds an item like this already.",
@@ -25,10 +25,10 @@ enum StatusMessages {
         errSecNoSuchAttr: "Items of this class have no such attribute.",
         errSecInvalidItemRef: "The reference to the item is no longer valid.",
         errSecNoSuchClass: "There is no such class of items.",
-        errSecInteractionNotAllowed: "The item is locked, or you would have to be asked and may not be.",
+        errSecInteractionNotAllowed: "The item is locked, or it needs a question that is not allowed.",
         errSecReadOnlyAttr: "The attribute cannot be changed.",
         errSecKeySizeNotAllowed: "Keys of this size cannot be made.",
-        errSecInteractionRequired: "You would have to be asked.",
+        errSecInteractionRequired: "You must be asked first.",
         errSecDataNotAvailable: "The contents of the item are not available.",
         errSecDataNotModifiable: "The contents of the item cannot be changed.",
         errSecInDarkWake: "Nobody can be asked while the machine is asleep.",

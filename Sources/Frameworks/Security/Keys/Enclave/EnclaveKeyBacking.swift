@@ -19,7 +19,7 @@ package final class EnclaveKeyBacking: KeyBacking {
         _ key: EnclaveKey, _ authentication: ItemAuthentication, transient: TransientKey? = nil
     ) throws(StatusError) {
         guard key.kind == .p256, let point = try? ECPublicKey<P256>(x963: key.publicKey) else {
-            throw StatusError(errSecDecode, "The key of the enclave is none that a SecKey can be.")
+            throw StatusError(errSecDecode, "A SecKey cannot stand for this enclave key.")
         }
         self.key = key
         use = EnclaveKeyUse(key, authentication)
@@ -46,7 +46,7 @@ package final class EnclaveKeyBacking: KeyBacking {
     package var accessControl: SecAccessControl? { ItemProtection.shown(of: key) }
 
     package func externalRepresentation() throws -> Data {
-        throw StatusError(errSecUnimplemented, "The key does not leave the enclave.")
+        throw StatusError(errSecUnimplemented, "The key never leaves the enclave.")
     }
 
     package func publicKey() throws -> any KeyBacking { publicHalf }

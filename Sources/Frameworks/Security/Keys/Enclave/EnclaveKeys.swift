@@ -38,7 +38,7 @@ package struct EnclaveKeys: TokenKeys {
     package func key(tokenID: String, objectID: Data, attributes: [String: Any]) throws -> SecKey {
         try Self.requireEnclave(tokenID)
         guard let handle = EnclaveKeyHandle(bytes: objectID) else {
-            throw StatusError(errSecDecode, "The object id names no key of the enclave.")
+            throw StatusError(errSecDecode, "The object id does not name an enclave key.")
         }
         let authentication = try ItemAuthentication(QueryDictionary(Self.useKeys(attributes)), for: .find)
         do { return SecKey(try EnclaveKeyBacking(daemon.key(id: handle.keyID), authentication)) } catch let error
@@ -92,7 +92,7 @@ package struct EnclaveKeys: TokenKeys {
         for (key, name, number) in wanted {
             guard let value = attributes[key as String] else { continue }
             guard try QueryValue(value).converted(to: .number, of: name.rawValue) == .number(number) else {
-                throw .parameter("The enclave makes P-256 keys only.")
+                throw .parameter("The enclave makes only P-256 keys.")
             }
         }
     }
