@@ -49,6 +49,11 @@ public enum Unavailability: UInt8, CaseIterable, Sendable {
     case notOffered
 }
 
+extension Unavailability {
+    /// Whether entering the passcode ends it at once, so that a person who proves the passcode can prove the factor next.
+    public var endsWithPasscode: Bool { self == .biometryLockout || self == .biometryRestsUntilPasscode }
+}
+
 extension Unavailability: CustomStringConvertible {
     /// For people, for example `no passcode is set`.
     public var description: String {

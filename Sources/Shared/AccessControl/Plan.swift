@@ -36,7 +36,8 @@ public enum Impossibility: Error, Hashable, Sendable {
 /// Decides whether an operation is allowed, and if not, what would allow it. The only place where that is decided.
 ///
 /// Factors that are held count although they may be unavailable by now. A factor counts as provable only if `available`
-/// says so of that very factor.
+/// says so of that very factor, or if it only waits for a passcode (``Unavailability/endsWithPasscode``) that the same
+/// alternative asks for and that can be proved.
 ///
 /// When nothing is possible, each alternative is as hard as the hardest of the unavailable factors it lacks, since all of
 /// them would have to change; the reason given is that of the easiest alternative (the order of ``Unavailability``, then
@@ -53,19 +54,18 @@ public func plan(
     _ requirement: Requirement?, held: FactorSet, available: FactorAvailability, unlock: UnlockState
 ) -> Plan {
     guard let requirement else { return .impossible(.operationNotPermitted) }
-    let demands: [FactorSet]
     switch unlock {
-    case .open: demands = requirement.alternatives
-    case .needsPasscode: demands = FactorSet.minimal(requirement.alternatives.map { $0.union(.passcode) })
+    case .open, .needsPasscode: break
     case .closed: return .impossible(.locked)
     case .withoutClassKey: return .impossible(.withoutClassKey)
     }
+    let demands = requirement.demands(unlock)
     if let satisfied = demands.first(where: held.satisfies) { return .satisfied(by: satisfied) }
 
     var provable: [FactorSet] = []
     var obstacles: [Obstacle] = []
     for missing in demands.map({ $0.missing(from: held) }) {
-        if let hardest = missing.factors.compactMap({ Obstacle($0, available) }).max() {
+        if let hardest = missing.factors.compactMap({ Obstacle($0, in: missing, available) }).max() {
             obstacles.append(hardest)
         } else {
             provable.append(missing)
@@ -76,14 +76,26 @@ public func plan(
     return .impossible(.unavailable(easiest.factor, easiest.reason))
 }
 
+extension Requirement {
+    /// What each alternative asks for together with the class key.
+    fileprivate func demands(_ unlock: UnlockState) -> [FactorSet] {
+        unlock == .needsPasscode ? FactorSet.minimal(alternatives.map { $0.union(.passcode) }) : alternatives
+    }
+
+    /// Every factor that a plan may ask for. The availability of others plays no part in it.
+    public func factors(while unlock: UnlockState) -> FactorSet { FactorSet(demands(unlock)) }
+}
+
 /// A factor that is missing and cannot be proved now.
 private struct Obstacle: Comparable {
     let factor: Factor
     let reason: Unavailability
 
-    /// Nil when the factor is available.
-    init?(_ factor: Factor, _ available: FactorAvailability) {
+    /// Nil when the factor is available, or will be once the passcode is proved that is `missing` too.
+    init?(_ factor: Factor, in missing: FactorSet, _ available: FactorAvailability) {
         guard case .unavailable(let reason) = available[factor] else { return nil }
+        let comesWithPasscode = missing.contains(.passcode) && available[.passcode] == .available
+        guard !(reason.endsWithPasscode && comesWithPasscode) else { return nil }
         self.factor = factor
         self.reason = reason
     }

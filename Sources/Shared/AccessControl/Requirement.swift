@@ -36,6 +36,15 @@ public struct Requirement: Hashable, Sendable {
         self.init(minimal: alternatives)
     }
 
+    /// What satisfies every one of `requirements`; ``unrestricted`` when there is none.
+    public init(allOf requirements: some Sequence<Requirement>) {
+        // Each part asks for the application password in all of its alternatives or in none, and so does the whole.
+        self.init(
+            minimal: requirements.reduce([[]]) { joined, part in
+                FactorSet.minimal(joined.flatMap { one in part.alternatives.map(one.union) })
+            })
+    }
+
     private init(minimal alternatives: [FactorSet]) { self.alternatives = alternatives }
 }
 
