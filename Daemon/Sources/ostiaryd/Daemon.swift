@@ -22,7 +22,7 @@ struct Daemon {
         let signals = TerminationSignals()
         let runtime = try RuntimeDirectory(path: options.runtimeDirectory)
         // A daemon with another runtime folder and the same state folder finds the second lock taken.
-        let locks = [try LockFile(in: options.runtimeDirectory), try LockFile(in: stateFolder())]
+        let locks = [try FolderLock(on: options.runtimeDirectory), try FolderLock(on: stateFolder())]
         defer { withExtendedLifetime(locks) {} }
         try runtime.clearStaleSocket()
         let broker = try openBroker(log)

@@ -48,16 +48,32 @@ struct RuntimeDirectory {
     func removeSocket() { _ = unsafe unlink(socketPath) }
 }
 
-/// One daemon per folder: an advisory lock (flock(2)) that ends with the process.
-final class LockFile {
-    private let file: SharedDescriptor
+/// One daemon per folder: an advisory lock (flock(2)) on the folder itself, which ends with the process.
+///
+/// A lock on a file inside would be lost with the file: somebody who deletes it lets a second daemon lock a new one, and two
+/// daemons ruin one store.
+final class FolderLock {
+    private let folder: SharedDescriptor
 
-    init(in folder: String) throws {
-        let path = folder + "/ostiaryd.lock"
-        let number = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    init(on path: String) throws {
+        let number = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
         guard number >= 0 else { throw StartError("\(SystemCallError("open", subject: path))") }
-        file = SharedDescriptor(Descriptor(owning: number))
-        guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else { throw AlreadyRunning(folder: folder) }
+        folder = SharedDescriptor(Descriptor(owning: number))
+        guard flock(folder.number, LOCK_EX | LOCK_NB) == 0 else {
+            guard errno == EWOULDBLOCK else { throw StartError("\(SystemCallError("flock", subject: path))") }
+            throw AlreadyRunning(folder: path)
+        }
+        // Between opening and locking the folder can have been replaced; the lock would then protect another one.
+        guard try Self.isAt(path, folder.number) else {
+            throw StartError("\(path) was replaced while ostiaryd started. Start it again.")
+        }
+    }
+
+    private static func isAt(_ path: String, _ folder: CInt) throws -> Bool {
+        var (named, locked) = (stat(), stat())
+        guard unsafe lstat(path, &named) == 0 else { throw StartError("\(SystemCallError("lstat", subject: path))") }
+        guard unsafe fstat(folder, &locked) == 0 else { throw StartError("\(SystemCallError("fstat", subject: path))") }
+        return named.st_dev == locked.st_dev && named.st_ino == locked.st_ino
     }
 }
 

@@ -35,6 +35,30 @@ import UnixSocket
         #expect(try daemon.client().status().mode == .user)
     }
 
+    @Test func `a second daemon is refused whatever files were deleted`() throws {
+        let daemon = try DaemonProcess(in: DaemonFolders())
+        let other = try DaemonFolders()
+        for name in try FileManager.default.contentsOfDirectory(atPath: daemon.folders.state)
+        where !name.hasPrefix("vault.sqlite") && name != "device-secret" {
+            #expect(unlink(daemon.folders.state + "/" + name) == 0)
+        }
+        let second = try DaemonStart(
+            in: other, options: ["--runtime-directory", other.runtime, "--state-directory", daemon.folders.state])
+        #expect(second.ending == .exited(1))
+        #expect(second.report.hasPrefix("Another ostiaryd serves \(daemon.folders.state) already"))
+    }
+
+    @Test func `a folder that took the place of a served one is served by a daemon of its own`() throws {
+        let daemon = try DaemonProcess(in: DaemonFolders())
+        let (other, away) = (try DaemonFolders(), try DaemonFolders())
+        #expect(rename(daemon.folders.state, away.root.path("away")) == 0)
+        let second = try DaemonProcess(
+            DaemonStart(
+                in: other, options: ["--runtime-directory", other.runtime, "--state-directory", daemon.folders.state]),
+            in: other)
+        #expect(try second.client().ask(.findRight("kept")).refusal == .notFound)
+    }
+
     @Test func `the socket of a daemon that was killed is cleared away`() throws {
         let daemon = try DaemonProcess(in: DaemonFolders())
         let right = try #require(try daemon.client().ask(.createRight("kept", .unrestricted)).right)

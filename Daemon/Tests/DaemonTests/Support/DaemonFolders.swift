@@ -61,11 +61,10 @@ final class DaemonFolders: Sendable {
         }
     }
 
-    /// What a refused start may not change: kind, mode and contents of all in the state folder. The lock file is the
-    /// daemon's own and holds nothing.
+    /// What a refused start may not change: kind, mode and contents of all in the state folder.
     func snapshot() throws -> [String: Entry] {
         let names = try FileManager.default.subpathsOfDirectory(atPath: state)
-        return try names.filter { $0 != "ostiaryd.lock" }.reduce(into: [:]) { entries, name in
+        return try names.reduce(into: [:]) { entries, name in
             let path = "\(state)/\(name)"
             let status = Self.status(of: path)
             let isFile = status.st_mode & S_IFMT == S_IFREG
