@@ -147,10 +147,9 @@ extension TestClient {
 
     /// Deletes and returns how many items there were.
     @discardableResult
-    public func deleteItems(_ query: WireItemQuery) throws -> Int {
-        guard case .done(let done) = try call(.deleteItems(.with { $0.query = query })).body else {
-            throw UnexpectedAnswer()
-        }
+    public func deleteItems(_ query: WireItemQuery, also others: [WireItemQuery] = []) throws -> Int {
+        let request = WireDeleteItemsRequest.with { ($0.query, $0.also) = (query, others) }
+        guard case .done(let done) = try call(.deleteItems(request)).body else { throw UnexpectedAnswer() }
         return Int(done.count)
     }
 }

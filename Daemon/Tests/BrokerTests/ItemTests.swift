@@ -301,6 +301,39 @@ struct ItemTests {
         try client.addItem(["acct": .text("a"), "svce": .text("s")])
     }
 
+    @Test func `what several queries match is deleted in one step, each item once`() throws {
+        let key = try client.addItem("keys", ["labl": .text("k")])
+        let certificate = try client.addItem("cert", ["slnr": .data(Data([1]))])
+        let byID = WireItemQuery.with { ($0.itemClass, $0.itemID) = ("cert", certificate.itemID) }
+        #expect(try client.deleteItems(TestClient.query("keys"), also: [byID, TestClient.query("cert")]) == 2)
+        #expect(try refusal { try client.deleteItems(WireItemQuery.with { $0.itemID = key.itemID }) } == .notFound)
+    }
+
+    @Test func `where one of several queries cannot be carried out, nothing is deleted`() throws {
+        try client.addItem(["acct": .text("a")])
+        let certificate = try client.addItem("cert", ["slnr": .data(Data([1])), "labl": .text("c")])
+        let undeletable = try AccessControl(
+            availability: .always, requirements: [.read: .unrestricted, .create: .unrestricted])
+        try client.addItem("keys", ["labl": .text("stays")], accessControl: undeletable)
+        let all = TestClient.query()
+        let other = WireItemQuery.with {
+            ($0.itemClass, $0.itemID) = ("cert", certificate.itemID)
+            $0.attributes = TestClient.query("cert", ["labl": .text("other")]).attributes
+        }
+        let foreign = TestClient.query("cert", ["agrp": .text("org.example.foreign")])
+        for (query, code) in [
+            (TestClient.query("inet"), .notFound), (other, .notFound), (foreign, .missingEntitlement),
+            (TestClient.query("keys"), .operationNotPermitted), (TestClient.query("nope"), .noSuchClass),
+        ] as [(WireItemQuery, WireFailureCode)] {
+            #expect(try refusal { try client.deleteItems(all, also: [query]) } == code)
+            #expect(try refusal { try client.deleteItems(query, also: [all]) } == code)
+            #expect(try client.findItems(all).count == 1)
+        }
+        let many = Array(repeating: all, count: ItemRequestLimits.deletionQueryCount)
+        #expect(try refusal { try client.deleteItems(all, also: many) } == .tooLarge)
+        #expect(try client.deleteItems(all, also: many.dropLast()) == 1)
+    }
+
     // MARK: what is refused
 
     struct Misfit: Sendable {
@@ -479,7 +512,7 @@ struct ItemTests {
         try client.addItem("keys", ["atag": .text("tag")], data: nil, keyID: key)
         let items = fixture.broker.items
         let selection = try ItemSelection(TestClient.query("keys"), groups: [application], digests: items.digests)
-        let deleted = try items.delete(selection, groups: AccessGroups(["com.example.shared"]))
+        let deleted = try items.delete([selection], groups: AccessGroups(["com.example.shared"]))
         #expect(deleted.count == 1 && deleted.keys.isEmpty)
         #expect(try client.findKey(key).keyID == key)
         #expect(try refusal { _ = try client.findItems(TestClient.query("keys")) } == .notFound)

@@ -14,7 +14,7 @@ public struct ItemSelection: Sendable, Equatable {
     public var itemClass: String
     public var attributes: ItemAttributes
     public var synchronizable: Synchronizable
-    /// 16 bytes that name one item; attributes are not given beside them.
+    /// 16 bytes that name one item. It matches only if the attributes that are given beside them do.
     public var id: Data?
     /// Keeps internet passwords whose server is this host or one below it.
     public var hostOrSubdomainOf: String?

@@ -103,8 +103,18 @@ extension OstiaryClient {
     /// Deletes all items that match and returns how many there were; throws `notFound`. Asks nobody, and works while the
     /// store is locked.
     @discardableResult
-    public func deleteItems(_ selection: ItemSelection) throws -> Int {
-        try count(call(.deleteItems(.with { $0.query = selection.message })))
+    public func deleteItems(_ selection: ItemSelection) throws -> Int { try deleteItems([selection]) }
+
+    /// Deletes all items that match one of the selections, in one step, and returns how many there were. Where one of the
+    /// selections matches nothing, or an item may not be deleted, all stay; `notFound` then. At most 1,000 selections.
+    @discardableResult
+    public func deleteItems(_ selections: [ItemSelection]) throws -> Int {
+        guard let first = selections.first else { return 0 }
+        let request = WireDeleteItemsRequest.with {
+            $0.query = first.message
+            $0.also = selections.dropFirst().map(\.message)
+        }
+        return try count(call(.deleteItems(request)))
     }
 
     private func count(_ answer: consuming Answer) throws -> Int {

@@ -2201,6 +2201,9 @@ public nonisolated struct WireDeleteItemsRequest: Sendable {
   /// Clears the value of `query`. Subsequent reads from it will return its default value.
   public mutating func clearQuery() {self._query = nil}
 
+  /// in the same step: where one of the queries matches nothing, nothing is deleted
+  public var also: [WireItemQuery] = []
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -5943,7 +5946,7 @@ nonisolated extension WireUpdateItemsRequest: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension WireDeleteItemsRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".DeleteItemsRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}query\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}query\0\u{1}also\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5952,6 +5955,7 @@ nonisolated extension WireDeleteItemsRequest: SwiftProtobuf.Message, SwiftProtob
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularMessageField(value: &self._query) }()
+      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.also) }()
       default: break
       }
     }
@@ -5965,11 +5969,15 @@ nonisolated extension WireDeleteItemsRequest: SwiftProtobuf.Message, SwiftProtob
     try { if let v = self._query {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
     } }()
+    if !self.also.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.also, fieldNumber: 2)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: WireDeleteItemsRequest, rhs: WireDeleteItemsRequest) -> Bool {
     if lhs._query != rhs._query {return false}
+    if lhs.also != rhs.also {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -108,16 +108,11 @@ extension ItemEndToEndTests {
             #expect(SecItemCopyMatching(attributes as CFDictionary, nil) == errSecItemNotFound)
         }
 
-        @Test func `persistent reference and data are those of the certificate`() throws {
+        @Test func `the data of an identity is that of its certificate`() throws {
             let identity = try identity()
-            let added = keychain.adding([kSecValueRef: identity, kSecReturnPersistentRef: true])
-            let reference = try #require(added.result as? Data)
+            #expect(keychain.add([kSecValueRef: identity]) == errSecSuccess)
             let certificate = try parts(identity).certificate
-            #expect(keychain.finding(certificates.returningReference).result as? Data == reference)
-            #expect(keychain.finding(any.returningReference).result as? Data == reference)
             #expect(keychain.finding(any.returningData).result as? Data == SecCertificateCopyData(certificate) as Data)
-            let byReference = any.with([kSecValuePersistentRef: reference, kSecReturnRef: true])
-            #expect(keychain.finding(byReference).result as? SecIdentity == identity)
             let dictionary = keychain.finding(any.returningData.with([kSecReturnRef: true])).result as? [String: Any]
             #expect(dictionary?["class"] as? String == "idnt")
             #expect(dictionary?["v_Ref"] as? SecIdentity == identity)
@@ -176,6 +171,138 @@ extension ItemEndToEndTests {
             let isDeletion = !more.keys.contains { $0.hasPrefix("m_") }
             if isDeletion { #expect(keychain.delete(query) == status) }
             #expect(keychain.find(any) == errSecSuccess)
+        }
+
+        // MARK: persistent references
+
+        /// An identity that is in the keychain, and its reference.
+        private func stored(
+            _ name: String = "me", _ key: SecKey? = nil, serial: Int = 1
+        ) throws -> (SecIdentity, Data) {
+            let identity = try identity(name, key, serial: serial)
+            let added = keychain.adding([kSecValueRef: identity, kSecReturnPersistentRef: true])
+            return (identity, try #require(added.result as? Data))
+        }
+
+        private func named(_ reference: Data) -> [CFString: Any] { [kSecValuePersistentRef: reference] }
+
+        @Test func `the persistent reference of an identity finds it, whatever becomes of its attributes`() throws {
+            let (identity, reference) = try stored()
+            _ = try stored("other", serial: 2)
+            #expect(keychain.finding(any.with([kSecAttrLabel: "me"]).returningReference).result as? Data == reference)
+            #expect(keychain.finding(certificates.returningReference).result as? Data != reference)
+            let both: [CFString: Any] = [kSecReturnRef: true, kSecReturnPersistentRef: true]
+            let parts = try #require(keychain.finding(named(reference).with(both)).result as? [String: Any])
+            #expect(parts["v_Ref"] as? SecIdentity == identity)
+            #expect(parts["v_PersistentRef"] as? Data == reference)
+            #expect(parts["class"] as? String == "idnt")
+            let label = [kSecAttrLabel: "changed"]
+            for itemClass in [certificates, keys] { #expect(keychain.update(itemClass, label) == errSecSuccess) }
+            keychain.daemon.kill()
+            try keychain.daemon.start()
+            #expect(keychain.finding(named(reference).with([kSecReturnRef: true])).result as? SecIdentity == identity)
+            #expect(keychain.find(any.with(named(reference))) == errSecSuccess)
+            let attributes = keychain.finding(named(reference).returningAttributes).result as? [String: Any]
+            #expect(attributes?["labl"] as? String == "changed" && attributes?["kcls"] as? Int == 1)
+        }
+
+        @Test func `each key of a certificate is an identity with a reference of its own`() throws {
+            let key = try key()
+            let (identity, first) = try stored("me", key)
+            #expect(keychain.add([kSecValueRef: key, kSecAttrApplicationTag: "again"]) == errSecSuccess)
+            let all = try #require(keychain.finding(any.all.returningReference).result as? [Data])
+            #expect(all.count == 2 && Set(all).count == 2 && all.contains(first))
+            #expect(keychain.delete(named(first)) == errSecSuccess)
+            #expect((count(keys), count(certificates)) == (1, 0), "the other key is not what was named")
+            #expect(keychain.add([kSecValueRef: try parts(identity).certificate]) == errSecSuccess)
+            #expect(keychain.find(named(first)) == errSecItemNotFound, "the parts of another identity")
+        }
+
+        @Test func `deleting by the reference of an identity deletes its two parts and no others`() throws {
+            let (_, reference) = try stored()
+            let (other, _) = try stored("other", serial: 2)
+            let (lone, cases) = (try identity("lone", enclaveKey(), serial: 3), any.all.with([kSecReturnRef: true]))
+            #expect(keychain.add([kSecValueRef: lone]) == errSecSuccess)
+            #expect(keychain.delete(named(reference)) == errSecSuccess)
+            #expect((count(keys), count(certificates)) == (2, 2))
+            #expect(keychain.finding(cases).result as? [SecIdentity] == [other, lone])
+            #expect(keychain.delete(named(reference)) == errSecItemNotFound)
+            #expect(keychain.find(named(reference)) == errSecItemNotFound)
+            #expect((count(keys), count(certificates)) == (2, 2))
+        }
+
+        @Test func `a key that another certificate uses stays when its identity is deleted by reference`() throws {
+            let key = try key()
+            let (_, reference) = try stored("first", key)
+            let (second, _) = try stored("second", key, serial: 2)
+            #expect(keychain.delete(named(reference)) == errSecSuccess)
+            #expect((count(keys), count(certificates)) == (1, 1))
+            #expect(keychain.finding(any.with([kSecReturnRef: true])).result as? SecIdentity == second)
+        }
+
+        /// One that forbids deleting, which no flags make.
+        private func undeletable() -> SecAccessControl {
+            let entries: [String: PropertyList] = ["od": .boolean(true), "oe": .boolean(true), "odel": .boolean(false)]
+            return SecAccessControl(protection: "ak", operations: AccessControlOperations(entries))
+        }
+
+        @Test(arguments: [true, false])
+        func `where one part may not be deleted, both stay`(keyStays: Bool) throws {
+            let (certificate, key) = try parts(identity())
+            let (staying, other) = keyStays ? (key as AnyObject, certificate as AnyObject) : (certificate, key)
+            let query: [CFString: Any] = [kSecValueRef: staying, kSecAttrAccessControl: undeletable()]
+            #expect(keychain.add(query) == errSecSuccess && keychain.add([kSecValueRef: other]) == errSecSuccess)
+            let reference = try #require(keychain.finding(any.returningReference).result as? Data)
+            let (second, _) = try stored("second", serial: 2)
+            for query in [named(reference), any, any.with([kSecAttrLabel: "me"])] {
+                #expect(keychain.delete(query) == errSecAuthFailed)
+                #expect((count(keys), count(certificates)) == (2, 2))
+            }
+            #expect(keychain.delete([kSecValueRef: second]) == errSecSuccess)
+        }
+
+        @Test(arguments: [true, false])
+        func `where one part is gone, the other is no identity and stays`(isKeyGone: Bool) throws {
+            let (identity, reference) = try stored()
+            let (certificate, key) = try parts(identity)
+            #expect(keychain.delete([kSecValueRef: isKeyGone ? key as AnyObject : certificate]) == errSecSuccess)
+            #expect(keychain.find(named(reference)) == errSecItemNotFound)
+            #expect(keychain.delete(named(reference)) == errSecItemNotFound)
+            #expect(count(isKeyGone ? certificates : keys) == 1)
+        }
+
+        @Test func `the parts of two identities are none`() throws {
+            let (_, first) = try stored()
+            let (_, second) = try stored("other", serial: 2)
+            let mixed = first.prefix(20) + second.suffix(16)
+            #expect(keychain.find(named(mixed)) == errSecItemNotFound)
+            #expect(keychain.delete(named(mixed)) == errSecItemNotFound)
+            #expect((count(keys), count(certificates)) == (2, 2))
+        }
+
+        @Test func `the reference of an identity stands for nothing else`() throws {
+            let (_, reference) = try stored()
+            for itemClass in [certificates, keys, [kSecClass: kSecClassGenericPassword]] {
+                #expect(keychain.find(itemClass.with(named(reference))) == errSecParam)
+                #expect(keychain.delete(itemClass.with(named(reference))) == errSecParam)
+            }
+            let ofCertificate = Data("cert".utf8) + reference.dropFirst(4)
+            for wrong in [reference.prefix(20), reference.dropLast(), reference + [0], ofCertificate] {
+                #expect(keychain.find(named(wrong)) == errSecParam)
+                #expect(keychain.delete(named(wrong)) == errSecParam)
+            }
+            #expect(keychain.update(named(reference), [kSecAttrLabel: "other"]) == errSecUnimplemented)
+            #expect((count(keys), count(certificates)) == (1, 1))
+        }
+
+        @Test func `the reference of a certificate is that certificate, and with their class its identities`() throws {
+            let (identity, _) = try stored()
+            let reference = try #require(keychain.finding(certificates.returningReference).result as? Data)
+            #expect(keychain.finding(named(reference).with([kSecReturnRef: true])).result is SecCertificate)
+            let query = any.with(named(reference))
+            #expect(keychain.finding(query.with([kSecReturnRef: true])).result as? SecIdentity == identity)
+            #expect(keychain.delete(query) == errSecSuccess)
+            #expect((count(keys), count(certificates)) == (0, 0))
         }
 
         // MARK: adding
@@ -326,13 +453,15 @@ extension ItemEndToEndTests {
             #expect((count(keys), count(certificates)) == (0, 0))
         }
 
-        @Test func `an identity is not found while its key is locked, and can be deleted`() throws {
+        @Test(arguments: [true, false])
+        func `an identity is not found while its key is locked, and can be deleted`(byReference: Bool) throws {
             try keychain.setPasscode()
-            #expect(keychain.add([kSecValueRef: try identity()]) == errSecSuccess)
+            let (_, reference) = try stored()
             try keychain.lock()
-            #expect(keychain.find(any) == errSecInteractionNotAllowed)
-            #expect(keychain.delete(any) == errSecSuccess)
-            #expect(keychain.find(certificates) == errSecItemNotFound)
+            let query = byReference ? named(reference) : any
+            #expect(keychain.find(query) == errSecInteractionNotAllowed)
+            #expect(keychain.delete(query) == errSecSuccess)
+            for itemClass in [certificates, keys] { #expect(keychain.find(itemClass) == errSecItemNotFound) }
         }
     }
 }

@@ -114,15 +114,20 @@ final class ItemStoreDouble: ItemService {
         }
     }
 
-    func deleteItems(_ selection: ItemSelection) throws -> Int {
-        try record(.delete, nil, selection)
+    func deleteItems(_ selections: [ItemSelection]) throws -> Int {
+        try record(.delete, nil, selections.first)
         return try state.withLock { state in
-            let count = state.rows.count
-            let keys = state.rows.filter { Self.matches($0.item, selection) }.compactMap(\.item.keyID)
+            let rows = state.rows
+            for selection in selections {
+                guard rows.contains(where: { Self.matches($0.item, selection) }) else {
+                    state.rows = rows
+                    throw OstiaryError(.init(.notFound), "none")
+                }
+                state.rows.removeAll { Self.matches($0.item, selection) }
+            }
+            let keys = rows.compactMap(\.item.keyID).filter { key in !state.rows.contains { $0.item.keyID == key } }
             state.keys.removeAll { keys.contains($0.id) }
-            state.rows.removeAll { Self.matches($0.item, selection) }
-            guard state.rows.count < count else { throw OstiaryError(.init(.notFound), "none") }
-            return count - state.rows.count
+            return rows.count - state.rows.count
         }
     }
 

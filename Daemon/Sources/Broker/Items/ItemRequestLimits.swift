@@ -16,6 +16,8 @@ enum ItemRequestLimits {
     static let pageCount = 500
     /// Attributes of one page, before their encoding as a message adds to them.
     static let pageByteCount = WireLimits.messageByteCount / 2
+    /// Queries of one deletion: two for each of so many identities that a message with all of them stays small.
+    static let deletionQueryCount = 1_000
     /// The suffix that hosts are compared with, in UTF-8: longer than a domain name can be.
     static let hostByteCount = 1024
 }

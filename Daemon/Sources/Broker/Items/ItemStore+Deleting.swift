@@ -5,17 +5,17 @@ import Vault
 
 /// Deleting items, and with them the enclave keys that they stand for.
 extension ItemStore {
-    /// Deletes every item of a selection, locked and unreadable ones too. With the last item that stands for a key goes the
-    /// key, if it belongs to `groups`: a program that sees an item of another's key deletes the item alone. Works on a full
-    /// disk. Returns their number, what the log calls them, and the keys that went.
+    /// Deletes every item of all selections in one step, locked and unreadable ones too; nothing when one of the selections
+    /// is empty. With the last item that stands for a key goes the key, if it belongs to `groups`: a program that sees an
+    /// item of another's key deletes the item alone. Works on a full disk. Returns their number, what the log calls them,
+    /// and the keys that went.
     func delete(
-        _ selection: ItemSelection, groups: AccessGroups
+        _ selections: [ItemSelection], groups: AccessGroups
     ) throws -> (count: Int, name: String, keys: [VaultID]) {
         var keys: [VaultID] = []
         let matches = try vault.write("item.delete", usingReserve: true) { writer in
             keys = []
-            let matches = try writer.items(matching: selection.query, owner: owner)
-            guard !matches.isEmpty else { throw Self.notFound }
+            let matches = try self.matches(of: selections, in: writer)
             for match in matches {
                 let record = try readable(match.id, in: writer)
                 if let record { try Self.requireDeletable(record) }
@@ -26,6 +26,16 @@ extension ItemStore {
         }
         eraser.erase()
         return (matches.count, matches.logName, keys)
+    }
+
+    /// What the selections hold, each item once.
+    private func matches(of selections: [ItemSelection], in reader: VaultReader) throws -> [ItemMatch] {
+        var seen: Set<VaultID> = []
+        return try selections.flatMap { selection in
+            let matches = try reader.items(matching: selection.query, owner: owner)
+            guard !matches.isEmpty else { throw Self.notFound }
+            return matches.filter { seen.insert($0.id).inserted }
+        }
     }
 
     private static func requireDeletable(_ record: ItemRecord) throws {

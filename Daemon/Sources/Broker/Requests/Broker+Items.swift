@@ -209,9 +209,16 @@ extension Broker {
     func deleteItems(_ body: WireDeleteItemsRequest, _ request: IncomingRequest, _ session: Session) throws -> Reply {
         // Once, so that what is found and which keys go along is decided for one and the same caller.
         let groups = session.caller.accessGroups
-        let selection = try Self.withoutHost(ItemSelection(body.query, groups: groups, digests: items.digests))
+        guard body.also.count < ItemRequestLimits.deletionQueryCount else {
+            throw Refusal(
+                .tooLarge, "One request deletes by at most \(ItemRequestLimits.deletionQueryCount) queries.",
+                cause: "item.query-count")
+        }
+        let selections = try ([body.query] + body.also).map {
+            try Self.withoutHost(ItemSelection($0, groups: groups, digests: items.digests))
+        }
         try session.verifyCaller()
-        let deleted = try changing.withLock { try items.delete(selection, groups: AccessGroups(groups)) }
+        let deleted = try changing.withLock { try items.delete(selections, groups: AccessGroups(groups)) }
         trail.end(event(request.eventName, session, object: deleted.name)) {
             for key in deleted.keys { sessions.endGrants(on: key) }
         }

@@ -99,7 +99,8 @@ struct IdentityCalls {
         }
         let key = try hasKey ? nil : addKey(newKey, besides: certificate)
         guard !query.returned.isEmpty else { return nil }
-        let shown = try key ?? (query.returned.contains(.attributes) ? storedKey(ofSameKey, query) : certificate.item)
+        let needsKey = !query.returned.isDisjoint(with: [.attributes, .persistentReference])
+        let shown = try key ?? (needsKey ? storedKey(ofSameKey, query) : certificate.item)
         return try ItemAnswer(
             certificate: certificate.item, key: shown, data: identity.certificate.bytes, object: identity
         ).value(of: query.returned)
@@ -145,27 +146,27 @@ struct IdentityCalls {
 
     // MARK: delete
 
-    /// Deletes certificates with their keys; a key that another certificate uses stays. Asks nobody.
-    ///
-    /// The key goes first: a refusal leaves its identity whole.
+    /// Deletes certificates with their keys, both or neither; a key that another certificate uses stays. Asks nobody.
     func delete(_ query: ItemQuery) throws {
         let parts = IdentityParts(query)
         let certificates = try hashes(parts.certificates)
         let ids = Set(certificates.map(\.id))
-        var (count, deletedKeys): (Int, Set<Data>) = (0, [])
-        for (id, hash) in certificates {
-            guard let keys = parts.keys(of: hash) else { continue }
-            if try isUsed(hash, besides: ids) {
-                guard try exists(keys) else { continue }
-            } else if !deletedKeys.contains(hash) {
-                guard try Self.unlessAbsent({ _ = try service.deleteItems(keys) }) else { continue }
-                deletedKeys.insert(hash)
-            }
-            _ = try service.deleteItems(.certificate(id))
-            count += 1
+        let identities = try certificates.compactMap { id, hash -> [ItemSelection]? in
+            guard let keys = parts.keys(of: hash), try exists(keys) else { return nil }
+            return try [.certificate(id)] + (isUsed(hash, besides: ids) ? [] : [keys])
         }
-        guard count > 0 else { throw Self.notFound }
+        guard !identities.isEmpty else { throw Self.notFound }
+        let countOfStep = max(1, min(Self.countOfStep, Self.byteCountOfStep / (Self.byteCountOfOne + query.byteCount)))
+        for begin in stride(from: 0, to: identities.count, by: countOfStep) {
+            _ = try service.deleteItems(identities[begin...].prefix(countOfStep).flatMap(\.self))
+        }
     }
+
+    /// Identities that are deleted in one step: as many as one request of the daemon's takes.
+    private static let countOfStep = 500
+    /// What the selections of one step may say, well below the size of a message, and what they say of one identity
+    /// besides the attributes of the query.
+    private static let (byteCountOfStep, byteCountOfOne) = (128 * 1024, 200)
 
     private func hashes(_ selection: ItemSelection) throws -> [(id: Data, hash: Data)] {
         var found: [(Data, Data)] = []
@@ -208,6 +209,21 @@ struct IdentityCalls {
     }
 }
 
+extension ItemQuery {
+    /// What its attributes take in a message, roughly.
+    fileprivate var byteCount: Int {
+        attributes.reduce(0) { sum, attribute in
+            let value =
+                switch attribute.value {
+                case .data(let data): data.count
+                case .text(let text): text.utf8.count
+                case .number, .date: 10
+                }
+            return sum + attribute.key.utf8.count + value + 10
+        }
+    }
+}
+
 extension StoredItem {
     /// `pkhh` of a certificate.
     fileprivate var publicKeyHash: Data? {
@@ -222,7 +238,7 @@ extension ItemSelection {
 }
 
 extension ItemAnswer {
-    /// An identity: the key's attributes with those of the certificate over them, the key's access control, and the id
+    /// An identity: the key's attributes with those of the certificate over them, the key's access control, the ids of both,
     /// and the data of the certificate. The bytes of the private key are given to nobody who did not ask for a key.
     fileprivate init(certificate: StoredItem, key: StoredItem, data: Data?, object: SecIdentity?) {
         let ofKey = key.attributes.filter { $0.key != AttributeName.label.rawValue }
@@ -233,6 +249,6 @@ extension ItemAnswer {
                 attributes: ofKey.merging(ofCertificate) { $1 },
                 accessControl: key.accessControl, shownAccessControl: key.shownAccessControl,
                 hasData: certificate.hasData),
-            itemClass: .identity, data: data, object: object)
+            itemClass: .identity, data: data, object: object, keyItemID: key.id)
     }
 }

@@ -30,7 +30,8 @@ struct IdentityParts {
             }, synchronizable: query.synchronizable ?? .no)
     }
 
-    /// The private keys of the certificate with this `pkhh`; nil when the query is about keys that cannot be.
+    /// The private keys of the certificate with this `pkhh`, or the one that the persistent reference names; nil when the
+    /// query is about keys that cannot be.
     func keys(of publicKeyHash: Data) -> ItemSelection? {
         var attributes = query.attributes.filter { !Self.certificateAttributes.contains($0.key) }
         let joining: ItemAttributes = [
@@ -41,7 +42,8 @@ struct IdentityParts {
         }
         return ItemSelection(
             itemClass: ItemClass.key.rawValue, attributes: attributes,
-            synchronizable: query.persistentReference == nil ? query.synchronizable ?? .no : .any)
+            synchronizable: query.persistentReference == nil ? query.synchronizable ?? .no : .any,
+            id: query.persistentReference?.keyID)
     }
 
     // MARK: adding

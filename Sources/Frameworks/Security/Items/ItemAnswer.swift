@@ -8,6 +8,8 @@ struct ItemAnswer {
     let data: Data?
     /// The key or certificate that the item is; passwords have none.
     let object: AnyObject?
+    /// The item of an identity's private key; `item` is its certificate.
+    var keyItemID: Data?
 
     /// The only part that was asked for, or a dictionary of several; nil when nothing was.
     func value(of parts: ReturnedParts) throws -> AnyObject? {
@@ -34,7 +36,9 @@ struct ItemAnswer {
         return entries as NSDictionary
     }
 
-    private var persistentReference: NSData { PersistentReference(item, of: itemClass).bytes as NSData }
+    private var persistentReference: NSData {
+        PersistentReference(item, of: itemClass, keyID: keyItemID).bytes as NSData
+    }
 
     /// What the item says of itself: everything stored, the access control as an object, and what all items here have alike.
     private func attributes() throws -> [String: AnyObject] {

@@ -113,10 +113,7 @@ struct ItemQuery {
 
     /// Which items a search, update or deletion is about.
     var selection: ItemSelection {
-        if let persistentReference {
-            return ItemSelection(
-                itemClass: persistentReference.itemClass.rawValue, synchronizable: .any, id: persistentReference.id)
-        }
+        if let persistentReference { return persistentReference.selection }
         return ItemSelection(
             itemClass: itemClass.rawValue, attributes: attributes, synchronizable: synchronizable ?? .no,
             hostOrSubdomainOf: hostOrSubdomainOf)
@@ -124,7 +121,7 @@ struct ItemQuery {
 }
 
 extension ItemClass {
-    /// Whether a query of this class can be about something of the class `other`: an identity is named by its certificate.
+    /// Whether a query of this class can be about something of the class `other`: a certificate stands for its identities.
     fileprivate func holds(_ other: ItemClass) -> Bool { self == other || self == .identity && other == .certificate }
 }
 

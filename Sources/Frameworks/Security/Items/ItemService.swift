@@ -20,7 +20,7 @@ package protocol ItemService: Sendable {
         data: borrowing SecretBytes?, use: ItemUse
     ) throws -> Int
 
-    func deleteItems(_ selection: ItemSelection) throws -> Int
+    func deleteItems(_ selections: [ItemSelection]) throws -> Int
 
     func createKey(
         _ kind: EnclaveKeyKind, accessControl: AccessControl, shownAccessControl: Data, accessGroup: String?,
@@ -30,6 +30,10 @@ package protocol ItemService: Sendable {
     func key(id: Data) throws -> EnclaveKey
 
     func removeKey(id: Data) throws
+}
+
+extension ItemService {
+    func deleteItems(_ selection: ItemSelection) throws -> Int { try deleteItems([selection]) }
 }
 
 extension OstiaryClient: ItemService {}
