@@ -31,7 +31,7 @@ import Testing
         (["class": "genp", "m_Nonsense": 1], errSecParam), (["class": "genp", "r_Nonsense": true], errSecParam),
         (["class": "genp", "u_Nonsense": 1], errSecParam), (["class": "genp", "v_Nonsense": 1], errSecParam),
         (["class": "genp", "r_Data": 1], errSecParam), (["class": "genp", "r_Data": "true"], errSecParam),
-        (["class": "genp", "v_Data": "text"], errSecParam), (["class": "genp", "v_Data": NSNull()], errSecParam),
+            (["class": "genp", "v_Data": 1], errSecParam), (["class": "genp", "v_Data": NSNull()], errSecParam),
         (["class": "genp", "accc": "text"], errSecParam), (["class": "genp", "accc": NSNull()], errSecParam),
         (["class": "genp", "acct": [1, 2]], errSecParam), (["class": "genp", "acct": NSNull()], errSecParam),
         (["class": "genp", "cdat": "yesterday"], errSecParam), (["class": "genp", "crtr": 1.5], errSecParam),
@@ -118,10 +118,23 @@ import Testing
         #expect(keychain.store.rows.first?.item.attributes["klbl"] == .data(Data([2, 1, 0, 0])))
     }
 
-    @Test func `data in a search filters nothing`() {
+    @Test(arguments: [Data("other".utf8), "other"] as [any Sendable])
+    func `data in a query that looks for items filters nothing`(data: any Sendable) {
         #expect(keychain.add(password).0 == 0)
-        #expect(keychain.find(["class": "genp", "v_Data": Data("other".utf8)]).0 == 0)
-        #expect(keychain.delete(["class": "genp", "v_Data": Data("other".utf8)]) == 0)
+        let query: [String: Any] = ["class": "genp", "v_Data": data]
+        #expect(keychain.find(query).0 == 0)
+        #expect(keychain.update(query, ["icmt": "x"]) == 0)
+        #expect(keychain.store.rows.first?.data == Data("secret".utf8))
+        #expect(keychain.delete(query) == 0)
+    }
+
+    @Test(arguments: ["", "text", "grün 🔑"])
+    func `text as the data of a new item is stored as UTF-8`(text: String) throws {
+        for given in [text, text as NSString] as [Any] {
+            #expect(keychain.add(password.merging(["v_Data": given, "acct": "\(type(of: given))"]) { $1 }).0 == 0)
+        }
+        #expect(keychain.store.rows.map(\.data) == [Data(text.utf8), Data(text.utf8)])
+        #expect(keychain.find(["class": "genp", "r_Data": true]).1 as? Data == Data(text.utf8))
     }
 
     @Test func `more data than a message takes is refused`() {
@@ -242,7 +255,11 @@ import Testing
 
     @Test(arguments: [0, -1, "m_LimitSome", true, 1.5, NSNull()] as [any Sendable])
     func `a limit that is none is refused`(limit: any Sendable) {
+        added()
         #expect(keychain.find(["class": "genp", "m_Limit": limit]).0 == errSecParam)
+        #expect(keychain.update(["class": "genp", "m_Limit": limit], ["icmt": "x"]) == errSecParam)
+        #expect(keychain.delete(["class": "genp", "m_Limit": limit]) == errSecParam)
+        #expect(keychain.store.rows.count == 1)
     }
 
     @Test func `a search that returns something needs a place for it`() {
@@ -367,24 +384,36 @@ import Testing
     }
 
     @Test(arguments: ["r_Data", "r_Attributes", "r_Ref", "r_PersistentRef"])
-    func `an update returns nothing and says so, a deletion does not mind`(key: String) {
+    func `an update and a deletion return nothing, and do not mind being asked`(key: String) {
         added()
-        #expect(keychain.update(["class": "genp", key: true], ["icmt": "x"]) == errSecParam)
-        #expect(keychain.update(["class": "genp", key: false], ["icmt": "x"]) == 0)
+        for flag in [true, false] {
+            #expect(keychain.update(["class": "genp", key: flag], ["icmt": "changed \(flag)"]) == 0)
+            #expect(keychain.store.rows.first?.item.attributes["icmt"] == .text("changed \(flag)"))
+        }
+        #expect(keychain.update(["class": "genp", key: 1], ["icmt": "x"]) == errSecParam)
+        #expect(keychain.delete(["class": "genp", key: 1]) == errSecParam)
         #expect(keychain.delete(["class": "genp", key: true]) == 0)
+        #expect(keychain.store.rows.isEmpty)
     }
 
-    @Test func `a deletion may say that it is about all, and not about fewer`() {
-        added()
-        for extra in [["m_Limit": "m_LimitOne"], ["m_Limit": 1], ["m_Limit": "m_LimitAll", "m_CaseInsensitive": true]]
-            as [[String: Any]]
-        {
-            #expect(keychain.delete(["class": "genp"].merging(extra) { $1 }) == errSecParam)
-        }
-        #expect(keychain.update(["class": "genp", "m_Limit": "m_LimitAll"], ["icmt": "x"]) == errSecParam)
-        #expect(keychain.store.rows.count == 1)
-        #expect(keychain.delete(["class": "genp", "m_Limit": kSecMatchLimitAll]) == 0)
+    @Test(arguments: ["m_LimitOne", "m_LimitAll", 1, 2] as [any Sendable])
+    func `updates and deletions are about all that match, whatever limit they name`(limit: any Sendable) {
+        for account in ["me", "you"] { added(["acct": account]) }
+        #expect(keychain.update(["class": "genp", "m_Limit": limit], ["icmt": "x"]) == 0)
+        #expect(keychain.store.rows.map(\.item.attributes["icmt"]) == [.text("x"), .text("x")])
+        #expect(keychain.delete(["class": "genp", "m_Limit": limit]) == 0)
         #expect(keychain.store.rows.isEmpty)
+    }
+
+    /// It would reach further than it says.
+    @Test func `an update or deletion with another match key is refused, beside a limit too`() {
+        added()
+        for key in ["m_CaseInsensitive", "m_TrustedOnly"] {
+            let query: [String: Any] = ["class": "genp", "m_Limit": "m_LimitAll", key: true]
+            #expect(keychain.update(query, ["icmt": "x"]) == errSecParam)
+            #expect(keychain.delete(query) == errSecParam)
+        }
+        #expect(keychain.store.rows.count == 1)
     }
 
     @Test func `an update sets what it names and leaves the rest`() {

@@ -59,7 +59,7 @@ struct ItemQuery {
     init(_ dictionary: CFDictionary, for call: ItemCall) throws(StatusError) {
         var dictionary = try QueryDictionary(dictionary)
         let named = try dictionary.itemClass()
-        data = try dictionary[.value(.data)]?.data(of: "kSecValueData")
+        data = try dictionary[.value(.data)]?.dataOrText(of: "kSecValueData")
         let given = try dictionary.object()
         object = if given == nil, call == .add { try Self.certificate(named, data) } else { given }
         enclaveKeyID = Self.enclaveKeyID(dictionary.attributes, object)
@@ -142,14 +142,13 @@ extension QueryDictionary {
         return try PersistentReference(bytes: try value.data(of: "kSecValuePersistentRef"))
     }
 
-    /// What is returned. An update returns nothing and says so; a deletion returns nothing and does not mind.
+    /// What is returned. Updates and deletions return nothing and do not mind being asked, as on macOS.
     fileprivate func returnedParts(for call: ItemCall) throws(StatusError) -> ReturnedParts {
         var parts: ReturnedParts = []
         for (key, part) in Self.parts {
             if try self[.returning(key)]?.boolean(of: key.rawValue) == true { parts.insert(part) }
         }
-        guard call != .update || parts.isEmpty else { throw .parameter("An update returns no items.") }
-        return call == .delete ? [] : parts
+        return call == .update || call == .delete ? [] : parts
     }
 
     private static let parts: [(ControlKey.ReturnKey, ReturnedParts)] = [
@@ -161,13 +160,16 @@ extension QueryDictionary {
 // MARK: - Match keys
 
 extension QueryDictionary {
-    /// What the match keys say, which only a search has. A deletion is about all that matches, and may say so: code for the
-    /// file keychain of macOS has to, and code that asks `os(iOS)` takes Linux for macOS. Any other limit would promise less.
+    /// What the match keys say, which only a search has. Updates and deletions are about all that match: a limit is checked
+    /// and left out of account, as on macOS. All other match keys there would promise less than is changed.
     fileprivate func matching(
         for call: ItemCall, _ itemClass: ItemClass
     ) throws(StatusError) -> (MatchLimit, hostOrSubdomainOf: String?) {
         let keys = controls.compactMap { if case .match(let key) = $0.key { key } else { nil } }
-        if call == .delete, keys == [.limit], case .text("m_LimitAll")? = self[.match(.limit)] { return (.all, nil) }
+        if call == .update || call == .delete, keys == [.limit], let limit = self[.match(.limit)] {
+            _ = try Self.limit(limit)
+            return (.all, nil)
+        }
         guard call == .find || keys.isEmpty else { throw .parameter("Only a search takes match keys.") }
         var limit = MatchLimit.one
         var host: String?

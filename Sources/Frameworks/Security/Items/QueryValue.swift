@@ -50,6 +50,12 @@ enum QueryValue {
         return value
     }
 
+    /// Data, or text as its UTF-8. Only for queries, as the file keychain of macOS takes it.
+    func dataOrText(of key: String) throws(StatusError) -> Data {
+        if case .text(let text) = self { return Data(text.utf8) }
+        return try data(of: key)
+    }
+
     // MARK: attributes
 
     /// The value as it is stored for an attribute of `kind`.
