@@ -211,8 +211,8 @@ public final class Broker: Sendable {
         case .readSecret(let body): name(ofRight: body.rightID)
         case .decapsulate(let body): name(ofRight: body.keyID)
         case .removeKey(let body): name(ofRight: body.keyID)
-        case .registerApplication(let body): Registration.isName(body.applicationID) ? body.applicationID : ""
-        case .removeApplication(let body): Registration.isName(body.applicationID) ? body.applicationID : ""
+        case .registerApplication(let body): NameDefect(body.applicationID) == nil ? body.applicationID : ""
+        case .removeApplication(let body): NameDefect(body.applicationID) == nil ? body.applicationID : ""
         default: ""
         }
     }

@@ -51,15 +51,15 @@ public enum ConfigurationFile {
     /// Reads the file's text.
     public static func parse(_ text: String) throws(ConfigurationError) -> PromptConfiguration {
         var configuration = PromptConfiguration()
-        try forEachEntry(in: text) { (key, value) throws(ConfigurationLineError) in
+        try forEachEntry(in: text) { (key, value, _) throws(ConfigurationLineError) in
             try set(key, to: value, in: &configuration)
         }
         return configuration
     }
 
-    /// Hands over each line's key and value, in order; each key once.
+    /// Hands over each line's key, value and number, counted from 1, in order; each key once.
     public static func forEachEntry(
-        in text: String, _ body: (_ key: String, _ value: String) throws(ConfigurationLineError) -> Void
+        in text: String, _ body: (_ key: String, _ value: String, _ line: Int) throws(ConfigurationLineError) -> Void
     ) throws(ConfigurationError) {
         var seen: Set<String> = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
@@ -68,7 +68,7 @@ public enum ConfigurationFile {
             do throws(ConfigurationLineError) {
                 let (key, value) = try split(line)
                 guard seen.insert(key).inserted else { throw .repeatedKey }
-                try body(key, value)
+                try body(key, value, index + 1)
             } catch {
                 throw .line(index + 1, error)
             }

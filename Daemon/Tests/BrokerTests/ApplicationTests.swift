@@ -169,7 +169,7 @@ struct ApplicationTests {
 
     @Test(arguments: ["com.apple", "com.applepie.cook", "org.com.apple.token"])
     func `names that only resemble Apple's are names`(name: String) {
-        #expect(Registration.isName(name))
+        #expect(NameDefect(name) == nil)
     }
 
     @Test(arguments: [
@@ -191,9 +191,9 @@ struct ApplicationTests {
         #expect(!CallerProgram.isInterpreter("/usr/bin/\(name)"))
     }
 
-    @Test func `groups are few, different, and none is the application`() throws {
+    @Test func `groups are few and different`() throws {
         let many = (0...16).map { "group\($0)" }
-        for groups in [many, ["a", "a"], ["com.example.tool"]] {
+        for groups in [many, ["a", "a"], ["com.example.tool", "a", "com.example.tool"]] {
             #expect(try refused { try register(nil, "com.example.tool", groups) }?.cause == "application.name")
         }
         let long = (0..<4).map { String(repeating: "\($0)", count: 100) }
@@ -320,6 +320,91 @@ struct ApplicationTests {
         #expect(try refusal { _ = try client.findKey(key.keyID) } == .notFound, "it was filed under the first group")
     }
 
+    @Test(arguments: [
+        ["com.example.tests"], ["com.example.tests", "com.example.a"], ["com.example.a", "com.example.tests"],
+    ])
+    func `an application id may be one of the program's groups, and has the place that it is given`(
+        groups: [String]
+    ) throws {
+        let registered = try register(Self.ownProgram, "com.example.tests", groups)
+        #expect(registered.accessGroups == groups)
+        #expect(try client.status().caller.accessGroups == groups)
+        let open = AccessControl(availability: .always, using: .unrestricted)
+        let key = try client.createKey(.p256, open)
+        let vault = fixture.broker.vault
+        let id = try #require(VaultID(bytes: key.keyID))
+        let home = try vault.read { try $0.object(id, owner: fixture.broker.owner) }?.attributes.group
+        #expect(home == groups.first)
+        try fixture.restart()
+        let again = try ApplicationTests(fixture, program)
+        #expect(try again.client.status().caller.accessGroups == groups)
+        // As a group it is still nobody else's.
+        let refused = try again.refused { try again.register(nil, "com.example.other", ["com.example.tests"]) }
+        #expect(refused?.cause == "application.duplicate")
+    }
+
+    @Test(arguments: [
+        ("", [], "application id is empty"), ("-com", [], "application id begins with"),
+        (String(repeating: "a", count: 129), [], "application id is longer than 128"),
+        ("com.apple.x", [], "application id begins with com.apple."), ("a b", [], "application id has a character"),
+        ("a", ["b", ""], "access group 2 is empty"), ("a", ["b", "c", ".d"], "access group 3 begins with"),
+        ("a", ["b", "c", "b"], "access group 3 is named twice"), ("a", ["a", "a"], "access group 2 is named twice"),
+        ("a", ["com.apple.token"], "access group 1 begins with com.apple."),
+        ("a", (0...16).map { "group\($0)" }, "more than 16 access groups"),
+    ])
+    func `the refusal of a registration says which rule was broken, and what to do`(
+        id: String, groups: [String], rule: String
+    ) throws {
+        let refused = try #require(try refused { try register(nil, id, groups) })
+        #expect(refused.cause == "application.name")
+        #expect(refused.explanation.lowercased().contains(rule), "\(refused.explanation)")
+        #expect(refused.explanation.contains("; ") && refused.explanation.hasSuffix("."), "\(refused.explanation)")
+        for name in [id] + groups where name.count > 3 && name != "com.apple.token" && !name.hasPrefix("group") {
+            #expect(!refused.explanation.contains(name), "a name of the caller's is not repeated")
+        }
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
+    @Test func `the refusal of a registration says which part another one has`() throws {
+        let other = fixture.folder.path("other")
+        try Self.write("\u{7F}ELF another program", to: other)
+        try register()
+        let clashes: [(String, String, [String], String)] = [
+            (program, "com.example.new", [], "The program is registered already"),
+            (other, "com.example.tool", [], "The application id belongs to another program"),
+            (other, "com.example.new", ["a", "com.example.tool"], "Access group 2 is the application id of another"),
+            (other, "com.example.shared", [], "The application id is an access group of another"),
+        ]
+        for (path, id, groups, rule) in clashes {
+            let refused = try #require(try refused { try register(path, id, groups) })
+            #expect(refused.cause == "application.duplicate")
+            #expect(refused.explanation.hasPrefix(rule), "\(refused.explanation)")
+            #expect(refused.explanation.contains("; "), "\(refused.explanation)")
+        }
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("path = /usr/bin/x", "names no application-id"), ("application-id = a", "names no path"),
+        ("application-id = .a\npath = /x", "line 1: The application id begins with"),
+        ("application-id = a\npath = x", "line 2: The path does not begin with /"),
+        ("application-id = a\npath = /x\naccess-groups = b,,c", "line 3: Access group 2 is empty"),
+        ("application-id = a\npath = /x\naccess-groups = com.apple.x", "line 3: Access group 1 begins with com.apple."),
+        ("application-id = a\npath = /x\naccess-groups = b, b", "line 3: Access group 2 is named twice"),
+        ("application-id = a\npath = /x\ncolour = red", "line 3: There is no such key"),
+        ("application-id = a\npath = /x\npath = /y", "line 3: The key stands twice"),
+        ("application-id = a\nnonsense", "line 2: The line is not of the form key = value"),
+        ("application-id = a\npath = /usr/bin/python3.11", "the program is an interpreter"),
+    ])
+    func `the daemon's log says which rule a file of the administrator's breaks, and where`(
+        text: String, rule: String
+    ) throws {
+        do {
+            _ = try SystemApplications.parse(text)
+            Issue.record("it was understood")
+        } catch { #expect("\(error)".contains(rule), "\(error)") }
+    }
+
     @Test func `a program chooses which of its groups a key is made in, for good`() throws {
         let open = AccessControl(availability: .always, using: .unrestricted)
         try register(Self.ownProgram, "com.example.tests", ["com.example.b", "com.example.a"])
@@ -353,7 +438,7 @@ struct ApplicationTests {
         "path = /usr/bin/x", "application-id = a", "application-id = a\npath = x", "application-id = /a\npath = /x",
         "application-id = a\npath = /x\nunknown = 1", "application-id = a\npath = /x\npath = /y", "nonsense",
         "application-id = a\npath = /x\naccess-groups = b,,c", "application-id = a\npath = /x\naccess-groups = b, b",
-        "application-id = a\npath = /x\naccess-groups = a", "application-id = a\npath = /x\naccess-groups = b c",
+        "application-id = a\npath = /x\naccess-groups = a, a", "application-id = a\npath = /x\naccess-groups = b c",
         "application-id = a\npath = /x\naccess-groups =", "application-id = a\npath = /usr/bin/python3.11",
     ])
     func `a file that is not understood in full does not count`(text: String) {
@@ -368,6 +453,8 @@ struct ApplicationTests {
                     applicationID: "com.example.app", groups: ["b", "a"], path: "/usr/bin/example",
                     identity: .rootOwned,
                     isOfSystem: true))
+        let first = text.replacing("b, a", with: "com.example.app, b")
+        #expect(try SystemApplications.parse(first).groups == ["com.example.app", "b"])
     }
 
     @Test(.enabled(if: isRoot)) func `the administrator's registrations are listed, and nobody else changes them`()

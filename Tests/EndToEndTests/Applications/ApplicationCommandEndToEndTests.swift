@@ -201,16 +201,59 @@ struct ApplicationCommandEndToEndTests {
         #expect(try ids().isEmpty)
     }
 
+    @Test func `an application id is also a group, in the place that it is given`() throws {
+        let groups = ["--group", "com.example.tool", "--group", "com.example.shared"]
+        let registered = try app(
+            "register", path, "--id", "com.example.tool", groups[0], groups[1], groups[2], groups[3], answers: ["yes"])
+        #expect(registered.status == 0, "\(registered.screen)")
+        #expect(try tool.run("add", "mine") == ["add: 0"])
+        #expect(try tool.run("list", "all") == ["list: 0", "found: mine in com.example.tool"])
+        #expect(try tool.run("add", "shared", "com.example.shared") == ["add: 0"])
+        #expect(try tool.run("find", "shared") == ["find: 0", "data: shared"])
+        #expect(try list().first?["accessGroups"] as? [String] == ["com.example.tool", "com.example.shared"])
+    }
+
+    @Test func `the rule that a name breaks is said, and nobody is asked`() throws {
+        let begins = "An id or group begins with a letter or digit."
+        let cases: [([String], String)] = [
+            (["--id", ".a"], begins), (["--id", "a", "--group", "_b"], begins),
+            (["--id", ""], "An id or group is not empty."),
+            (["--id", "a b"], "An id or group has letters, digits, '.', '-' and '_' only."),
+            (["--id", String(repeating: "a", count: 129)], "An id or group has at most 128 characters."),
+            (["--id", "com.apple.x"], "Names that begin with com.apple. are Apple's."),
+        ]
+        for (options, rule) in cases {
+            let arguments = ["app", "register", path] + options
+            let run = try PlayedTerminal(BuiltProgram.ofThisPackage("ostiary"), arguments, in: daemon)
+            #expect(run.status == 2 && run.shows(rule), "\(run.screen)")
+        }
+        expect(
+            try app("register", path, "--id", "a", "--group", "b", "--group", "b"), 1,
+            "Access group 2 is named twice; name each group once.")
+        #expect(try ids().isEmpty)
+    }
+
     @Test func `a registration takes nothing that another one has`() throws {
         let other = try ProgramCopy(of: "keychain-calls", as: "other", in: daemon).url.path
         let groups = ["--group", "com.example.shared"]
         let registered = try app("register", path, "--id", "com.example.tool", groups[0], groups[1], answers: ["yes"])
         try #require(registered.status == 0)
-        let message = "The program, the application id or one of the groups belongs to another registration."
-        expect(try app("register", path, "--id", "com.example.new"), 1, message)
-        expect(try app("register", other, "--id", "com.example.tool"), 1, message)
-        expect(try app("register", other, "--id", "com.example.shared"), 1, message)
-        expect(try app("register", other, "--id", "com.example.new", "--group", "com.example.tool"), 1, message)
+        expect(
+            try app("register", path, "--id", "com.example.new"), 1,
+            "The program is registered already; `ostiary app adopt` is for a rebuilt one, and `ostiary app remove` takes the "
+                + "registration back.")
+        expect(
+            try app("register", other, "--id", "com.example.tool"), 1,
+            "The application id belongs to another program; choose another one, or take that registration back with "
+                + "`ostiary app remove`.")
+        expect(
+            try app("register", other, "--id", "com.example.shared"), 1,
+            "The application id is an access group of another program, which would see what is kept under it; choose "
+                + "another one.")
+        expect(
+            try app("register", other, "--id", "com.example.new", "--group", "com.example.tool"), 1,
+            "Access group 1 is the application id of another program, which keeps it for itself; leave it out, or register "
+                + "both programs with a group that is neither's id.")
         expect(try app("remove", "com.example.new"), 1, "There is no such registration.")
         expect(try app("adopt", other), 1, "There is no such registration.")
         #expect(try ids() == ["com.example.tool"])

@@ -92,10 +92,8 @@ final class ApplicationRegistry: Sendable {
     /// Stores a registration that clashes with no other one. Refuses before anybody is asked, and again when it is stored.
     func requireFree(_ registration: Registration, besides former: Registration? = nil) throws(Refusal) {
         let others = all().filter { $0 != former }
-        guard !others.contains(where: { $0.clashes(with: registration) }) else {
-            throw Refusal(
-                .duplicate, "The program, the application id or one of the groups belongs to another registration.",
-                cause: "application.duplicate")
+        if let clash = others.lazy.compactMap({ registration.clash(with: $0) }).first {
+            throw Refusal(.duplicate, "\(clash)", cause: "application.duplicate")
         }
         guard others.count < Registration.count else {
             throw Refusal(

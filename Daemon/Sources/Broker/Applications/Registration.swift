@@ -13,7 +13,7 @@ struct Registration: Equatable, Sendable {
     }
 
     let applicationID: String
-    /// Access groups beside the application's own, in order.
+    /// The access groups that were given, in order; the application's own may be one of them.
     let groups: [String]
     let path: String
     let identity: Identity
@@ -25,30 +25,8 @@ struct Registration: Equatable, Sendable {
     /// Most registrations of one owner.
     static let count = 256
 
-    /// Whether text can name an application or a group: 1 to 128 of letters, digits, `.`, `-` and `_` of ASCII, the first one
-    /// a letter or digit. So no name is ever a path, nor "unknown program". Names of Apple's are nobody's here: they mean
-    /// something of their own, such as `com.apple.token`, the group of what tokens hold.
-    static func isName(_ text: String) -> Bool {
-        guard 1...128 ~= text.utf8.count, let first = text.utf8.first, isAlphanumeric(first),
-            !text.hasPrefix("com.apple.")
-        else { return false }
-        return text.utf8.allSatisfy { isAlphanumeric($0) || [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_")].contains($0) }
-    }
-
-    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: false
-        }
-    }
-
-    /// Whether names and groups are as they must be.
-    var isWellFormed: Bool {
-        Self.isName(applicationID) && groups.allSatisfy(Self.isName) && groups.count <= Self.groupCount
-            && Set(groups + [applicationID]).count == groups.count + 1 && path.hasPrefix("/")
-    }
+    /// All groups of the program, in order: its own goes last unless the registration gives it a place.
+    var accessGroups: [String] { groups.contains(applicationID) ? groups : groups + [applicationID] }
 }
 
 // MARK: - Stored
@@ -102,6 +80,6 @@ extension Registration {
             try reader.finish()
         } catch { return nil }
         applicationID = record.attributes.identifier
-        guard isWellFormed else { return nil }
+        guard defect == nil else { return nil }
     }
 }

@@ -41,10 +41,9 @@ struct SystemApplications: Sendable {
         for name in names.prefix(Self.fileCount) {
             let path = "\(folder)/\(name)"
             do {
-                guard let text = try ConfigurationFile.text(path, userID: 0) else { continue }
-                let registration = try Self.parse(text)
-                guard !found.contains(where: { $0.clashes(with: registration) }) else {
-                    defects.append(ReportedDefects.Defect(path, "another file names the same program or application"))
+                guard let registration = try Self.registration(path) else { continue }
+                if let clash = found.lazy.compactMap({ registration.clash(with: $0) }).first {
+                    defects.append(ReportedDefects.Defect(path, "beside a file before it: \(clash)"))
                     continue
                 }
                 found.append(registration)
@@ -67,25 +66,35 @@ struct SystemApplications: Sendable {
         return names.filter { $0.hasSuffix(".conf") }.sorted()
     }
 
-    /// Reads a file's text.
-    static func parse(_ text: String) throws -> Registration {
-        var values: [String: String] = [:]
-        try ConfigurationFile.forEachEntry(in: text) { (key, value) throws(ConfigurationLineError) in
-            switch key {
-            case "application-id": guard Registration.isName(value) else { throw .badValue }
-            case "path": guard value.hasPrefix("/") else { throw .badValue }
-            case "access-groups": guard groups(value).allSatisfy(Registration.isName) else { throw .badValue }
-            default: throw .unknownKey
-            }
-            values[key] = value
+    /// What a file says; nil when it is gone.
+    private static func registration(_ path: String) throws(SystemApplicationError) -> Registration? {
+        let text: String?
+        do throws(ConfigurationError) { text = try ConfigurationFile.text(path, userID: 0) } catch {
+            throw .file(error)
         }
-        guard let id = values["application-id"], let path = values["path"] else { throw SystemApplicationError.incomplete }
-        let registration = Registration(
-            applicationID: id, groups: values["access-groups"].map(groups) ?? [], path: path, identity: .rootOwned,
-            isOfSystem: true)
-        guard registration.isWellFormed else { throw SystemApplicationError.contradictory }
-        guard !CallerProgram.isInterpreter(path) else { throw SystemApplicationError.interpreter }
-        return registration
+        return try text.map { text throws(SystemApplicationError) in try parse(text) }
+    }
+
+    /// Reads a file's text.
+    static func parse(_ text: String) throws(SystemApplicationError) -> Registration {
+        var values: [String: (value: String, line: Int)] = [:]
+        do throws(ConfigurationError) {
+            try ConfigurationFile.forEachEntry(in: text) { (key, value, line) throws(ConfigurationLineError) in
+                guard ["application-id", "path", "access-groups"].contains(key) else { throw .unknownKey }
+                values[key] = (value, line)
+            }
+        } catch { throw .file(error) }
+        guard let id = values["application-id"] else { throw .without(key: "application-id") }
+        guard let path = values["path"] else { throw .without(key: "path") }
+        let groups = values["access-groups"].map { Self.groups($0.value) } ?? []
+        if let defect = NameDefect(id.value) { throw .defect(line: id.line, .name(.applicationID, defect)) }
+        guard path.value.hasPrefix("/") else { throw .defect(line: path.line, .relativePath) }
+        if let defect = Registration.defect(of: groups) {
+            throw .defect(line: values["access-groups"]?.line ?? 0, defect)
+        }
+        guard !CallerProgram.isInterpreter(path.value) else { throw .interpreter }
+        return Registration(
+            applicationID: id.value, groups: groups, path: path.value, identity: .rootOwned, isOfSystem: true)
     }
 
     private static func groups(_ value: String) -> [String] {
@@ -93,7 +102,7 @@ struct SystemApplications: Sendable {
     }
 }
 
-/// A defect of the folder, or of a file in it whose lines are in order. The folder or the file then does not count.
+/// Why the folder does not count, or a file in it. The description is for the daemon's log: what is wrong, and what to do.
 enum SystemApplicationError: Error, Equatable, Sendable, CustomStringConvertible {
     case notAFolder
     /// The folder belongs to another user than root.
@@ -101,31 +110,40 @@ enum SystemApplicationError: Error, Equatable, Sendable, CustomStringConvertible
     /// The folder's group or everybody can write to it.
     case folderWritableByOthers
     case unreadableFolder
-    /// It names no path or no application.
-    case incomplete
-    /// A group is named twice, or like the application, or there are too many.
-    case contradictory
+    /// The file cannot be read as one of this form.
+    case file(ConfigurationError)
+    /// It lacks a key that it needs.
+    case without(key: String)
+    /// A value breaks a rule of registrations.
+    case defect(line: Int, RegistrationDefect)
     /// It names an interpreter, whose scripts are not told apart.
     case interpreter
 
     var description: String {
         switch self {
-        case .notAFolder: "it is not a folder"
-        case .folderOfOtherOwner: "the folder belongs to another user than root"
-        case .folderWritableByOthers: "other users can write to the folder"
+        case .notAFolder: "it is no folder; make it one, not a link to one"
+        case .folderOfOtherOwner: "the folder does not belong to root; give it to root"
+        case .folderWritableByOthers: "others than root can write to the folder; take that permission away"
         case .unreadableFolder: "the folder cannot be read"
-        case .incomplete: "it names no path or no application"
-        case .contradictory: "it names a group twice, a group like the application, or too many groups"
-        case .interpreter: "it names an interpreter, which runs many scripts"
+        case .file(.line(let line, let error)): "line \(line): \(Self.text(of: error))"
+        case .file(.otherOwner): "the file does not belong to root; give it to root"
+        case .file(.writableByOthers): "others than root can write to the file; take that permission away"
+        case .file(.notAFile): "it is no regular file"
+        case .file(.tooLarge): "the file is too large"
+        case .file(.notUTF8): "the file is not text in UTF-8"
+        case .file(.unreadable(let error)): "the file cannot be read: \(error)"
+        case .without(let key): "the file names no \(key); add a line with one"
+        case .defect(let line, let defect): "line \(line): \(defect)"
+        case .interpreter: "the program is an interpreter, whose scripts cannot be told apart; name another one"
         }
     }
-}
 
-extension Registration {
-    /// Whether two registrations cannot stand side by side: they name one program or one application, or one names the
-    /// other's application as a group and would see what that one keeps for itself.
-    func clashes(with other: Registration) -> Bool {
-        path == other.path || applicationID == other.applicationID || groups.contains(other.applicationID)
-            || other.groups.contains(applicationID)
+    private static func text(of error: ConfigurationLineError) -> String {
+        switch error {
+        case .noKeyAndValue: "The line is not of the form key = value."
+        case .unknownKey: "There is no such key; use application-id, path or access-groups."
+        case .badValue: "The value has a control character; take it away."
+        case .repeatedKey: "The key stands twice; keep one of the lines."
+        }
     }
 }

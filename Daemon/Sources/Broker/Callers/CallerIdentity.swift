@@ -25,7 +25,7 @@ struct CallerIdentity: Equatable, Sendable {
     init(_ registration: Registration) {
         application = registration.applicationID
         applicationID = registration.applicationID
-        accessGroups = registration.groups + [registration.applicationID]
+        accessGroups = registration.accessGroups
         isChanged = false
         if case .content(let digest) = registration.identity { content = digest } else { content = nil }
     }

@@ -71,11 +71,8 @@ extension Broker {
         let registration = Registration(
             applicationID: former?.applicationID ?? body.applicationID, groups: former?.groups ?? body.accessGroups,
             path: file.path, identity: identity)
-        guard registration.isWellFormed else {
-            throw Refusal(
-                .invalidParameter, "An application id or group has 1 to 128 letters, digits, '.', '-' and '_', and "
-                    + "does not begin with com.apple. Name at most \(Registration.groupCount) groups, and each once.",
-                cause: "application.name")
+        if let defect = registration.defect {
+            throw Refusal(.invalidParameter, "\(defect)", cause: "application.name")
         }
         return registration
     }

@@ -6,8 +6,8 @@ struct ApplicationRegister: ParsableCommand {
         commandName: "register",
         abstract: "Give a program an application id and access groups.",
         discussion: """
-            New items go to the first group. Without a group they go to one of the application's own. To change a \
-            registration, remove it first.
+            New items go to the first group, or without any group to one of the application's own. The id may be one of \
+            the groups, which gives that one its place in the order. To change a registration, remove it first.
 
             Items, rights and keys that the program stored before stay under its path, and the program no longer sees \
             them. The prompt and the output say how many there are. The program sees them again when you remove its \
@@ -38,9 +38,13 @@ struct ApplicationRegister: ParsableCommand {
 
     /// Refuses text that cannot be a name as wrong usage. The daemon decides whether a name may be taken.
     static func checked(_ text: String) throws -> String {
-        guard text.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{0,127}/) != nil else {
-            throw ValidationError(
-                "An id or group has 1 to 128 letters, digits, '.', '-' and '_', and begins with a letter or digit.")
+        guard !text.isEmpty else { throw ValidationError("An id or group is not empty.") }
+        guard text.utf8.count <= 128 else { throw ValidationError("An id or group has at most 128 characters.") }
+        guard text.wholeMatch(of: /[A-Za-z0-9._-]+/) != nil else {
+            throw ValidationError("An id or group has letters, digits, '.', '-' and '_' only.")
+        }
+        guard text.firstMatch(of: /^[A-Za-z0-9]/) != nil else {
+            throw ValidationError("An id or group begins with a letter or digit.")
         }
         guard !text.hasPrefix("com.apple.") else {
             throw ValidationError("Names that begin with com.apple. belong to Apple.")
