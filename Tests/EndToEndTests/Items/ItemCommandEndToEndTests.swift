@@ -96,7 +96,7 @@ struct ItemCommandEndToEndTests {
         let wrong = try ostiary("unlock", answers: ["wrong one 1", "wrong one 2", "wrong one 3"])
         #expect(wrong.status == 3 && !wrong.screen.contains("Unlocked."), "\(wrong.screen)")
         let alone = try unattended("unlock")
-        let nobody = "ostiary: A question to the person is needed"
+        let nobody = "ostiary: Nobody can be asked"
         #expect(alone.status == 3 && alone.output.hasPrefix(nobody), "\(alone.output)")
         try expectLocked()
 
