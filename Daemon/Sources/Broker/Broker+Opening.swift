@@ -47,21 +47,21 @@ extension Broker {
     ///   - prompter: how people are asked; nil for `ostiary-prompt` as configured.
     ///   - clock: counts the delays after wrong passcodes; nil for the system's.
     ///   - observer: told about each commit.
-    ///   - beginningLogAnew: replaces a damaged audit log by a new one, keeping the old file.
+    ///   - replacingDamagedLog: replaces a damaged audit log by a new one, keeping the old file.
     public static func open(
         _ configuration: BrokerConfiguration, log: Logger, prompter: (any Prompter)? = nil,
-        clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil, beginningLogAnew: Bool = false
+        clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false
     ) throws -> Broker {
         try open(
             configuration, log: log, stretching: .argon2id, prompter: prompter, clock: clock, observer: observer,
-            beginningLogAnew: beginningLogAnew)
+            replacingDamagedLog: replacingDamagedLog)
     }
 
     /// As the public form, but with another way of stretching typed secrets. `around` replaces the enclave for keys.
     package static func open(
         _ configuration: BrokerConfiguration, log: Logger, stretching: PasscodeStretching,
         prompter: (any Prompter)? = nil, clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil,
-        beginningLogAnew: Bool = false, around: (any Enclave) -> any Enclave = { $0 }
+        replacingDamagedLog: Bool = false, around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
         let user = try SystemUser.current()
         let clock = try clock ?? Self.systemClock()
@@ -73,7 +73,7 @@ extension Broker {
                 user, adopting: configuration.adoptedUserName, in: vault, enclave: enclave)
             let ring = try owner.keyRing(in: vault, enclave: enclave)
             let audit = try AuditOpening(vault: vault, enclave: enclave, folder: configuration.stateDirectory)
-                .open(beginningAnew: beginningLogAnew)
+                .open(replacingDamaged: replacingDamagedLog)
             return try Broker(
                 configuration: configuration, log: log, enclave: around(enclave), vault: vault, owner: owner.id, ring: ring,
                 clock: clock, prompter: prompter ?? Self.systemPrompter(configuration),
@@ -233,7 +233,7 @@ struct AuditOpening {
     let enclave: any Enclave
     let folder: String
 
-    func open(beginningAnew: Bool) throws -> AuditLog {
+    func open(replacingDamaged: Bool) throws -> AuditLog {
         let anchors = VaultAnchorStore(vault: vault)
         let sealer = EnclaveLogKeySealer(enclave: enclave)
         let audit: AuditLog
@@ -248,7 +248,7 @@ struct AuditOpening {
             throw BrokerOpeningError.log(
                 "The audit log in \(folder) cannot be used: \(error.words). Nothing was changed.")
         }
-        if beginningAnew, case .damaged = audit.state {
+        if replacingDamaged, case .damaged = audit.state {
             let seed = SecretBytes(random: 32)
             try audit.beginAnew(epoch: try newEpoch(seed), seed: seed, time: AuditTrail.milliseconds())
         }

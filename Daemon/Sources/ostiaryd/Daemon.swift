@@ -48,7 +48,7 @@ struct Daemon {
                 stateDirectory: options.stateDirectory, promptProgram: try Self.promptProgram(),
                 prompts: try prompts(), version: DaemonVersion.text,
                 applicationsDirectory: options.applicationsDirectory, adoptedUserName: options.adoptUserName)
-            return try Broker.open(configuration, log: log, beginningLogAnew: options.beginLogAnew)
+            return try Broker.open(configuration, log: log, replacingDamagedLog: options.replaceDamagedLog)
         } catch let error as BrokerOpeningError { throw StartError(error.description) }
     }
 

@@ -34,7 +34,7 @@ struct Detachment {
         ]
         if let configuration = options.configuration { arguments += ["--configuration", configuration] }
         if let name = options.adoptUserName { arguments += ["--adopt-user-name", name] }
-        if options.beginLogAnew { arguments.append("--begin-log-anew") }
+        if options.replaceDamagedLog { arguments.append("--replace-damaged-log") }
         let log = try openLog()
         let environment = ["PATH=/usr/bin:/bin", "LANG=C.UTF-8", "SWIFT_BACKTRACE=enable=no"]
         var child = pid_t()

@@ -37,7 +37,7 @@ struct Ostiaryd: ParsableCommand {
     var detach = false
 
     @Flag(help: "Replace a damaged audit log by a new one; the old file is kept.")
-    var beginLogAnew = false
+    var replaceDamagedLog = false
 
     @Option(
         help: ArgumentHelp(

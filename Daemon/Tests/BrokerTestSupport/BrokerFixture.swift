@@ -26,7 +26,7 @@ package final class BrokerFixture {
     /// - Parameter stateDirectory: where the store lies, when it is not in `folder`.
     package init(
         in folder: TestFolder? = nil, stateDirectory: String? = nil, stretching: PasscodeStretching = .quick,
-        clock: TestClock = TestClock(), observer: (any WriteObserver)? = nil, beginningLogAnew: Bool = false,
+        clock: TestClock = TestClock(), observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false,
         around: @escaping (any Enclave) -> any Enclave = { $0 }
     ) throws {
         let folder = try folder ?? TestFolder()
@@ -35,7 +35,8 @@ package final class BrokerFixture {
         self.stretching = stretching
         self.stateDirectory = stateDirectory ?? Self.stateDirectory(in: folder)
         broker = try Self.open(
-            self.stateDirectory, stretching, prompter, clock, observer, beginningLogAnew, folder.path("apps.d"), around)
+            self.stateDirectory, stretching, prompter, clock, observer, replacingDamagedLog, folder.path("apps.d"),
+            around)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 
@@ -45,7 +46,7 @@ package final class BrokerFixture {
 
     private static func open(
         _ state: String, _ stretching: PasscodeStretching, _ prompter: ScriptedPrompter, _ clock: TestClock,
-        _ observer: (any WriteObserver)?, _ beginningLogAnew: Bool, _ applicationsDirectory: String,
+        _ observer: (any WriteObserver)?, _ replacingDamagedLog: Bool, _ applicationsDirectory: String,
         _ around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
         umask(0o077)
@@ -54,7 +55,7 @@ package final class BrokerFixture {
                 stateDirectory: state, promptProgram: "/nonexistent", prompts: PromptConfiguration(), version: "test",
                 applicationsDirectory: applicationsDirectory),
             log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, stretching: stretching, prompter: prompter,
-            clock: clock, observer: observer, beginningLogAnew: beginningLogAnew, around: around)
+            clock: clock, observer: observer, replacingDamagedLog: replacingDamagedLog, around: around)
     }
 
     private static func serve(_ broker: Broker, in folder: TestFolder) throws -> (Server, String) {

@@ -364,14 +364,14 @@ struct AuditTests {
     }
 
     @Test(arguments: Damage.allCases)
-    func `a damaged log is begun anew when told to, and kept as evidence`(damage: Damage) throws {
+    func `a damaged log is replaced when told to, and kept as evidence`(damage: Damage) throws {
         let folder = try damaged(damage)
         let state = BrokerFixture.stateDirectory(in: folder)
         let evidence = try? Data(contentsOf: URL(fileURLWithPath: state + "/audit.log"))
-        let renewed = try BrokerFixture(in: folder, beginningLogAnew: true)
+        let renewed = try BrokerFixture(in: folder, replacingDamagedLog: true)
         #expect(try renewed.opens("bound", answers: [.text(BrokerFixture.passcode)]))
         let log = try renewed.client().log()
-        #expect(log.first?.event == "log-began-anew")
+        #expect(log.first?.event == "log-replaced")
         renewed.prompter.prepare([.text(BrokerFixture.passcode)])
         let verdict = try renewed.client().verifyLog(interactive: true)
         #expect(verdict.intact && verdict.sealsChecked)
@@ -382,8 +382,8 @@ struct AuditTests {
         #expect(try renewed.opens("bound", answers: [.text(BrokerFixture.passcode)]))
     }
 
-    @Test func `the seals of a log that was begun anew are under the passcode as soon as it is proved`() throws {
-        let renewed = try BrokerFixture(in: damaged(.cut), beginningLogAnew: true)
+    @Test func `the seals of a log that replaced another are under the passcode as soon as it is proved`() throws {
+        let renewed = try BrokerFixture(in: damaged(.cut), replacingDamagedLog: true)
         #expect(try renewed.client().verifyLog(interactive: false).sealsChecked, "nobody has proved anything yet")
         #expect(try renewed.opens("bound", answers: [.text(BrokerFixture.passcode)]))
         #expect(try !renewed.client().verifyLog(interactive: false).sealsChecked)
@@ -398,7 +398,7 @@ struct AuditTests {
         #expect(try fixture.client().log().count == 1)
         try fixture.create("free", .unrestricted, .always)
         fixture.close()
-        let reopened = try BrokerFixture(in: fixture.folder, beginningLogAnew: true)
+        let reopened = try BrokerFixture(in: fixture.folder, replacingDamagedLog: true)
         #expect(try reopened.client().log().map(\.event) == ["log-epoch", "create", "create"])
     }
 }

@@ -31,7 +31,7 @@ extension Broker {
         case .damaged(let damage):
             .problem(
                 "audit log", "It does not fit its anchor from record \(damage.firstMisfit) on, so nothing is released.",
-                advice: "Keep audit.log as evidence. To begin another log, restart the daemon with --begin-log-anew.")
+                advice: "Keep audit.log as evidence. Start the daemon with --replace-damaged-log for a new log.")
         }
     }
 

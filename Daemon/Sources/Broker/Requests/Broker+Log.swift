@@ -68,7 +68,7 @@ extension WireLogRecord {
             object = "\(number)"
             time = Double(milliseconds) / 1000
         case .beganAnew(let epoch, let milliseconds, let formerCount, let firstMisfit):
-            event = "log-began-anew"
+            event = "log-replaced"
             result = "begun"
             object = "\(epoch)"
             reason = "former records: \(formerCount), first misfit: \(firstMisfit)"
