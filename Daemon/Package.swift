@@ -127,7 +127,7 @@ let package = Package(
                 "Broker", "AuditLog", "Authenticators", "Enclave", "KeySlots", "Vault", "BrokerTestSupport",
                 "StoreTestSupport", "broker-crasher", "ostiaryd", shared, crypto, grdb, protobuf, seeded,
             ],
-            swiftSettings: adapter),
+            exclude: ["Stores"], swiftSettings: adapter),
         // The real programs, as processes, spoken to and attacked from outside.
         .testTarget(
             name: "DaemonTests",

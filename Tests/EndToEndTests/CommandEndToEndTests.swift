@@ -194,7 +194,7 @@ struct CommandEndToEndTests {
         try ostiary("right", "create", "kept", "--require", "passcode")
         try write("in", "it is here")
         try ostiary("item", "add", "--service", "s", "--available", "always", "--secret", "in")
-        for sql in ["DELETE FROM manifests WHERE row_key = x'07'", "UPDATE item_leaves SET mac = zeroblob(32)"] {
+        for sql in ["DELETE FROM lists WHERE row_key = x'070000'", "UPDATE item_lists SET mac = zeroblob(32)"] {
             try damage(sql)
         }
         #expect(try ostiary("right", "list").status == 1)

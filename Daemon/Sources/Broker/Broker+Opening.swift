@@ -238,7 +238,7 @@ struct AuditOpening {
         let sealer = EnclaveLogKeySealer(enclave: enclave)
         let audit: AuditLog
         do {
-            audit = try AuditLog(folder: folder, anchors: anchors, sealer: sealer)
+            audit = try AuditLog(folder: folder, anchors: anchors, sealer: sealer, readingAll: replacingDamaged)
         } catch AuditLogError.missing {
             let seed = SecretBytes(random: 32)
             return try AuditLog.create(
@@ -248,11 +248,17 @@ struct AuditOpening {
             throw BrokerOpeningError.log(
                 "The audit log in \(folder) cannot be used: \(error.words). Nothing was changed.")
         }
-        if replacingDamaged, case .damaged = audit.state {
+        switch audit.state {
+        case .intact, .recovered: return audit
+        // The daemon serves with a damaged log: what needs no record goes on. With an older store it would take back what the
+        // log says, so it refuses to open.
+        case .olderStore(let store) where !replacingDamaged: throw BrokerOpeningError.log(store.refusal(in: folder))
+        case .damaged where !replacingDamaged: return audit
+        case .olderStore, .damaged:
             let seed = SecretBytes(random: 32)
             try audit.beginAnew(epoch: try newEpoch(seed), seed: seed, time: AuditTrail.milliseconds())
+            return audit
         }
-        return audit
     }
 
     /// Stores the seed of a new epoch and returns its number.

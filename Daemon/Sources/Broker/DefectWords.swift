@@ -11,6 +11,7 @@ extension VaultError {
         case .tooNew(let found, let supported): "it has version \(found), and this daemon reads only up to \(supported)"
         case .diskFull: "the disk is full"
         case .busy: "another process holds it"
+        case .changedByOthers: "another program changed it"
         case .corrupt(let reference, let fault): "a row of the table \(reference.table) is \(fault.words)"
         case .io(let code): "reading or writing failed with code \(code)"
         case .duplicate, .tooManyItems, .notFound, .conflict: "\(self)"
@@ -26,6 +27,7 @@ extension UnreadableReason {
         case .anotherProgram: "vault.sqlite is the database of another program"
         case .alteredSchema: "its tables are not those that this version makes"
         case .storeRecord: "the record of the store is missing or does not verify"
+        case .root: "the root over its lists is missing or does not verify"
         case .setting: "SQLite did not accept a setting"
         }
     }

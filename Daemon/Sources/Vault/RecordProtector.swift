@@ -21,4 +21,5 @@ enum ProtectionLabel {
     static let row = "ostiary.vault.row"
     static let attributes = "ostiary.vault.attributes"
     static let name = "ostiary.vault.name"
+    static let list = "ostiary.vault.list"
 }

@@ -20,6 +20,9 @@ public enum VaultError: Error, Equatable, Sendable {
     case notFound
     /// The change is based on another generation of the object than the stored one.
     case conflict
+    /// The root in the database is not the one that this vault committed last: something else wrote the database. Nothing
+    /// is read or written until the store is opened again.
+    case changedByOthers
     /// One row is there, was there, or should not be there: it is neither usable nor absent. Other rows go on working.
     case corrupt(RowReference, RowFault)
     /// Input or output failed otherwise: an SQLite extended result code, or an `errno` below 256 from a file call.
@@ -38,6 +41,8 @@ public enum UnreadableReason: Equatable, Sendable {
     case alteredSchema
     /// The record of the store itself is missing or not authenticated, for example because another enclave wrote it.
     case storeRecord
+    /// The root over all lists is missing or does not verify. Without it nobody can say which rows are the present ones.
+    case root
     /// SQLite did not accept a setting that durability or erasure depends on.
     case setting
 }
@@ -60,7 +65,7 @@ public struct RowReference: Hashable, Sendable {
 
     /// Whether it is a user's row or the list of the users, without which nothing of a user is known.
     public var isOfUsers: Bool {
-        table == .users || table == .manifests && key == Manifest.key(of: .users)
+        table == .users || table == .lists && key.first == VaultTable.users.rawValue
     }
 }
 
@@ -68,11 +73,11 @@ public struct RowReference: Hashable, Sendable {
 public enum RowFault: Equatable, Sendable {
     /// The row's authentication code does not fit its columns.
     case altered
-    /// Authentic, but older than what the manifest lists.
+    /// Authentic, but another writing of the row than the listed one, an older one for instance.
     case replayed
-    /// Authentic, but not listed in the manifest: removed before, or moved.
+    /// Authentic, but not listed: removed before, or moved.
     case planted
-    /// Listed in the manifest, but not there.
+    /// Listed, but not there.
     case removed
     /// Authentic, but its columns do not decode.
     case malformed

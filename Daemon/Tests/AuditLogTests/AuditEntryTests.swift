@@ -14,32 +14,49 @@ struct AuditEntryTests {
         .beganAnew(epoch: 1, time: 2, formerCount: 3, firstMisfit: 4),
     ]
 
+    private static let payloads: [[UInt8]] = contents.flatMap {
+        [
+            LogPayload($0, storeGeneration: .max).bytes, LogPayload($0, storeGeneration: 0, keyUse: .same).bytes,
+            Version1Log.payload($0),
+        ]
+    }
+
     @Test(arguments: contents) func `a payload decodes to what was encoded`(content: LogRecord.Content) throws {
-        #expect(try LogRecord.Content(payload: content.payload) == content)
+        for payload in [
+            LogPayload(content, storeGeneration: 0x0102_0304_0506_0708),
+            LogPayload(content, storeGeneration: 9, keyUse: .same),
+        ] { #expect(try LogPayload(bytes: payload.bytes) == payload) }
+        let former = try LogPayload(bytes: Version1Log.payload(content))
+        #expect(former.content == content && former.start.storeGeneration == nil)
     }
 
-    @Test(arguments: contents) func `no truncation and no trailing byte decodes`(content: LogRecord.Content) {
-        let payload = content.payload
+    @Test(arguments: payloads) func `no truncation and no trailing byte decodes`(payload: [UInt8]) throws {
+        #expect(try LogPayload(bytes: payload).bytes == payload)
         for count in 0..<payload.count {
-            #expect(throws: MalformedPayload.self) { try LogRecord.Content(payload: Array(payload.prefix(count))) }
+            #expect(throws: MalformedPayload.self) { try LogPayload(bytes: Array(payload.prefix(count))) }
         }
-        #expect(throws: MalformedPayload.self) { try LogRecord.Content(payload: payload + [0]) }
+        #expect(throws: MalformedPayload.self) { try LogPayload(bytes: payload + [0]) }
     }
 
-    @Test func `other versions and kinds do not decode`() {
-        var payload = Self.contents[2].payload
-        payload[0] = 2
-        #expect(throws: MalformedPayload.self) { try LogRecord.Content(payload: payload) }
-        payload[0] = 1
-        payload[1] = 4
-        #expect(throws: MalformedPayload.self) { try LogRecord.Content(payload: payload) }
+    @Test func `other versions, kinds and uses of keys do not decode`() {
+        let payload = LogPayload(Self.contents[2], storeGeneration: 1).bytes
+        for (offset, values) in [(0, [0, 1, 3, 255]), (1, [0, 1, 3, 4, 255]), (2, [2, 255])] as [(Int, [UInt8])] {
+            for value in values {
+                var bytes = payload
+                bytes[offset] = value
+                #expect(throws: MalformedPayload.self, "\(offset): \(value)") { try LogPayload(bytes: bytes) }
+            }
+        }
     }
 
     @Test func `what this program would not write does not decode`() {
         // A control character that someone put into a field of one letter.
-        var payload = LogRecord.Content.entry(AuditEntry(time: 0, event: "a", result: "")).payload
-        payload[12] = 7
-        #expect(throws: MalformedPayload.self) { try LogRecord.Content(payload: payload) }
+        for version1 in [false, true] {
+            let content = LogRecord.Content.entry(AuditEntry(time: 0, event: "a", result: ""))
+            var payload = version1 ? Version1Log.payload(content) : LogPayload(content, storeGeneration: 1).bytes
+            payload[version1 ? 12 : 21] = 7
+            #expect(throws: MalformedPayload.self) { try LogPayload(bytes: payload) }
+        }
     }
 
     @Test(arguments: [
@@ -63,6 +80,6 @@ struct AuditEntryTests {
         let entry = AuditEntry(
             time: 0, event: long, result: long, program: long, object: long, operation: long,
             factors: Array(repeating: long, count: 20), strength: long, reason: long)
-        #expect(LogRecord.Content.entry(entry).payload.count <= LogFormat.maximumPayload)
+        #expect(LogPayload(.entry(entry), storeGeneration: .max).byteCount <= LogFormat.maximumPayload)
     }
 }

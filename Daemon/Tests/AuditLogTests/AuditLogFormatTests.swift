@@ -1,14 +1,32 @@
 import Foundation
 import SecretMemory
+import StoreTestSupport
 import Testing
 
 @testable import AuditLog
 
-/// The example of `Documentation/formats/audit-log.md`, computed with another implementation of HMAC, HKDF and SHA-256.
-@Suite("The documented example of an audit log")
+/// The examples of `Documentation/formats/audit-log.md`, computed with another implementation of HMAC, HKDF and SHA-256.
+@Suite("The documented examples of an audit log")
 struct AuditLogFormatTests {
     private static let header = "4f5354494c4f470000010000a0a1a2a3a4a5a6a7a8a9aaabacadaeaf"
     private static let records = [
+        """
+        000000170202010000000000000003000000010000018bcfe56800736051d2bd0b094bedd808937a5123814ee5b92fd1f2cdd93a8bf078\
+        897edeccaeb10d7343248e9a348b5f36be995c8af1beed573e5e796d26cbaca6118e99ff
+        """,
+        """
+        0000005c02010100000000000000040000018bcfe5680100047369676e00076772616e746564000c2f7573722f62696e2f617070000000\
+        2a00057269676874000375736501000870617373636f646500096b65792d626f756e640000000000014d46232189286ff40ea17f605fef\
+        1b59835248a8fc24024261fdcaa7bf9b35a5265f4c128770fdf69b5269c7f404420feb00f9e0e38fb09ebf54afd11bd9d385
+        """,
+        """
+        0000003e02010000000000000000040000018bcfe5680200046c6f636b0004646f6e65000c2f7573722f62696e2f6170700000002a0000\
+        00000000000000000000018bd2e4abd098b1ae1cda2d368c79ae167b0dbc9273f67d2c7ef1b15b468d99f71a70d3b7fd77048ab1f65596\
+        b7569e7c0f2509a2a31b56eb8c94569b2a7633ff
+        """,
+    ]
+    /// As they were written before a record named the store's number; each has a key of its own.
+    private static let recordsOfVersion1 = [
         """
         0000000e0102000000010000018bcfe568006c7743adb71518c54193b4a580b5452e265c72cb5241381e1fcb3f896ddee38e5d2046548b\
         dc9903e4c8af208d0e4df1fea4dcdcbb98b19ae34fc77a0740b3d8
@@ -20,6 +38,20 @@ struct AuditLogFormatTests {
         """,
     ]
 
+    private static let epochStart = LogRecord.Content.epochStart(number: 1, time: 1_700_000_000_000)
+    private static let sign = LogRecord.Content.entry(
+        AuditEntry(
+            time: 1_700_000_000_001, event: "sign", result: "granted", program: "/usr/bin/app", processID: 42,
+            object: "right", operation: "use", factors: ["passcode"], strength: "key-bound"))
+    private static let lock = LogRecord.Content.entry(
+        AuditEntry(
+            time: 1_700_000_000_002, event: "lock", result: "done", program: "/usr/bin/app", processID: 42))
+
+    private static func seed() -> SecretBytes {
+        var bytes = Data(0..<32)
+        return SecretBytes(taking: &bytes)
+    }
+
     @Test func `header and records have the documented bytes`() throws {
         let header = try #require(Data(hexadecimal: Self.header))
         var template = LogFormat.newHeader()
@@ -27,24 +59,47 @@ struct AuditLogFormatTests {
         template.replaceSubrange(12..., with: header.dropFirst(12))
         #expect(Data(template) == header)
 
-        let contents: [LogRecord.Content] = [
-            .epochStart(number: 1, time: 1_700_000_000_000),
-            .entry(
-                AuditEntry(
-                    time: 1_700_000_000_001, event: "sign", result: "granted", program: "/usr/bin/app", processID: 42,
-                    object: "right", operation: "use", factors: ["passcode"], strength: "key-bound")),
-        ]
-        var seedBytes = Data(0..<32)
-        let seed = SecretBytes(taking: &seedBytes)
-        var key = SealKey(epochSeed: seed)
+        var key = SealKey(epochSeed: Self.seed())
         var head = HashChain.initialHead(header: Array(header))
-        for (content, expected) in zip(contents, Self.records) {
-            let code = key.code(head: head, payload: content.payload)
-            head = HashChain.head(after: head, payload: content.payload, code: code)
-            key.advance()
-            #expect(
-                Data(RawRecord.bytes(payload: content.payload, code: code, head: head)) == Data(hexadecimal: expected))
+        // The anchor after record 0 made the key move on.
+        for (index, (content, generation)) in [(Self.epochStart, 3), (Self.sign, 4), (Self.lock, 4)].enumerated() {
+            if index == 1 { key.advanceIfUsed() }
+            var bytes = Data()
+            try RecordBuffer.with(LogPayload(content, storeGeneration: UInt64(generation))) { (record) throws(AuditLogError) in
+                record.seal(with: key, after: head)
+                record.copyHead(to: &head)
+                try record.withRecord { (written) throws(AuditLogError) in bytes = Data(written) }
+            }
+            key.markUsed()
+            #expect(bytes == Data(hexadecimal: Self.records[index]))
         }
+    }
+
+    @Test(arguments: [(records, [3, 4, 4]), (recordsOfVersion1, [nil, nil])] as [([String], [UInt64?])])
+    func `records of both versions are read and their seals checked`(
+        records: [String], generations: [UInt64?]
+    ) throws {
+        let folder = try TestFolder()
+        let file = try #require(records.reduce(Data(hexadecimal: Self.header)) { $0! + Data(hexadecimal: $1)! })
+        try file.write(to: URL(fileURLWithPath: folder.path("audit.log")))
+        // An anchor after the last record.
+        var key = SealKey(epochSeed: Self.seed())
+        for _ in records.indices.dropFirst(records.count == 3 ? 1 : 0) {
+            key.markUsed()
+            key.advanceIfUsed()
+        }
+        let anchors = TestAnchorStore(
+            Anchor(
+                count: UInt64(records.count), head: file.suffix(32), epoch: 1,
+                sealedKey: try TestSealer().seal(key.copy()), place: nil))
+        anchors.storeGeneration = 4
+        let log = try AuditLog(folder: folder.path, anchors: anchors, sealer: TestSealer())
+        #expect(log.state == .intact)
+        let read = try log.page(from: 0, limit: 9).records
+        #expect(read.map(\.content) == Array([Self.epochStart, Self.sign, Self.lock].prefix(records.count)))
+        #expect(read.map(\.storeGeneration) == generations)
+        let verdict = try log.verify(seeds: { _ in Self.seed() })
+        #expect(verdict.isIntact && verdict.sealsChecked && verdict.recordCount == UInt64(records.count))
     }
 }
 

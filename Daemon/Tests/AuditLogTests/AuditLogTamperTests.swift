@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import SecretMemory
 import StoreTestSupport
@@ -35,25 +34,61 @@ struct AuditLogTamperTests {
         }
     }
 
-    @Test func `each changed byte is found at opening`() throws {
+    private func expectFound(_ byte: Int, of original: Data, in fixture: LogFixture, readingAll: Bool) throws {
+        var bytes = original
+        // Another version is refused as such; the low byte of a version cannot become a lower one.
+        bytes[byte] ^= byte == 9 ? 1 : 0x40
+        try fixture.replace(bytes)
+        if byte == 8 {
+            #expect(throws: AuditLogError.tooNew(found: 0x4001, supported: 1)) { try fixture.reopened() }
+            return
+        }
+        guard case .damaged(let damage) = try fixture.reopened(readingAll: readingAll).state else {
+            Issue.record("byte \(byte) was not noticed")
+            return
+        }
+        try fixture.replace(original)
+        let expected = record(at: byte, in: try fixture.pieces().records)
+        #expect(damage.firstMisfit == expected && damage.isExact, "byte \(byte)")
+    }
+
+    @Test func `each changed byte behind the anchor is found at opening`() throws {
+        let fixture = try LogFixture(entries: 2)
+        let anchored = try fixture.bytes().count
+        for number in 2..<5 { try fixture.log.append(LogFixture.entry(number), durability: .soon) }
+        let original = try fixture.bytes()
+        for offset in anchored..<original.count {
+            try expectFound(offset, of: original, in: fixture, readingAll: false)
+        }
+    }
+
+    @Test func `each changed byte is found at opening when the whole log is read`() throws {
         let fixture = try LogFixture(entries: 2)
         let original = try fixture.bytes()
-        let records = try fixture.pieces().records
-        for offset in original.indices {
-            var bytes = original
-            // Another version is refused as such; the low byte of a version cannot become a lower one.
-            bytes[offset] ^= offset == 9 ? 1 : 0x40
-            try fixture.replace(bytes)
-            if offset == 8 {
-                #expect(throws: AuditLogError.tooNew(found: 0x4001, supported: 1)) { try fixture.reopened() }
-                continue
-            }
-            guard case .damaged(let damage) = try fixture.reopened().state else {
-                Issue.record("byte \(offset) was not noticed")
-                continue
-            }
-            #expect(damage.firstMisfit == record(at: offset, in: records) && damage.isExact, "byte \(offset)")
+        for offset in original.indices { try expectFound(offset, of: original, in: fixture, readingAll: true) }
+    }
+
+    @Test func `the anchored end and the file's kind are looked at by every opening`() throws {
+        let fixture = try LogFixture(entries: 4)
+        let original = try fixture.bytes()
+        for offset in Array(0..<12) + Array(original.count - 32..<original.count) {
+            try expectFound(offset, of: original, in: fixture, readingAll: false)
         }
+    }
+
+    @Test func `a record before the anchor that was changed is found by verification, not by opening`() throws {
+        let fixture = try LogFixture(entries: 4)
+        var bytes = try fixture.bytes()
+        bytes[100] ^= 1
+        try fixture.replace(bytes)
+        let log = try fixture.reopened()
+        #expect(log.state == .intact)
+        #expect(throws: AuditLogError.damaged) { try log.page(from: 0, limit: 1) }
+        try log.append(LogFixture.entry(4), durability: .soon)
+        let verdict = try log.verify()
+        #expect(!verdict.isIntact && verdict.firstMisfit == 0 && verdict.isExact)
+        let misfit = Damage(firstMisfit: 0, kind: .altered)
+        #expect(try fixture.reopened(readingAll: true).state == .damaged(misfit))
     }
 
     @Test func `an untouched log is intact, and says whether seals were checked`() throws {
@@ -100,22 +135,14 @@ struct AuditLogTamperTests {
             #expect(!verdict.isIntact && verdict.firstMisfit == expected && verdict.isExact)
         }
         let kind: Damage.Kind = [.cutLast, .cutSome, .cutAll].contains(change) ? .cut : .altered
-        #expect(try fixture.reopened().state == .damaged(Damage(firstMisfit: expected, kind: kind)))
+        let damage = LogState.damaged(Damage(firstMisfit: expected, kind: kind))
+        #expect(try fixture.reopened(readingAll: true).state == damage)
+        // Two records of one length that changed places leave the anchored end where it was.
+        if change != .swap { #expect(try fixture.reopened().state == damage) }
     }
 
-    /// Somebody without any key who changes a record and recomputes all hashes behind it.
     private func rechained(_ fixture: LogFixture, changing index: Int) throws -> Data {
-        let (header, records) = try fixture.pieces()
-        var head = HashChain.initialHead(header: Array(header))
-        var result = header
-        for (number, record) in records.enumerated() {
-            var payload = Array(record[4..<record.count - 64])
-            if number == index { payload[payload.count - 1] ^= 1 }
-            let code = Array(record[(record.count - 64)..<(record.count - 32)])
-            head = HashChain.head(after: head, payload: payload, code: code)
-            result += Data(RawRecord.bytes(payload: payload, code: code, head: head))
-        }
-        return result
+        try fixture.rechained(changing: index) { $0[$0.count - 1] ^= 1 }
     }
 
     @Test(arguments: 1..<7) func `recomputed hashes are found, and with seeds the record is named`(index: Int) throws {
@@ -170,20 +197,27 @@ struct AuditLogTamperTests {
         let stolen = try TestSealer().unseal(try #require(fixture.anchors.anchor).sealedKey)
         let (header, records) = try fixture.pieces()
         var head = HashChain.initialHead(header: Array(header))
-        for record in records {
+        var epoch = SealKey(epochSeed: testSeed(epoch: 1))
+        for (number, record) in records.enumerated() {
             let payload = Array(record[4..<record.count - 64])
             let code = Array(record[(record.count - 64)..<(record.count - 32)])
+            let raw = RawRecord(index: UInt64(number), payload: payload, code: code, head: [], end: 0)
             // Neither the stolen key nor any key that follows from it seals a record that is there.
             var key = SealKey(SecretBytes(copying: stolen))
             for _ in 0..<8 {
-                let isAccepted = key.accepts(code, head: head, payload: payload)
+                var isAccepted = key.accepts(raw, after: head)
                 #expect(!isAccepted)
-                key.advance()
+                key.markUsed()
+                isAccepted = key.accepts(raw, after: head)
+                #expect(!isAccepted)
+                key.markUsed()
+                key.advanceIfUsed()
             }
+            let isAuthentic = epoch.accepts(raw, after: head)
+            #expect(isAuthentic)
             head = HashChain.head(after: head, payload: payload, code: code)
         }
-        var epoch = SealKey(epochSeed: testSeed(epoch: 1))
-        for _ in records { epoch.advance() }
+        epoch.advanceIfUsed()
         let isCurrentKey = epoch.copy().isEqual(to: stolen)
         #expect(isCurrentKey)
     }

@@ -1,7 +1,9 @@
-import AuditLog
+import Crypto
 import Foundation
 import SecretMemory
 import StoreTestSupport
+
+@testable import AuditLog
 
 /// A log in a folder of its own.
 struct LogFixture {
@@ -29,8 +31,9 @@ struct LogFixture {
             object: "right \(number)", operation: "use", factors: ["passcode"], strength: "key-bound")
     }
 
-    func reopened() throws -> AuditLog {
-        try AuditLog(folder: folder.path, anchors: anchors, sealer: TestSealer())
+    /// - Parameter readingAll: also what lies before the anchor.
+    func reopened(readingAll: Bool = false) throws -> AuditLog {
+        try AuditLog(folder: folder.path, anchors: anchors, sealer: TestSealer(), readingAll: readingAll)
     }
 
     func bytes() throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path)) }
@@ -58,5 +61,71 @@ struct LogFixture {
 
     func replace(header: Data, records: [Data]) throws { try replace(records.reduce(header, +)) }
 
+    /// Somebody without any key who changes a record's payload and recomputes all hashes behind it.
+    func rechained(changing index: Int, _ change: (inout [UInt8]) -> Void) throws -> Data {
+        let (header, records) = try pieces()
+        var head = HashChain.initialHead(header: Array(header))
+        var result = header
+        for (number, record) in records.enumerated() {
+            var payload = Array(record[4..<record.count - 64])
+            if number == index { change(&payload) }
+            let code = Array(record[(record.count - 64)..<(record.count - 32)])
+            head = HashChain.head(after: head, payload: payload, code: code)
+            result += RecordBytes.joined(payload: payload, code: code, head: head)
+        }
+        return result
+    }
+
     static func seeds(_ epoch: UInt32) -> SecretBytes? { testSeed(epoch: epoch) }
+}
+
+enum RecordBytes {
+    static func joined(payload: [UInt8], code: [UInt8], head: [UInt8]) -> Data {
+        withUnsafeBytes(of: UInt32(payload.count).bigEndian) { Data($0) } + payload + code + head
+    }
+}
+
+/// A log as it was written before records named the store's number: each record under a key of its own, no place in the anchor.
+struct Version1Log {
+    private(set) var file: Data
+    private var head: [UInt8]
+    private var key: SymmetricKey
+    private var count: UInt64 = 0
+    private var epoch: UInt32 = 1
+
+    init() {
+        let header = LogFormat.newHeader()
+        file = Data(header)
+        head = HashChain.initialHead(header: header)
+        key = testSeed(epoch: 1).derivedKey(label: "ostiary.audit-log.epoch")
+        append(.epochStart(number: 1, time: 1))
+    }
+
+    mutating func append(_ content: LogRecord.Content) {
+        let payload = Self.payload(content)
+        let code = Array(HMAC<SHA256>.authenticationCode(for: head + payload, using: key))
+        head = HashChain.head(after: head, payload: payload, code: code)
+        file += RecordBytes.joined(payload: payload, code: code, head: head)
+        key = SymmetricKey(data: Data(HMAC<SHA256>.authenticationCode(for: Data("next".utf8), using: key)))
+        count += 1
+    }
+
+    mutating func append(_ number: Int) { append(.entry(LogFixture.entry(number))) }
+
+    /// Without the anchor, as a crash leaves it, nothing may follow.
+    mutating func startEpoch(_ number: UInt32) {
+        append(.epochStart(number: number, time: 2))
+        epoch = number
+        key = testSeed(epoch: number).derivedKey(label: "ostiary.audit-log.epoch")
+    }
+
+    func anchor() throws -> Anchor {
+        Anchor(
+            count: count, head: Data(head), epoch: epoch, sealedKey: try TestSealer().seal(SecretBytes(key)), place: nil)
+    }
+
+    static func payload(_ content: LogRecord.Content) -> [UInt8] {
+        let bytes = LogPayload(content, storeGeneration: 0).bytes
+        return [1, bytes[1]] + bytes[11...]
+    }
 }

@@ -23,10 +23,13 @@ package final class BrokerFixture {
 
     /// Opens the store in `folder`, or makes a new one there.
     ///
-    /// - Parameter stateDirectory: where the store lies, when it is not in `folder`.
+    /// - Parameters:
+    ///   - stateDirectory: where the store lies, when it is not in `folder`.
+    ///   - adoptedUserName: the user whose store it is, when this is another one.
     package init(
         in folder: TestFolder? = nil, stateDirectory: String? = nil, stretching: PasscodeStretching = .quick,
         clock: TestClock = TestClock(), observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false,
+        adoptedUserName: String? = nil,
         around: @escaping (any Enclave) -> any Enclave = { $0 }
     ) throws {
         let folder = try folder ?? TestFolder()
@@ -36,7 +39,7 @@ package final class BrokerFixture {
         self.stateDirectory = stateDirectory ?? Self.stateDirectory(in: folder)
         broker = try Self.open(
             self.stateDirectory, stretching, prompter, clock, observer, replacingDamagedLog, folder.path("apps.d"),
-            around)
+            adoptedUserName, around)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 
@@ -47,13 +50,13 @@ package final class BrokerFixture {
     private static func open(
         _ state: String, _ stretching: PasscodeStretching, _ prompter: ScriptedPrompter, _ clock: TestClock,
         _ observer: (any WriteObserver)?, _ replacingDamagedLog: Bool, _ applicationsDirectory: String,
-        _ around: (any Enclave) -> any Enclave = { $0 }
+        _ adoptedUserName: String? = nil, _ around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
         umask(0o077)
         return try Broker.open(
             BrokerConfiguration(
                 stateDirectory: state, promptProgram: "/nonexistent", prompts: PromptConfiguration(), version: "test",
-                applicationsDirectory: applicationsDirectory),
+                applicationsDirectory: applicationsDirectory, adoptedUserName: adoptedUserName),
             log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, stretching: stretching, prompter: prompter,
             clock: clock, observer: observer, replacingDamagedLog: replacingDamagedLog, around: around)
     }

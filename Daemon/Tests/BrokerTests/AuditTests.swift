@@ -312,7 +312,7 @@ struct AuditTests {
             let url = URL(fileURLWithPath: path)
             var bytes = try Data(contentsOf: url)
             switch self {
-            case .changedByte: bytes[bytes.count / 2] ^= 1
+            case .changedByte: bytes[bytes.count - 10] ^= 1
             case .cut: bytes.removeLast(200)
             case .missing: return try FileManager.default.removeItem(at: url)
             }
@@ -320,14 +320,14 @@ struct AuditTests {
         }
     }
 
-    private func damaged(_ damage: Damage) throws -> TestFolder {
+    private func damaged(_ damage: Damage?) throws -> TestFolder {
         try fixture.setPasscode()
         try fixture.create("bound", Requirement(anyOf: [.passcode]), .whenUnlocked)
         try fixture.create("free", .unrestricted, .always)
         for _ in 1...3 { #expect(try fixture.opens("free")) }
         fixture.close()
         let copy = try BrokerFixture.copyOfState(fixture.stateDirectory)
-        try damage.inflict(on: BrokerFixture.stateDirectory(in: copy) + "/audit.log")
+        try damage?.inflict(on: BrokerFixture.stateDirectory(in: copy) + "/audit.log")
         return copy
     }
 
@@ -380,6 +380,28 @@ struct AuditTests {
         #expect(keptBytes == (evidence.map { [$0] } ?? []))
         try renewed.restart()
         #expect(try renewed.opens("bound", answers: [.text(BrokerFixture.passcode)]))
+    }
+
+    @Test func `a record of long ago that was changed is found by verification and the doctor, and then replaced`() throws {
+        let folder = try damaged(nil)
+        let url = URL(fileURLWithPath: BrokerFixture.stateDirectory(in: folder) + "/audit.log")
+        var bytes = try Data(contentsOf: url)
+        bytes[200] ^= 1
+        try bytes.write(to: url)
+        let broken = try BrokerFixture(in: folder)
+        let client = try broken.client()
+        // The start looks at what lies behind the anchor.
+        #expect(try broken.opens("free"))
+        let verdict = try client.verifyLog(interactive: false)
+        #expect(!verdict.intact && verdict.firstMisfit == 1)
+        let finding = try #require(try client.diagnosis().findings.first { $0.check == "audit log" })
+        #expect(finding.verdict == .problem && finding.message.hasSuffix("First at record 1."))
+        #expect(finding.advice.contains("--replace-damaged-log"))
+        broken.close()
+        let renewed = try BrokerFixture(in: folder, replacingDamagedLog: true)
+        let first = try #require(try renewed.client().log().first)
+        #expect(first.event == "log-began-anew" && first.reason.hasSuffix("first misfit: 1"))
+        #expect(try renewed.client().verifyLog(interactive: false).intact)
     }
 
     @Test func `the seals of a log that replaced another are under the passcode as soon as it is proved`() throws {

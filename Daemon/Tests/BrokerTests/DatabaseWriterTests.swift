@@ -139,7 +139,7 @@ struct DatabaseWriterTests {
         do {
             let store = try StoppedStore(copying: template.get().folder)
             return try store.rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'grdb%'")
-                .map { $0["name"] as String }.filter { $0 != "manifests" }.flatMap { table in
+                .map { $0["name"] as String }.filter { $0 != "lists" }.flatMap { table in
                     try store.rows("SELECT name FROM pragma_table_info(?)", [table]).map {
                         Column(table: table, name: $0["name"])
                     }
@@ -149,7 +149,7 @@ struct DatabaseWriterTests {
 
     @Test func `every column of eleven tables is tried`() {
         #expect(Set(Self.columns.map(\.table)).count == 11)
-        #expect(Self.columns.count == 11 * 4 + 2 + 3 + 4 + 6 + 2 + 10 + 4 + 3 + 8 + 1)
+        #expect(Self.columns.count == 11 * 4 + 2 + 3 + 4 + 6 + 2 + 10 + 4 + 3 + 8 + 1 + 1)
     }
 
     @Test(arguments: columns) func `who changes a column gains nothing`(column: Column) throws {
@@ -165,7 +165,7 @@ struct DatabaseWriterTests {
         case "attempt_counters": try expectPasscodeUnusable(fixture(), .itemUnreadable)
         case "log_epochs": try expectEpochRefused(fixture())
         case "items": try expectItemRefused(fixture(), isAlone: true)
-        case "item_leaves", "item_roots": try expectItemRefused(fixture(), isAlone: false)
+        case "item_lists": try expectItemRefused(fixture(), isAlone: false)
         default: try expectNotOpened()
         }
     }
@@ -192,8 +192,8 @@ struct DatabaseWriterTests {
         case "altered": #expect(try store.alter("generation", of: "attempt_counters", where: "1") == 1)
         case "removed": try store.write("DELETE FROM attempt_counters")
         default:
-            let list = Data([VaultTable.attemptCounters.rawValue])
-            #expect(try store.alter("entries", of: "manifests", where: "row_key = ?", [list]) == 1)
+            let list = Data([VaultTable.attemptCounters.rawValue, 0, 0])
+            #expect(try store.alter("entries", of: "lists", where: "row_key = ?", [list]) == 1)
         }
         let fixture = try fixture()
         let status = try fixture.client().status()
@@ -221,7 +221,7 @@ struct DatabaseWriterTests {
         case "attempt_counters": try expectPasscodeUnusable(fixture(), .itemUnreadable)
         case "log_epochs": try expectEpochRefused(fixture())
         case "items": try expectItemRefused(fixture(), isAlone: true)
-        case "item_leaves", "item_roots": try expectItemRefused(fixture(), isAlone: false)
+        case "item_lists": try expectItemRefused(fixture(), isAlone: false)
         default: try expectNotOpened()
         }
     }
@@ -230,10 +230,12 @@ struct DatabaseWriterTests {
     func `who changes a list of rows gains nothing`(column: String, table: VaultTable) throws {
         let condition = "row_key = ?"
         let changed = try column == "DELETE"
-            ? store.write("DELETE FROM manifests WHERE \(condition)", [Data([table.rawValue])])
-            : store.alter(column, of: "manifests", where: condition, [Data([table.rawValue])])
-        // The store's own record, the lists themselves and what the leaves list are in no list.
-        let unlisted: [VaultTable] = [.store, .manifests, .items, .itemLeaves, .itemRoots]
+            ? store.write("DELETE FROM lists WHERE \(condition)", [Data([table.rawValue, 0, 0])])
+            : store.alter(column, of: "lists", where: condition, [Data([table.rawValue, 0, 0])])
+        // Items have a table for their list; the other tables are those of the lists, and the store's own record.
+        let unlisted: [VaultTable] = [
+            .store, .items, .lists, .itemLists, .roots, .manifests, .itemLeaves, .itemRoots,
+        ]
         try #require((changed == 1) == !unlisted.contains(table))
         guard changed == 1 else { return }
         switch table {

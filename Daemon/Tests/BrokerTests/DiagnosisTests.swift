@@ -66,7 +66,8 @@ struct DiagnosisTests {
             switch damage {
             case .altered: try store.alter("generation", of: name, where: condition)
             case .removed: try store.write("DELETE FROM \(name) WHERE \(condition)")
-            case .unlisted: try store.alter("entries", of: "manifests", where: "row_key = ?", [Data([table.rawValue])])
+            case .unlisted:
+                try store.alter("entries", of: "lists", where: "row_key = ?", [Data([table.rawValue, 0, 0])])
             }
         try #require(changed > 0)
     }
@@ -144,7 +145,7 @@ struct DiagnosisTests {
     }
 
     @Test(arguments: [
-        ("objects", ["store", "keys"]), ("items", ["items"]), ("item_leaves", ["items"]),
+        ("objects", ["store", "keys"]), ("items", ["items"]), ("item_lists", ["keys", "items"]),
         ("passcode_records", ["passcode"]), ("attempt_counters", ["wrong tries"]), ("log_epochs", ["log epochs"]),
     ])
     func `what lies on a damaged page is a problem of its own, and everything else is looked at`(
@@ -163,12 +164,12 @@ struct DiagnosisTests {
     @Test func `when nothing of the store can be read, the rest is looked at`() throws {
         let (whole, fixture) = (try BrokerFixture(), try fixture())
         let checks = whole.broker.diagnosis().findings.map(\.check)
-        try store.write("DROP TABLE manifests")
+        try store.write("DROP TABLE roots")
         #expect(try fixture.client().diagnosis().findings.map(\.check) == checks)
         let problems = try Self.problems(fixture)
         #expect(
             problems.map(\.check)
-                == ["store", "keys", "items", "log epochs", "passcode", "wrong tries", "key pairs", "start"])
+                == ["store", "keys", "items", "audit log", "log epochs", "passcode", "wrong tries", "key pairs", "start"])
         #expect(problems.allSatisfy { $0.message.contains("The database cannot be read") })
     }
 }

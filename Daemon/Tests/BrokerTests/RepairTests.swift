@@ -11,7 +11,7 @@ import Vault
 
 @testable import Broker
 
-@Suite("Lists that are made anew")
+@Suite("Lists that are rebuilt")
 struct RepairTests {
     /// A closed store with a passcode, three rights, a registered program and four items, of which one asks for the passcode.
     private static let template = Result { try makeTemplate() }
@@ -54,7 +54,8 @@ struct RepairTests {
 
     /// Opens the store with the passcode and finds every item in order, each with its data.
     private func expectItems(
-        _ fixture: BrokerFixture, _ accounts: [String] = RepairTests.accounts, _ location: SourceLocation = #_sourceLocation
+        _ fixture: BrokerFixture, _ accounts: [String] = RepairTests.accounts,
+        _ location: SourceLocation = #_sourceLocation
     ) throws {
         let client = try fixture.client()
         fixture.prompter.prepare([.text(BrokerFixture.passcode)])
@@ -79,7 +80,9 @@ struct RepairTests {
             throw TestClient.UnexpectedAnswer()
         }
         #expect(list.applications.map(\.applicationID) == ["com.example.tool"], sourceLocation: location)
-        let again = try refusal { try client.create("free", AccessControl(availability: .always, using: .unrestricted)) }
+        let again = try refusal {
+            try client.create("free", AccessControl(availability: .always, using: .unrestricted))
+        }
         #expect(again == .duplicate, sourceLocation: location)
     }
 
@@ -98,7 +101,7 @@ struct RepairTests {
     private static let items = "keychain items"
     private static let objects = "rights, keys and registered programs"
 
-    // MARK: what is made anew
+    // MARK: which lists are rebuilt
 
     @Test func `nobody is asked where every list verifies`() throws {
         let fixture = try fixture()
@@ -108,25 +111,22 @@ struct RepairTests {
         #expect(try !client.log().contains { $0.event == "repair" })
     }
 
-    enum LeafDamage: CaseIterable { case altered, moved, removed, allRemoved, rootAltered, rootRemoved, allGone }
+    enum ItemListDamage: CaseIterable { case altered, moved, removed, allRemoved }
 
-    private func damageLeaves(_ damage: LeafDamage = .altered) throws {
-        let one = "rowid = (SELECT min(rowid) FROM item_leaves)"
+    private func damageItemList(_ damage: ItemListDamage = .altered) throws {
+        let one = "rowid = (SELECT min(rowid) FROM item_lists)"
         let changed =
             switch damage {
-            case .altered: try store.alter("entries", of: "item_leaves", where: one)
-            case .moved: try store.alter("row_key", of: "item_leaves", where: one)
-            case .removed: try store.write("DELETE FROM item_leaves WHERE \(one)")
-            case .allRemoved: try store.write("DELETE FROM item_leaves")
-            case .rootAltered: try store.alter("generation", of: "item_roots", where: "1")
-            case .rootRemoved: try store.write("DELETE FROM item_roots")
-            case .allGone: try store.write("DELETE FROM item_roots") + store.write("DELETE FROM item_leaves")
+            case .altered: try store.alter("entries", of: "item_lists", where: one)
+            case .moved: try store.alter("row_key", of: "item_lists", where: one)
+            case .removed: try store.write("DELETE FROM item_lists WHERE \(one)")
+            case .allRemoved: try store.write("DELETE FROM item_lists")
             }
         try #require(changed > 0)
     }
 
-    @Test(arguments: LeafDamage.allCases) func `items work again in their order`(damage: LeafDamage) throws {
-        try damageLeaves(damage)
+    @Test(arguments: ItemListDamage.allCases) func `items work again in their order`(damage: ItemListDamage) throws {
+        try damageItemList(damage)
         let fixture = try fixture()
         let client = try fixture.client()
         #expect(try refusal { _ = try client.findItems(TestClient.query()) } == .itemUnreadable)
@@ -143,10 +143,10 @@ struct RepairTests {
 
     @Test(arguments: ["entries", "generation", "mac", "DELETE"])
     func `rights and registered programs work again`(column: String) throws {
-        let list = Data([VaultTable.objects.rawValue])
-        let changed = try column == "DELETE"
-            ? store.write("DELETE FROM manifests WHERE row_key = ?", [list])
-            : store.alter(column, of: "manifests", where: "row_key = ?", [list])
+        let changed =
+            try column == "DELETE"
+            ? store.write("DELETE FROM lists WHERE row_key = ?", [Self.objectList])
+            : store.alter(column, of: "lists", where: "row_key = ?", [Self.objectList])
         try #require(changed == 1)
         let fixture = try fixture()
         let client = try fixture.client()
@@ -160,9 +160,9 @@ struct RepairTests {
         try expectObjects(fixture)
     }
 
-    @Test func `both lists are made anew at once, which the log says`() throws {
-        try damageLeaves()
-        #expect(try store.write("DELETE FROM manifests WHERE row_key = ?", [Data([VaultTable.objects.rawValue])]) == 1)
+    @Test func `both lists are rebuilt at once, which the log says`() throws {
+        try damageItemList()
+        #expect(try store.write("DELETE FROM lists WHERE row_key = ?", [Self.objectList]) == 1)
         let fixture = try fixture()
         #expect(
             try fixture.client().repair() == [
@@ -180,7 +180,7 @@ struct RepairTests {
     @Test func `damage that is done while the daemon runs is mended, too`() throws {
         let fixture = try fixture()
         try expectItems(fixture)
-        try damageLeaves(.allGone)
+        try damageItemList(.allRemoved)
         fixture.prompter.prepare([.text(BrokerFixture.passcode)])
         #expect(try fixture.client().repair() == [Self.relisting(Self.items, kept: 4)])
         try expectItems(fixture)
@@ -191,17 +191,20 @@ struct RepairTests {
     // MARK: who may
 
     @Test(arguments: [
-        ([ScriptedPrompter.Answer.text("wrong"), .text("wrong"), .text("wrong")], WireFailureCode.authenticationFailed),
+        (
+            [ScriptedPrompter.Answer.text("wrong"), .text("wrong"), .text("wrong")],
+            WireFailureCode.authenticationFailed
+        ),
         ([.cancel], .userCancel),
     ])
     func `without the passcode nothing is changed`(answers: [ScriptedPrompter.Answer], code: WireFailureCode) throws {
-        try damageLeaves()
+        try damageItemList()
         let fixture = try fixture()
         fixture.prompter.prepare(answers)
-        let tables = "SELECT * FROM item_leaves UNION ALL SELECT owner, row_key, generation, mac, 0 FROM item_roots"
-        let before = try store.rows(tables)
+        let before = try store.allRows()
         #expect(try refusal { _ = try fixture.client().repair() } == code)
-        #expect(try store.rows(tables) == before)
+        // What counts the wrong tries has changed.
+        for table in ["items", "item_lists", "objects"] { #expect(try store.allRows()[table] == before[table]) }
         #expect(try refusal { _ = try fixture.client().findItems(TestClient.query()) } == .itemUnreadable)
         #expect(try fixture.client().log().filter { $0.event == "repair" }.map(\.result) == ["refused"])
     }
@@ -212,11 +215,11 @@ struct RepairTests {
         try client.addItem(["acct": .text("one"), "pdmn": .text("ak")])
         fixture.close()
         let store = try StoppedStore(copying: fixture.folder)
-        #expect(try store.write("DELETE FROM item_leaves") == 1)
+        #expect(try store.write("DELETE FROM item_lists") == 1)
         let damaged = try BrokerFixture(in: store.folder)
         damaged.prompter.prepare([.cancel])
         #expect(try refusal { _ = try damaged.client().repair() } == .userCancel)
-        #expect(try store.rows("SELECT * FROM item_leaves").isEmpty)
+        #expect(try store.rows("SELECT * FROM item_lists").isEmpty)
         damaged.prompter.prepare([.confirm])
         #expect(try damaged.client().repair() == [Self.relisting(Self.items, kept: 1)])
         #expect(damaged.prompter.askedKinds.count == 1)
@@ -235,13 +238,15 @@ struct RepairTests {
         return try #require(found.first?.item.itemID)
     }
 
-    private static func leaf(of id: Data) -> Data { Data([id[0] >> 4, id[0] << 4 | id[1] >> 4]) }
+    private static func bucket(of id: Data) -> Data {
+        Data([VaultTable.items.rawValue, id[0] >> 4, id[0] << 4 | id[1] >> 4])
+    }
 
     @Test func `an item that does not verify is refused as before, until it is deleted`() throws {
         let (id, other) = (try itemID("second"), try itemID("third"))
-        try #require(Self.leaf(of: id) != Self.leaf(of: other))
+        try #require(Self.bucket(of: id) != Self.bucket(of: other))
         #expect(try store.alter("payload", of: "items", where: "row_key = ?", [id]) == 1)
-        #expect(try store.alter("entries", of: "item_leaves", where: "row_key = ?", [Self.leaf(of: other)]) == 1)
+        #expect(try store.alter("entries", of: "item_lists", where: "row_key = ?", [Self.bucket(of: other)]) == 1)
         let fixture = try fixture()
         let client = try fixture.client()
         #expect(try client.repair() == [Self.relisting(Self.items, kept: 3, refused: 1)])
@@ -255,7 +260,7 @@ struct RepairTests {
     @Test func `a row of which nobody knows what it was is removed and named`() throws {
         let id = try itemID("second")
         #expect(try store.alter("payload", of: "items", where: "row_key = ?", [id]) == 1)
-        #expect(try store.alter("entries", of: "item_leaves", where: "row_key = ?", [Self.leaf(of: id)]) == 1)
+        #expect(try store.alter("entries", of: "item_lists", where: "row_key = ?", [Self.bucket(of: id)]) == 1)
         let fixture = try fixture()
         #expect(try fixture.client().repair() == [Self.relisting(Self.items, kept: 3, removed: 1)])
         try expectItems(fixture, ["first", "third", "guarded"])
@@ -276,7 +281,7 @@ struct RepairTests {
         try client.addItem(["acct": .text("second"), "pdmn": .text("ak")], data: Data("data of second".utf8))
         fixture.close()
         try store.restore(old, into: "items")
-        try damageLeaves(.allRemoved)
+        try damageItemList(.allRemoved)
         let damaged = try self.fixture()
         #expect(try damaged.client().repair() == [Self.relisting(Self.items, kept: 4, removed: 1)])
         try expectItems(damaged, ["first", "third", "guarded", "second"])
@@ -285,7 +290,7 @@ struct RepairTests {
 
     @Test func `a right that does not verify is listed, refused and can be removed`() throws {
         #expect(try store.alter("payload", of: "objects", where: "rowid = (SELECT min(rowid) FROM objects)") == 1)
-        #expect(try store.write("DELETE FROM manifests WHERE row_key = ?", [Data([VaultTable.objects.rawValue])]) == 1)
+        #expect(try store.write("DELETE FROM lists WHERE row_key = ?", [Self.objectList]) == 1)
         let fixture = try fixture()
         let client = try fixture.client()
         #expect(try client.repair() == [Self.relisting(Self.objects, kept: 3, refused: 1)])
@@ -297,21 +302,20 @@ struct RepairTests {
 
     // MARK: what was before
 
-    @Test(arguments: [LeafDamage.altered, .allRemoved, .rootRemoved, .allGone])
-    func `a leaf of before does not fit the new ones`(damage: LeafDamage) throws {
-        let old = try store.rows("SELECT * FROM item_leaves")
-        try damageLeaves(damage)
+    @Test(arguments: [ItemListDamage.altered, .allRemoved])
+    func `a part of the list of before does not fit the new one`(damage: ItemListDamage) throws {
+        let old = try store.rows("SELECT * FROM item_lists")
+        try damageItemList(damage)
         let fixture = try fixture()
         _ = try fixture.client().repair()
         fixture.close()
-        let new = try store.rows("SELECT * FROM item_leaves")
-        #expect(new.count == 4096)
-        for leaf in old {
-            try store.restore([leaf], into: "item_leaves")
+        let new = try store.rows("SELECT * FROM item_lists")
+        for bucket in old {
+            try store.restore([bucket], into: "item_lists")
             let fixture = try BrokerFixture(in: store.folder)
             #expect(try refusal { _ = try fixture.client().findItems(TestClient.query()) } == .itemUnreadable)
             fixture.close()
-            try store.restore(new.filter { $0["row_key"] as Data == leaf["row_key"] }, into: "item_leaves")
+            try store.restore(new.filter { $0["row_key"] as Data == bucket["row_key"] }, into: "item_lists")
         }
         try expectItems(BrokerFixture(in: store.folder))
     }
@@ -331,14 +335,14 @@ struct RepairTests {
         return try body(fixture, client)
     }
 
-    private static let objectList = Data([VaultTable.objects.rawValue])
+    private static let objectList = Data([VaultTable.objects.rawValue, 0, 0])
 
     @Test func `a right of before is refused, and the passcode can be changed once it is removed`() throws {
         let id = try running { try $1.find("bound").rightID }
         let old = try rows("objects", id)
         try running { fixture, _ in try fixture.changePasscode(to: "another battery 8") }
         try store.restore(old, into: "objects")
-        #expect(try store.write("DELETE FROM manifests WHERE row_key = ?", [Self.objectList]) == 1)
+        #expect(try store.write("DELETE FROM lists WHERE row_key = ?", [Self.objectList]) == 1)
         let fixture = try BrokerFixture(in: store.folder)
         fixture.prompter.prepare([.text("another battery 8")])
         #expect(try fixture.client().repair() == [Self.relisting(Self.objects, kept: 3, refused: 1)])
@@ -354,8 +358,8 @@ struct RepairTests {
         let old = try rows("items", id)
         try running { fixture, _ in try fixture.changePasscode(to: "another battery 8") }
         try store.restore(old, into: "items")
-        let other = "rowid = (SELECT min(rowid) FROM item_leaves WHERE row_key <> ?)"
-        #expect(try store.alter("mac", of: "item_leaves", where: other, [Self.leaf(of: id)]) == 1)
+        let other = "rowid = (SELECT min(rowid) FROM item_lists WHERE row_key <> ?)"
+        #expect(try store.alter("mac", of: "item_lists", where: other, [Self.bucket(of: id)]) == 1)
         let fixture = try BrokerFixture(in: store.folder)
         fixture.prompter.prepare([.text("another battery 8")])
         #expect(try fixture.client().repair() == [Self.relisting(Self.items, kept: 3, refused: 1)])
@@ -364,15 +368,15 @@ struct RepairTests {
         #expect(try isSound(fixture))
     }
 
-    @Test func `a leaf of before leaves no ghost beside the item that took the name`() throws {
+    @Test func `a part of the list of before leaves no ghost beside the item that took the name`() throws {
         let id = try itemID("second")
-        let leaf = try rows("item_leaves", Self.leaf(of: id))
+        let bucket = try rows("item_lists", Self.bucket(of: id))
         let second = TestClient.query("genp", ["acct": .text("second")])
         try running { _, client in
             try client.deleteItems(second)
             try client.addItem(["acct": .text("second"), "pdmn": .text("ak")], data: Data("data of second".utf8))
         }
-        try store.restore(leaf, into: "item_leaves")
+        try store.restore(bucket, into: "item_lists")
         let fixture = try fixture()
         #expect(try fixture.client().repair() == [Self.relisting(Self.items, kept: 4)])
         try expectItems(fixture, ["first", "third", "guarded", "second"])
@@ -382,13 +386,13 @@ struct RepairTests {
 
     @Test func `a row that does not verify is not listed beside the item that took its name`() throws {
         let id = try itemID("second")
-        let (leaf, row) = (try rows("item_leaves", Self.leaf(of: id)), try rows("items", id))
+        let (bucket, row) = (try rows("item_lists", Self.bucket(of: id)), try rows("items", id))
         let second = TestClient.query("genp", ["acct": .text("second")])
         try running { _, client in
             try client.deleteItems(second)
             try client.addItem(["acct": .text("second"), "pdmn": .text("ak")], data: Data("data of second".utf8))
         }
-        try store.restore(leaf, into: "item_leaves")
+        try store.restore(bucket, into: "item_lists")
         try store.restore(row, into: "items")
         #expect(try store.alter("payload", of: "items", where: "row_key = ?", [id]) == 1)
         let fixture = try fixture()
@@ -397,7 +401,7 @@ struct RepairTests {
         #expect(try isSound(fixture))
     }
 
-    @Test func `what a leaf lists keeps its name against an old row`() throws {
+    @Test func `a listed item keeps its name against an old row`() throws {
         let (id, other) = (try itemID("first"), try itemID("second"))
         let old = try rows("items", other)
         try running { _, client in
@@ -405,9 +409,9 @@ struct RepairTests {
             try client.updateItems(TestClient.query("genp", ["acct": .text("first")]), ["acct": .text("second")])
         }
         try store.restore(old, into: "items")
-        let kept = [Self.leaf(of: id), Self.leaf(of: other)]
-        let third = "rowid = (SELECT min(rowid) FROM item_leaves WHERE row_key <> ? AND row_key <> ?)"
-        #expect(try store.alter("mac", of: "item_leaves", where: third, [kept[0], kept[1]]) == 1)
+        let kept = [Self.bucket(of: id), Self.bucket(of: other)]
+        let third = "rowid = (SELECT min(rowid) FROM item_lists WHERE row_key <> ? AND row_key <> ?)"
+        #expect(try store.alter("mac", of: "item_lists", where: third, [kept[0], kept[1]]) == 1)
         let fixture = try fixture()
         let client = try fixture.client()
         let (moved, second) = (
@@ -418,8 +422,8 @@ struct RepairTests {
         #expect(try refusal { _ = try client.findItems(moved) } == .itemUnreadable)
     }
 
-    @Test func `a list of rights of before is made anew, and one that is newer than a row is not`() throws {
-        let list = try store.rows("SELECT * FROM manifests WHERE row_key = ?", [Self.objectList])
+    @Test func `a list of rights of before is rebuilt, and one that is newer than a row is not`() throws {
+        let list = try store.rows("SELECT * FROM lists WHERE row_key = ?", [Self.objectList])
         let id = try running { try $1.find("bound").rightID }
         let old = try rows("objects", id)
         try running { fixture, _ in try fixture.changePasscode(to: "another battery 8") }
@@ -430,22 +434,22 @@ struct RepairTests {
         #expect(try fixture.client().repair() == [])
         fixture.close()
         try store.restore(new, into: "objects")
-        for row in list { try store.restore([row], into: "manifests") }
+        for row in list { try store.restore([row], into: "lists") }
         let damaged = try BrokerFixture(in: store.folder)
         damaged.prompter.prepare([.text("another battery 8")])
         #expect(try damaged.client().repair() == [Self.relisting(Self.objects, kept: 4)])
         #expect(try damaged.opens("bound", answers: [.text("another battery 8")]))
     }
 
-    @Test(arguments: [LeafDamage.allGone, .allRemoved, .altered])
-    func `any number of repairs can follow one another, and each is above those before`(damage: LeafDamage) throws {
+    @Test(arguments: [ItemListDamage.allRemoved, .altered])
+    func `any number of repairs can follow one another`(damage: ItemListDamage) throws {
         var last: Int64 = 0
         for _ in 0..<5 {
-            try damageLeaves(damage)
+            try damageItemList(damage)
             let fixture = try fixture()
             #expect(try fixture.client().repair() == [Self.relisting(Self.items, kept: 4)])
             fixture.close()
-            let generation: Int64 = try store.rows("SELECT min(generation) FROM item_leaves")[0][0]
+            let generation: Int64 = try store.rows("SELECT min(generation) FROM item_lists")[0][0]
             #expect(generation > last)
             last = generation
         }
@@ -454,27 +458,39 @@ struct RepairTests {
 
     // MARK: what is asked
 
-    @Test func `nothing more is made anew than what the owner was asked about`() throws {
-        try damageLeaves()
+    @Test func `nothing more is rebuilt than what the owner was asked about`() throws {
+        try damageItemList()
         let fixture = try fixture()
         let store = store
         fixture.prompter.duringNextQuestion {
-            _ = try? store.write("DELETE FROM manifests WHERE row_key = ?", [Self.objectList])
+            _ = try? store.write("DELETE FROM lists WHERE row_key = ?", [Self.objectList])
         }
         #expect(try refusal { _ = try fixture.client().repair() } == .systemCancel)
-        #expect(try store.rows("SELECT * FROM manifests WHERE row_key = ?", [Self.objectList]).isEmpty)
+        #expect(try store.rows("SELECT * FROM lists WHERE row_key = ?", [Self.objectList]).isEmpty)
         #expect(try refusal { _ = try fixture.client().findItems(TestClient.query()) } == .itemUnreadable)
     }
 
-    @Test func `without the list of the users nothing is made anew, and the doctor says why`() throws {
+    @Test func `a damaged list of the users is not rebuilt, and the doctor says what follows`() throws {
         let fixture = try fixture()
-        let users = Data([VaultTable.users.rawValue])
-        #expect(try store.alter("mac", of: "manifests", where: "row_key = ?", [users]) == 1)
-        #expect(try refusal { _ = try fixture.client().repair() } == .itemUnreadable)
+        let users = Data([VaultTable.users.rawValue, 0, 0])
+        #expect(try store.alter("mac", of: "lists", where: "row_key = ?", [users]) == 1)
+        #expect(try fixture.client().repair() == [])
         #expect(fixture.prompter.asked.isEmpty)
         let problems = try fixture.client().diagnosis().findings.filter { $0.message.contains("list of the users") }
-        #expect(problems.map(\.check) == ["store", "keys", "items", "passcode", "wrong tries", "key pairs", "start"])
+        #expect(problems.map(\.check) == ["start"])
         #expect(problems.allSatisfy { !$0.advice.contains("--repair") })
+    }
+
+    @Test func `a root that somebody else wrote is not rebuilt, and the doctor says what to do`() throws {
+        let fixture = try fixture()
+        #expect(try store.alter("lists", of: "roots", where: "1") == 1)
+        #expect(try refusal { _ = try fixture.client().repair() } == .storeUnreadable)
+        #expect(fixture.prompter.asked.isEmpty)
+        let problems = try fixture.client().diagnosis().findings.filter { $0.message.contains("changed the store") }
+        #expect(
+            problems.map(\.check)
+                == ["store", "keys", "items", "log epochs", "passcode", "wrong tries", "key pairs", "start"])
+        #expect(problems.allSatisfy { $0.advice.contains("as a whole") && !$0.advice.contains("--repair") })
     }
 
     @Test(arguments: ["users", "store", "log_anchors"])

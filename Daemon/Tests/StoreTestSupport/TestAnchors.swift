@@ -4,17 +4,22 @@ public import Foundation
 public import SecretMemory
 import Synchronization
 
-/// Anchors in memory; can be put back to an old one, or made to fail.
+/// Anchors in memory, of a store that counts its changes; both can be put back to old ones, or saving made to fail.
 public final class TestAnchorStore: AnchorStore {
     public struct Failure: Error, Equatable { public init() {} }
 
-    private let state: Mutex<(anchor: Anchor?, fails: Bool)>
+    private let state: Mutex<(anchor: Anchor?, generation: UInt64, fails: Bool)>
 
-    public init(_ anchor: Anchor? = nil) { state = Mutex((anchor, false)) }
+    public init(_ anchor: Anchor? = nil) { state = Mutex((anchor, 0, false)) }
 
     public var anchor: Anchor? {
         get { state.withLock { $0.anchor } }
         set { state.withLock { $0.anchor = newValue } }
+    }
+
+    public var storeGeneration: UInt64 {
+        get { state.withLock { $0.generation } }
+        set { state.withLock { $0.generation = newValue } }
     }
 
     public var fails: Bool {
@@ -28,26 +33,68 @@ public final class TestAnchorStore: AnchorStore {
         try state.withLock { state in
             if state.fails { throw Failure() }
             state.anchor = anchor
+            state.generation += 1
         }
     }
 }
 
-/// One anchor in a file, replaced by renaming; for programs that are killed.
-public struct FileAnchorStore: AnchorStore {
-    private let url: URL
+/// One anchor and the number of changes in a file, replaced by renaming; for programs that are killed.
+public final class FileAnchorStore: AnchorStore {
+    private struct Content: Codable {
+        var generation: UInt64 = 0
+        /// Count, epoch, position, and the number of changes then.
+        var numbers: [UInt64] = []
+        var head = Data()
+        var sealedKey = Data()
+    }
 
-    public init(path: String) { url = URL(fileURLWithPath: path) }
+    private let url: URL
+    private let content: Mutex<Content>
+    /// Called around each replacement of the file, with what was done.
+    private let step: @Sendable (String) -> Void
+
+    public init(path: String, step: @escaping @Sendable (String) -> Void = { _ in }) throws {
+        url = URL(fileURLWithPath: path)
+        self.step = step
+        let isThere = FileManager.default.fileExists(atPath: path)
+        content = Mutex(isThere ? try PropertyListDecoder().decode(Content.self, from: Data(contentsOf: url)) : Content())
+    }
+
+    public var storeGeneration: UInt64 { content.withLock { $0.generation } }
 
     public func load() throws -> Anchor? {
-        guard FileManager.default.fileExists(atPath: url.path) else { return nil }
-        let fields = try PropertyListDecoder().decode([Data].self, from: Data(contentsOf: url))
-        let numbers = fields[0].withUnsafeBytes { Array($0.bindMemory(to: UInt64.self)) }
-        return Anchor(count: numbers[0], head: fields[1], epoch: UInt32(numbers[1]), sealedKey: fields[2])
+        content.withLock { content in
+            guard content.numbers.count == 4 else { return nil }
+            return Anchor(
+                count: content.numbers[0], head: content.head, epoch: UInt32(content.numbers[1]),
+                sealedKey: content.sealedKey,
+                place: Anchor.Place(position: content.numbers[2], storeGeneration: content.numbers[3]))
+        }
     }
 
     public func save(_ anchor: Anchor) throws {
-        let numbers = [anchor.count, UInt64(anchor.epoch)].withUnsafeBytes { Data($0) }
-        try PropertyListEncoder().encode([numbers, anchor.head, anchor.sealedKey]).write(to: url, options: .atomic)
+        try commit("anchor") { content in
+            content.numbers = [
+                anchor.count, UInt64(anchor.epoch), anchor.place?.position ?? 0, anchor.place?.storeGeneration ?? 0,
+            ]
+            content.head = anchor.head
+            content.sealedKey = anchor.sealedKey
+        }
+    }
+
+    /// A change that has nothing to do with the log.
+    public func change() throws { try commit("change") { _ in } }
+
+    private func commit(_ name: String, _ body: (inout Content) -> Void) throws {
+        try content.withLock { content in
+            var next = content
+            body(&next)
+            next.generation += 1
+            step("before \(name)")
+            try PropertyListEncoder().encode(next).write(to: url, options: .atomic)
+            step("after \(name)")
+            content = next
+        }
     }
 }
 

@@ -173,8 +173,8 @@ struct ItemCatalogueTests {
         let vault = try fixture.reopened()
         #expect(try fixture.found(ItemQuery(allOf: [5], anyOf: []), in: vault).count == 3)
         #expect(throws: VaultError.duplicate) { try fixture.add([2], to: vault) }
-        // Whoever read the leaves now would be refused.
-        try fixture.tamper("UPDATE item_leaves SET mac = zeroblob(32)")
+        // Whoever read the list now would be refused.
+        try fixture.tamper("UPDATE item_lists SET mac = zeroblob(32)")
         #expect(try fixture.found(ItemQuery(allOf: [5], anyOf: []), in: vault).count == 3)
     }
 
@@ -229,17 +229,17 @@ struct ItemCatalogueTests {
         #expect(try fixture.reopened().read { try $0.itemFaults(owner: owner) }.isEmpty)
     }
 
-    @Test func `an addition writes the item, one leaf and the root, however many items there are`() throws {
+    @Test func `an addition writes the item, one bucket and the root, however many items there are`() throws {
         try fixture.add(0..<3000)
-        let before = try fixture.rows("SELECT row_key, generation FROM item_leaves").map {
+        let before = try fixture.rows("SELECT row_key, generation FROM item_lists").map {
             [$0[0], $0[1]] as [DatabaseValue]
         }
         try fixture.add([9999])
-        let after = try fixture.rows("SELECT row_key, generation FROM item_leaves").map {
+        let after = try fixture.rows("SELECT row_key, generation FROM item_lists").map {
             [$0[0], $0[1]] as [DatabaseValue]
         }
         #expect(Set(after).subtracting(before).count == 1)
-        let longest = try fixture.rows("SELECT max(length(entries)) FROM item_leaves")[0][0] as Int
+        let longest = try fixture.rows("SELECT max(length(entries)) FROM item_lists")[0][0] as Int
         #expect(longest < 1500)
     }
 

@@ -19,25 +19,85 @@ struct VaultFormatTests {
                 """)
     }
 
-    @Test func `the entries of a manifest are the documented ones`() throws {
-        var manifest = Manifest(table: .users, owner: store)
-        manifest.list(user.id.bytes, generation: 1, tag: Data())
-        #expect(
-            manifest.row.columns == [
-                .blob(Data([1, 0, 0, 0, 1, 0, 16] + user.id.bytes + [0, 0, 0, 0, 0, 0, 0, 1, 0]))
-            ])
-        #expect(try Manifest(manifest.row, table: .users) == manifest)
+    private static let code = RowCode(high: 0xaaaa_aaaa_aaaa_aaaa, low: 0xbbbb_bbbb_bbbb_bbbb)
+
+    private var listed: ListedRow {
+        ListedRow(key: Array(user.id.bytes), entry: ListEntry(generation: 1, code: Self.code, tag: []))
     }
 
-    @Test(arguments: 0..<32) func `no truncation of a manifest decodes`(count: Int) {
-        var manifest = Manifest(table: .users, owner: store)
-        manifest.list(user.id.bytes, generation: 1, tag: Data())
-        var row = manifest.row
-        guard case .blob(let entries) = row.columns[0], entries.count == 32 else {
-            Issue.record("the manifest has another size")
-            return
+    private var bucket: SealedRow {
+        ListBucket.row(0, of: ListID(owner: store, table: .users), generation: 1, listing: [listed])
+    }
+
+    @Test func `the bucket of a list is the documented one`() throws {
+        #expect(bucket.table == .lists && bucket.key == Data([3, 0, 0]))
+        #expect(
+            try bytes(bucket).hexadecimal == """
+                0100000001001022222222222222222222222222222222\
+                0000000000000001aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbb0000
+                """)
+        #expect(try ListBucket.rows(bucket) == [listed])
+    }
+
+    @Test(arguments: 0..<49) func `no truncation of a bucket decodes, nor one with more behind it`(count: Int) throws {
+        var row = bucket
+        let whole = try bytes(row)
+        #expect(whole.count == 49)
+        row.columns = [.blob(whole.prefix(count))]
+        #expect(throws: MalformedRow.self) { try ListBucket.rows(row) }
+        row.columns = [.blob(whole + Data(count: count + 1))]
+        #expect(throws: MalformedRow.self) { try ListBucket.rows(row) }
+    }
+
+    @Test func `a list that names a row twice does not decode`() {
+        #expect(throws: MalformedRow.self) { try Manifest([listed, listed]) }
+    }
+
+    @Test func `the number of a bucket is one of the list's`() throws {
+        #expect(try ListBucket.number(Data([10, 0x0f, 0xff]), of: .items) == 4095)
+        for key in [[10, 0x10, 0], [7, 0, 0], [10, 0], [10, 0, 0, 0], []] as [[UInt8]] {
+            #expect(throws: MalformedRow.self) { try ListBucket.number(Data(key), of: .items) }
         }
-        row.columns = [.blob(entries.prefix(count))]
-        #expect(throws: MalformedRow.self) { try Manifest(row, table: .users) }
+        #expect(throws: MalformedRow.self) { try ListBucket.number(Data([7, 0, 1]), of: .objects) }
+    }
+
+    private var root: Root {
+        var root = Root()
+        root.counter = 5
+        root.lists[ListID(owner: store, table: .users)] = Data(repeating: 0xcc, count: 32)
+        return root
+    }
+
+    @Test func `the root is the documented one`() throws {
+        let row = root.row(store: store)
+        #expect(row.table == .roots && row.key.isEmpty && row.generation == 5)
+        #expect(
+            try bytes(row).hexadecimal == "01000000011111111111111111111111111111111103"
+                + String(repeating: "cc", count: 32))
+        #expect(try Root(row) == root)
+    }
+
+    @Test(arguments: 0..<54) func `no truncation of the root decodes, nor one with more behind it`(count: Int) throws {
+        var row = root.row(store: store)
+        let whole = try bytes(row)
+        #expect(whole.count == 54)
+        row.columns = [.blob(whole.prefix(count))]
+        #expect(throws: MalformedRow.self) { try Root(row) }
+        row.columns = [.blob(whole + Data(count: count + 1))]
+        #expect(throws: MalformedRow.self) { try Root(row) }
+    }
+
+    @Test func `a root of unknown tables or with a list twice does not decode`() throws {
+        var row = root.row(store: store)
+        let whole = Array(try bytes(row))
+        row.columns = [.blob(Data(whole[..<21] + [99] + whole[22...]))]
+        #expect(throws: MalformedRow.self) { try Root(row) }
+        row.columns = [.blob(Data([1, 0, 0, 0, 2] + whole[5...] + whole[5...]))]
+        #expect(throws: MalformedRow.self) { try Root(row) }
+    }
+
+    private func bytes(_ row: SealedRow) throws -> Data {
+        guard case .blob(let bytes)? = row.columns.first, row.columns.count == 1 else { throw MalformedRow() }
+        return bytes
     }
 }

@@ -32,7 +32,7 @@ struct VaultMigrationTests {
             #expect(try CrashTestData.consistentNumber(in: reader, owner: owner, withItems: false) == 1)
             #expect(try reader.itemIDs(owner: owner) == [])
         }
-        #expect(try version() == 2)
+        #expect(try version() == 3)
         let item = ItemFixture.item(1, owner: owner)
         try vault.write("add") { try $0.insertItem(item) }
         try vault.close()
@@ -45,23 +45,10 @@ struct VaultMigrationTests {
         #expect(try vault.read { try $0.itemIDs(owner: owner) } == [])
     }
 
-    @Test func `that was interrupted between its two steps is finished`() throws {
+    @Test func `is migrated once: a root that is gone afterwards is missed`() throws {
         try open().close()
-        // As after the schema was changed, before the rows were added.
-        try VaultFixture.tamper(path, "DELETE FROM item_roots")
-        let store = try Version1Store.make().read { try Row.fetchOne($0, sql: "SELECT * FROM store")! }
-        try VaultFixture.tamper(path, "DELETE FROM store")
-        try VaultFixture.tamper(
-            path, "INSERT INTO store VALUES (?, ?, ?, ?, ?, ?)", StatementArguments(Array(store.databaseValues)))
-        #expect(try open().read { try $0.itemIDs(owner: owner) } == [])
-    }
-
-    @Test func `is migrated once: roots that are gone afterwards are missed`() throws {
-        try open().close()
-        try VaultFixture.tamper(path, "DELETE FROM item_roots")
-        #expect(throws: VaultError.corrupt(RowReference(table: .itemRoots, key: Data()), .removed)) {
-            try open().read { try $0.itemIDs(owner: owner) }
-        }
+        try VaultFixture.tamper(path, "DELETE FROM roots")
+        #expect(throws: VaultError.unreadable(.root)) { try open() }
     }
 
     @Test func `with an altered schema is refused`() throws {

@@ -72,8 +72,8 @@ struct VaultOpeningTests {
 
     @Test func `a newer store is refused by its version`() throws {
         try open(create: true).close()
-        try VaultFixture.tamper(path, "PRAGMA user_version = 3")
-        #expect(throws: VaultError.tooNew(found: 3, supported: 2)) { try open() }
+        try VaultFixture.tamper(path, "PRAGMA user_version = 4")
+        #expect(throws: VaultError.tooNew(found: 4, supported: 3)) { try open() }
     }
 
     @Test func `another enclave's store is unreadable`() throws {
@@ -97,6 +97,17 @@ struct VaultOpeningTests {
         try open(create: true).close()
         try VaultFixture.tamper(path, sql)
         #expect(throws: VaultError.unreadable(.storeRecord)) { try open(create: true) }
+    }
+
+    @Test(arguments: [
+        "DELETE FROM roots", "UPDATE roots SET generation = generation + 1", "UPDATE roots SET lists = x'0100000000'",
+        "UPDATE roots SET mac = zeroblob(32)", "UPDATE roots SET owner = zeroblob(16)",
+        "UPDATE roots SET row_key = x'00'",
+    ])
+    func `a store without its authentic root is unreadable`(sql: String) throws {
+        try open(create: true).close()
+        #expect(try VaultFixture.tamper(path, sql) == 1)
+        #expect(throws: VaultError.unreadable(.root)) { try open(create: true) }
     }
 
     @Test func `a symbolic link, a hard link and a folder in its place are refused`() throws {

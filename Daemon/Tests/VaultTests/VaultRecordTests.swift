@@ -148,7 +148,7 @@ struct VaultRecordTests {
 
     @Test func `a transaction that throws leaves no trace`() throws {
         struct Stop: Error {}
-        let counter = try vault.read { try $0.manifestCounter(owner: owner) }
+        let generation = vault.storeGeneration
         #expect(throws: Stop.self) {
             try vault.write("remove") { writer in
                 try writer.removeObject(fixture.right.id, owner: owner)
@@ -156,19 +156,30 @@ struct VaultRecordTests {
             }
         }
         #expect(try vault.read { try $0.object(fixture.right.id, owner: owner) } == fixture.right)
-        #expect(try vault.read { try $0.manifestCounter(owner: owner) } == counter)
+        #expect(vault.storeGeneration == generation)
     }
 
-    @Test func `the manifest's counter only grows`() throws {
-        var last = try vault.read { try $0.manifestCounter(owner: owner) }
+    @Test func `the store's generation grows with each change, and with nothing else`() throws {
+        let anchor = try #require(try vault.read { try $0.logAnchor() })
+        var last = vault.storeGeneration
+        func expectGrowth(_ body: () throws -> Void) rethrows {
+            try body()
+            #expect(vault.storeGeneration == last + 1)
+            last = vault.storeGeneration
+        }
         for _ in 0..<3 {
             let object = VaultFixture.object(owner: owner, identifier: "again")
-            try vault.write("insert") { try $0.insertObject(object) }
-            try vault.write("remove") { try $0.removeObject(object.id, owner: owner) }
-            let next = try vault.read { try $0.manifestCounter(owner: owner) }
-            #expect(next > last)
-            last = next
+            try expectGrowth { try vault.write("insert") { try $0.insertObject(object) } }
+            try expectGrowth { try vault.write("remove") { try $0.removeObject(object.id, owner: owner) } }
+            try expectGrowth { try vault.write("same") { try $0.setUser(fixture.alice) } }
+            try expectGrowth { try vault.write("anchor") { try $0.setLogAnchor(anchor) } }
         }
+        _ = try vault.read { try $0.objects(owner: owner, kind: .right) }
+        try vault.write("nothing") { _ = try $0.object(fixture.right.id, owner: owner) }
+        #expect(vault.storeGeneration == last)
+        try vault.close()
+        #expect(
+            try Vault(folder: fixture.folder.path, create: false, protector: TestProtector()).storeGeneration == last)
     }
 
     @Test func `two passcode records live side by side during a change`() throws {

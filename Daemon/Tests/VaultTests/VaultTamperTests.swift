@@ -110,10 +110,11 @@ struct VaultTamperTests {
         }
     }
 
-    @Test(arguments: [
-        "accessControl": "access_control", "publicKey": "public_key", "keyBlob": "key_blob", "slots": "slots",
-        "payload": "payload", "attributes": "attribute_record", "name": "name_digest", "mac": "mac",
-    ].sorted(by: <).map(\.value))
+    @Test(
+        arguments: [
+            "accessControl": "access_control", "publicKey": "public_key", "keyBlob": "key_blob", "slots": "slots",
+            "payload": "payload", "attributes": "attribute_record", "name": "name_digest", "mac": "mac",
+        ].sorted(by: <).map(\.value))
     func `a column swapped between two rows makes both unreadable`(column: String) throws {
         // Different contents first, so that the swap changes something.
         var changed = fixture.otherRight
@@ -204,13 +205,15 @@ struct VaultTamperTests {
         #expect(throws: VaultError.duplicate) { try vault.write("insert") { try $0.insertObject(namesake) } }
     }
 
-    @Test(arguments: ["DELETE FROM manifests", "UPDATE manifests SET entries = x'0100000000'"])
-    func `without an authentic manifest nothing is taken to be absent`(sql: String) throws {
-        let fault: RowFault = sql.hasPrefix("DELETE") ? .removed : .altered
+    @Test(arguments: ["DELETE FROM lists", "UPDATE lists SET entries = x'0100000000'"])
+    func `without an authentic list nothing is taken to be absent`(sql: String) throws {
         func corrupt(_ table: VaultTable) -> VaultError {
-            .corrupt(RowReference(table: .manifests, key: Data([table.rawValue])), fault)
+            sql.hasPrefix("DELETE")
+                ? .corrupt(RowReference(table: .lists, key: Data([table.rawValue])), .removed)
+                : .corrupt(RowReference(table: .lists, key: Data([table.rawValue, 0, 0])), .altered)
         }
         try fixture.tamper("\(sql) WHERE owner = ?", [owner.bytes])
+        var vault = try reopened()
         #expect(throws: corrupt(.passcodeRecords)) { try vault.read { try $0.passcodeRecords(owner: owner) } }
         #expect(throws: corrupt(.objects)) { try vault.read { try $0.objects(owner: owner, kind: .right) } }
         #expect(throws: corrupt(.objects)) {
@@ -218,19 +221,29 @@ struct VaultTamperTests {
         }
         #expect(try vault.read { try $0.keyPairs(owner: fixture.bob.id) }.compactMap(\.record).count == 2)
         try fixture.tamper(sql)
+        vault = try reopened()
         #expect(throws: corrupt(.users)) { try vault.read { try $0.users() } }
         #expect(throws: corrupt(.users)) { try vault.read { try $0.passcodeRecords(owner: owner) } }
         #expect(throws: corrupt(.logAnchors)) { try vault.read { try $0.logAnchor() } }
     }
 
-    @Test func `a manifest of another table or owner does not stand in`() throws {
+    private func reopened() throws -> Vault {
+        try Vault(folder: fixture.folder.path, create: false, protector: TestProtector())
+    }
+
+    @Test func `a list of another table or owner does not stand in`() throws {
         try fixture.tamper(
-            "UPDATE manifests SET row_key = x'63' WHERE owner = ? AND row_key = x'07'", [owner.bytes])
-        try fixture.tamper(
-            "UPDATE manifests SET owner = ? WHERE owner = ? AND row_key = x'07'",
-            [owner.bytes, fixture.bob.id.bytes])
-        #expect(throws: VaultError.corrupt(RowReference(table: .manifests, key: Data([7])), .altered)) {
+            "UPDATE lists SET row_key = x'630000' WHERE owner = ? AND row_key = x'070000'", [owner.bytes])
+        let vault = try reopened()
+        #expect(throws: VaultError.corrupt(RowReference(table: .lists, key: Data([7])), .removed)) {
             try vault.read { try $0.objects(owner: owner, kind: .right) }
+        }
+        // Bob's list of key pairs, which is not empty.
+        try fixture.tamper("DELETE FROM lists WHERE owner = ? AND row_key = x'040000'", [owner.bytes])
+        try fixture.tamper(
+            "UPDATE lists SET owner = ? WHERE owner = ? AND row_key = x'040000'", [owner.bytes, fixture.bob.id.bytes])
+        #expect(throws: VaultError.corrupt(RowReference(table: .lists, key: Data([4, 0, 0])), .altered)) {
+            try reopened().read { try $0.keyPairs(owner: owner) }
         }
     }
 
@@ -239,7 +252,7 @@ struct VaultTamperTests {
         let copy = try DatabaseQueue()
         try DatabaseQueue(path: path).backup(to: copy)
         try vault.write("remove") { try $0.removeUser(owner) }
-        for table in ["manifests", "key_pairs", "passcode_records", "attempt_counters", "objects", "users"] {
+        for table in ["lists", "item_lists", "key_pairs", "passcode_records", "attempt_counters", "objects", "users"] {
             for row in try copy.read({ try Row.fetchAll($0, sql: "SELECT * FROM \(table)") }) {
                 guard [row["owner"], row["row_key"]].contains(owner.bytes) else { continue }
                 try restore(row, into: table)
@@ -275,8 +288,9 @@ struct VaultTamperTests {
         }
     }
 
-    @Test func `a user with a corrupt manifest can be removed as a whole`() throws {
-        try fixture.tamper("DELETE FROM manifests WHERE owner = ?", [owner.bytes])
+    @Test func `a user with a corrupt list can be removed as a whole`() throws {
+        try fixture.tamper("DELETE FROM lists WHERE owner = ?", [owner.bytes])
+        let vault = try reopened()
         try vault.write("remove") { try $0.removeUser(owner) }
         #expect(try vault.read { try $0.users() } == [.readable(fixture.bob)])
     }

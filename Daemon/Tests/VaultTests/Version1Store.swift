@@ -9,7 +9,8 @@ enum Version1Store {
     static func make(at path: String? = nil) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false  // The dump is in the order of the tables' names.
-        let queue = try path.map { try DatabaseQueue(path: $0, configuration: configuration) }
+        let queue =
+            try path.map { try DatabaseQueue(path: $0, configuration: configuration) }
             ?? DatabaseQueue(configuration: configuration)
         try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
         return queue

@@ -9,7 +9,7 @@ struct ChainTail: ~Copyable, Sendable {
     private(set) var head: [UInt8]
     private(set) var count: UInt64
     private(set) var epoch: UInt32
-    private(set) var checkpoints: [Checkpoint]
+    var index: LogIndex
     /// Number of records of which it is certain that they are on disk.
     var syncedCount: UInt64
     /// Number of records and epoch at the last anchor.
@@ -19,32 +19,28 @@ struct ChainTail: ~Copyable, Sendable {
     var hasLostSync = false
 
     init(
-        file: consuming LogFile, key: consuming SealKey, head: [UInt8], count: UInt64, epoch: UInt32,
-        checkpoints: [Checkpoint], anchored: (count: UInt64, epoch: UInt32)
+        file: consuming LogFile, key: consuming SealKey, end: Checkpoint, epoch: UInt32, index: LogIndex,
+        anchored: (count: UInt64, epoch: UInt32)
     ) {
         self.file = file
         self.key = key
-        self.head = head
-        self.count = count
+        head = end.head
+        count = end.index
         self.epoch = epoch
-        self.checkpoints = checkpoints
+        self.index = index
         self.anchored = anchored
         syncedCount = 0
     }
 
     /// Seals and writes one record. If it cannot be written, key, head and count stay as they are.
-    mutating func append(payload: [UInt8]) throws(AuditLogError) {
+    mutating func append(_ record: inout RecordBuffer) throws(AuditLogError) {
         if hasLostSync { throw .notDurable }
-        let current = key.forOneRecord()
-        let code = current.code(head: head, payload: payload)
-        let next = HashChain.head(after: head, payload: payload, code: code)
-        try file.append(RawRecord.bytes(payload: payload, code: code, head: next))
-        key.advance(from: current)
-        head = next
+        record.seal(with: key, after: head)
+        try file.append(record)
+        key.markUsed()
+        record.copyHead(to: &head)
         count += 1
-        if count % Checkpoint.interval == 0 {
-            checkpoints.append(Checkpoint(index: count, position: file.end, head: head))
-        }
+        index.add(count, Checkpoint(index: count, position: file.end, head: head))
     }
 
     /// Takes the next key from another epoch.
@@ -53,9 +49,12 @@ struct ChainTail: ~Copyable, Sendable {
         epoch = number
     }
 
-    /// What the anchor of this moment holds.
-    borrowing func snapshot() -> Snapshot {
-        Snapshot(file: file.descriptor, count: count, head: head, epoch: epoch, key: key.copy())
+    /// What the anchor of this moment holds. The key of the records so far is destroyed.
+    mutating func snapshot(storeGeneration: UInt64) -> Snapshot {
+        key.advanceIfUsed()
+        let place = Anchor.Place(position: UInt64(file.end), storeGeneration: storeGeneration)
+        return Snapshot(
+            file: file.source.descriptor, count: count, head: head, epoch: epoch, key: key.copy(), place: place)
     }
 
     struct Snapshot: ~Copyable, Sendable {
@@ -64,9 +63,10 @@ struct ChainTail: ~Copyable, Sendable {
         let head: [UInt8]
         let epoch: UInt32
         let key: SecretBytes
+        let place: Anchor.Place
 
         borrowing func anchor(sealedBy sealer: any LogKeySealer) throws -> Anchor {
-            Anchor(count: count, head: Data(head), epoch: epoch, sealedKey: try sealer.seal(key))
+            Anchor(count: count, head: Data(head), epoch: epoch, sealedKey: try sealer.seal(key), place: place)
         }
     }
 }

@@ -1,5 +1,3 @@
-import UnixSocket
-
 /// Walks over the records of a file and checks that each one's head follows from what lies before it.
 struct ChainWalk: ~Copyable {
     enum Step {
@@ -19,16 +17,18 @@ struct ChainWalk: ~Copyable {
     private(set) var index: UInt64
     private(set) var position: Int
 
+    var place: Checkpoint { Checkpoint(index: index, position: position, head: head) }
+
     /// From the header on.
-    init(_ descriptor: SharedDescriptor, header: [UInt8], limit: Int) {
+    init(_ source: LogSource, header: [UInt8], limit: Int) {
         let start = Checkpoint(
             index: 0, position: LogFormat.headerByteCount, head: HashChain.initialHead(header: header))
-        self.init(descriptor, from: start, limit: limit)
+        self.init(source, from: start, limit: limit)
     }
 
     /// From a place that was reached before.
-    init(_ descriptor: SharedDescriptor, from checkpoint: Checkpoint, limit: Int) {
-        scanner = LogScanner(descriptor, index: checkpoint.index, position: checkpoint.position, limit: limit)
+    init(_ source: LogSource, from checkpoint: Checkpoint, limit: Int) {
+        scanner = LogScanner(source, index: checkpoint.index, position: checkpoint.position, limit: limit)
         head = checkpoint.head
         index = checkpoint.index
         position = checkpoint.position
@@ -50,14 +50,4 @@ struct ChainWalk: ~Copyable {
             return .record(record, previousHead: head)
         }
     }
-}
-
-/// A place between two records, remembered so that pages need not be looked for from the file's start.
-struct Checkpoint: Equatable, Sendable {
-    /// How many records lie between two checkpoints.
-    static let interval: UInt64 = 64
-
-    let index: UInt64
-    let position: Int
-    let head: [UInt8]
 }

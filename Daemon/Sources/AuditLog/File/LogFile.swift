@@ -7,7 +7,7 @@ struct LogFile: ~Copyable, Sendable {
     /// How much space is reserved at a time, in bytes.
     static let reserveChunk = 256 * 1024
 
-    let descriptor: SharedDescriptor
+    let source: LogSource
     /// Where the next record goes.
     private(set) var end: Int
     private var reservedEnd: Int
@@ -18,14 +18,14 @@ struct LogFile: ~Copyable, Sendable {
     static func create(_ path: String, bytes: [UInt8]) throws(AuditLogError) -> LogFile {
         let number = unsafe open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard number >= 0 else { throw AuditLogError(errno: errno) }
-        var file = LogFile(SharedDescriptor(Descriptor(owning: number)), end: 0)
-        try file.append(bytes)
-        try sync(file.descriptor)
+        var file = LogFile(LogSource(SharedDescriptor(Descriptor(owning: number))), end: 0)
+        try unsafe bytes.span.withUnsafeBytes { (bytes) throws(AuditLogError) in try unsafe file.append(bytes) }
+        try sync(file.source.descriptor)
         return file
     }
 
-    private init(_ descriptor: SharedDescriptor, end: Int) {
-        self.descriptor = descriptor
+    private init(_ source: LogSource, end: Int) {
+        self.source = source
         self.end = end
         reservedEnd = end
     }
@@ -43,14 +43,18 @@ struct LogFile: ~Copyable, Sendable {
             throw .damaged
         }
         guard fchmod(number, 0o600) == 0 else { throw AuditLogError(errno: errno) }
-        self.init(descriptor, end: Int(status.st_size))
+        self.init(LogSource(descriptor), end: Int(status.st_size))
     }
 
-    /// Appends the bytes of one record with one `write`; if that fails, the file ends where it did.
-    mutating func append(_ bytes: [UInt8]) throws(AuditLogError) {
+    /// Appends a sealed record with one `write`; if that fails, the file ends where it did.
+    mutating func append(_ record: borrowing RecordBuffer) throws(AuditLogError) {
+        try unsafe record.withRecord { (bytes) throws(AuditLogError) in try unsafe append(bytes) }
+    }
+
+    private mutating func append(_ bytes: UnsafeRawBufferPointer) throws(AuditLogError) {
         if needsTruncation { try truncate(to: end) }
         try reserve(bytes.count)
-        let written = unsafe bytes.withUnsafeBytes { unsafe write(descriptor.number, $0.baseAddress, $0.count) }
+        let written = unsafe write(source.descriptor.number, bytes.baseAddress, bytes.count)
         let code = errno
         if written == bytes.count {
             end += written
@@ -59,14 +63,14 @@ struct LogFile: ~Copyable, Sendable {
         if written > 0 {
             needsTruncation = true
             // If this fails too, it is tried again before the next record; opening cuts a torn record as well.
-            if ftruncate(descriptor.number, off_t(end)) == 0 { needsTruncation = false }
+            if ftruncate(source.descriptor.number, off_t(end)) == 0 { needsTruncation = false }
         }
         throw written < 0 ? AuditLogError(errno: code) : .diskFull
     }
 
     /// Cuts the file.
     mutating func truncate(to newEnd: Int) throws(AuditLogError) {
-        guard ftruncate(descriptor.number, off_t(newEnd)) == 0 else { throw AuditLogError(errno: errno) }
+        guard ftruncate(source.descriptor.number, off_t(newEnd)) == 0 else { throw AuditLogError(errno: errno) }
         needsTruncation = false
         end = newEnd
         reservedEnd = newEnd
@@ -81,7 +85,7 @@ struct LogFile: ~Copyable, Sendable {
     private mutating func reserve(_ byteCount: Int) throws(AuditLogError) {
         guard end + byteCount > reservedEnd else { return }
         for length in [max(Self.reserveChunk, byteCount), byteCount] {
-            if ostiary_reserve(descriptor.number, Int64(end), Int64(length)) == 0 {
+            if ostiary_reserve(source.descriptor.number, Int64(end), Int64(length)) == 0 {
                 reservedEnd = end + length
                 return
             }

@@ -1,7 +1,3 @@
-import CanonicalEncoding
-import Glibc
-import UnixSocket
-
 /// A record as it lies in the file: framing is right, nothing else is known.
 struct RawRecord {
     let index: UInt64
@@ -10,18 +6,9 @@ struct RawRecord {
     let head: [UInt8]
     /// Where the next record begins.
     let end: Int
-
-    /// A record as it is written.
-    static func bytes(payload: [UInt8], code: [UInt8], head: [UInt8]) -> [UInt8] {
-        var writer = CanonicalWriter(capacity: payload.count + LogFormat.recordOverhead)
-        writer.write(payload, length: UInt32.self)
-        writer.write(fixed: code)
-        writer.write(fixed: head)
-        return writer.bytes
-    }
 }
 
-/// Reads records in order, a piece of the file at a time. It keeps no position in the descriptor.
+/// Reads records in order, a piece of the file at a time.
 struct LogScanner: ~Copyable {
     enum Step {
         case record(RawRecord)
@@ -35,7 +22,7 @@ struct LogScanner: ~Copyable {
 
     private static let pieceSize = 64 * 1024
 
-    private let descriptor: SharedDescriptor
+    private let source: LogSource
     private let limit: Int
     /// Index and place of the next record.
     private var index: UInt64
@@ -44,16 +31,16 @@ struct LogScanner: ~Copyable {
     private var pieceStart = 0
 
     /// A scanner at record `index`, which begins at `position`; nothing at or behind `limit` is read.
-    init(_ descriptor: SharedDescriptor, index: UInt64, position: Int, limit: Int) {
-        self.descriptor = descriptor
+    init(_ source: LogSource, index: UInt64, position: Int, limit: Int) {
+        self.source = source
         self.index = index
         self.position = position
         self.limit = limit
     }
 
     /// The first bytes of the file; fewer than a header if the file is too short.
-    static func header(of descriptor: SharedDescriptor) throws(AuditLogError) -> [UInt8] {
-        try read(descriptor, at: 0, count: LogFormat.headerByteCount)
+    static func header(of source: LogSource) throws(AuditLogError) -> [UInt8] {
+        try source.read(at: 0, count: LogFormat.headerByteCount)
     }
 
     mutating func next() throws(AuditLogError) -> Step {
@@ -81,7 +68,7 @@ struct LogScanner: ~Copyable {
     private mutating func bytes(at start: Int, count: Int) throws(AuditLogError) -> [UInt8]? {
         guard count <= limit - start else { return nil }
         if start < pieceStart || start + count > pieceStart + piece.count {
-            piece = try Self.read(descriptor, at: start, count: min(max(Self.pieceSize, count), limit - start))
+            piece = try source.read(at: start, count: min(max(Self.pieceSize, count), limit - start))
             pieceStart = start
         }
         let offset = start - pieceStart
@@ -97,22 +84,5 @@ struct LogScanner: ~Copyable {
             start += count
         }
         return true
-    }
-
-    private static func read(
-        _ descriptor: SharedDescriptor, at start: Int, count: Int
-    ) throws(AuditLogError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        var filled = 0
-        while filled < count {
-            let got = unsafe bytes.withUnsafeMutableBytes {
-                unsafe pread(descriptor.number, $0.baseAddress! + filled, count - filled, off_t(start + filled))
-            }
-            if got < 0 && errno == EINTR { continue }
-            guard got >= 0 else { throw AuditLogError(errno: errno) }
-            if got == 0 { break }
-            filled += got
-        }
-        return Array(bytes.prefix(filled))
     }
 }

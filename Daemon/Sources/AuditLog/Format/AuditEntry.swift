@@ -35,7 +35,7 @@ public struct AuditEntry: Equatable, Sendable {
         self.processID = processID
         self.object = LogText.cleaned(object, limit: Limit.object)
         self.operation = LogText.cleaned(operation, limit: Limit.operation)
-        self.factors = factors.prefix(Limit.factorCount).map { LogText.cleaned($0, limit: Limit.factor) }
+        self.factors = LogText.cleaned(factors, count: Limit.factorCount, limit: Limit.factor)
         self.strength = LogText.cleaned(strength, limit: Limit.strength)
         self.reason = LogText.cleaned(reason, limit: Limit.reason)
         self.repetitions = repetitions

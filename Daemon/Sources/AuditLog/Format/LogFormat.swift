@@ -26,10 +26,11 @@ enum LogFormat {
         return writer.bytes
     }
 
-    /// Refuses a newer log by name; any other difference in the header shows in the chain.
-    static func refuseNewer(header: [UInt8]) throws(AuditLogError) {
-        guard header.count == headerByteCount, header.prefix(magic.count).elementsEqual(magic) else { return }
+    /// Whether these are the first bytes of a log; a newer one is refused by name. A changed identity shows in the chain.
+    static func isHeader(_ header: [UInt8]) throws(AuditLogError) -> Bool {
+        guard header.count == headerByteCount, header.prefix(magic.count).elementsEqual(magic) else { return false }
         let found = UInt16(header[8]) << 8 | UInt16(header[9])
         if found > version { throw .tooNew(found: found, supported: version) }
+        return found == version && header[10] == 0 && header[11] == 0
     }
 }

@@ -2,6 +2,8 @@
 public struct LogRecord: Equatable, Sendable {
     /// Position in the log, from 0.
     public let index: UInt64
+    /// How many changes the store had seen when the record was written; nil in records of version 1, which do not say.
+    public let storeGeneration: UInt64?
     public let content: Content
 
     public enum Content: Equatable, Sendable {

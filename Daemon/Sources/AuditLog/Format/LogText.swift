@@ -12,6 +12,12 @@ enum LogText {
         return result
     }
 
+    /// The first `count` texts, each cleaned. As they are, where nothing is to be done: one array less for each record.
+    static func cleaned(_ texts: [String], count: Int, limit: Int) -> [String] {
+        if texts.count <= count && texts.allSatisfy({ isClean($0, limit: limit) }) { return texts }
+        return texts.prefix(count).map { cleaned($0, limit: limit) }
+    }
+
     /// Most fields are short ASCII, which needs no second look.
     private static func isClean(_ text: String, limit: Int) -> Bool {
         let bytes = text.utf8.span

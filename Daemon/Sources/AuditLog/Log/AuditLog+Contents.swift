@@ -10,38 +10,37 @@ extension AuditLog {
         var needsSchedule = false
     }
 
-    /// What the lock guards: the end of a log that is in order, or what is known of a damaged one.
+    /// What the lock guards: the end of a log that is in order, or what is known of one that is not.
     struct Contents: ~Copyable, Sendable {
         var state: LogState
         private var tail: ChainTail?
-        /// A damaged log, for reading; nil also if there is no file.
-        let damaged: DamagedFile?
+        /// A log that was refused, for reading; nil also if there is no file.
+        private(set) var kept: KeptFile?
 
         init(state: LogState, tail: consuming ChainTail) {
             self.state = state
             self.tail = consume tail
-            damaged = nil
+            kept = nil
         }
 
-        init(damage: Damage, file: DamagedFile?) {
-            state = .damaged(damage)
+        init(refused state: LogState, file: KeptFile?) {
+            self.state = state
             tail = nil
-            damaged = file
+            kept = file
         }
 
-        /// Lends the tail; a damaged log has none and takes no records.
+        /// Lends the tail; a log that was refused has none and takes no records.
         mutating func withTail<Result: ~Copyable, Failure: Error>(
             _ body: (inout ChainTail) throws(Failure) -> Result
         ) throws(Failure) -> Result? {
-            guard var current = tail.take() else { return nil }
-            do {
-                let result = try body(&current)
-                tail = consume current
-                return result
-            } catch {
-                tail = consume current
-                throw error
-            }
+            guard tail != nil else { return nil }
+            return try body(&tail!)
+        }
+
+        /// Keeps the places that a reader found before those that are known, for the next one.
+        mutating func complete(with index: LogIndex) {
+            let isLive: Void? = withTail { $0.index.takeEarlier(from: index) }
+            if isLive == nil { kept?.index?.takeEarlier(from: index) }
         }
     }
 }
@@ -49,10 +48,10 @@ extension AuditLog {
 extension ChainTail {
     /// Appends a record and says what is left to do for its durability.
     mutating func append(
-        payload: [UInt8], durability: AuditLog.Durability
+        _ record: inout RecordBuffer, durability: AuditLog.Durability
     ) throws(AuditLogError) -> AuditLog.Written {
-        try append(payload: payload)
-        var written = AuditLog.Written(file: file.descriptor, count: count)
+        try append(&record)
+        var written = AuditLog.Written(file: file.source.descriptor, count: count)
         if durability == .soon && !isSyncScheduled {
             isSyncScheduled = true
             written.needsSchedule = true
@@ -61,16 +60,16 @@ extension ChainTail {
     }
 
     /// What the next anchor holds; nil if the anchor is there already.
-    func unanchored() throws(AuditLogError) -> Snapshot? {
+    mutating func unanchored(storeGeneration: UInt64) throws(AuditLogError) -> Snapshot? {
         if hasLostSync { throw .notDurable }
         if anchored == (count, epoch) { return nil }
-        return snapshot()
+        return snapshot(storeGeneration: storeGeneration)
     }
 
     /// What is not on disk yet, when the time to bring it there has come.
     mutating func takeScheduledSync() -> AuditLog.Written? {
         isSyncScheduled = false
         guard syncedCount < count, !hasLostSync else { return nil }
-        return AuditLog.Written(file: file.descriptor, count: count)
+        return AuditLog.Written(file: file.source.descriptor, count: count)
     }
 }

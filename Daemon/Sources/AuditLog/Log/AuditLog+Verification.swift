@@ -3,21 +3,19 @@ public import SecretMemory
 import Synchronization
 
 extension AuditLog {
-    /// Checks the whole file: framing, hash chain, its end and its anchor, and the seals of all epochs whose seed is given.
+    /// Checks the whole file: framing, hash chain, its end and its anchor, the seals of all epochs whose seed is given, and that
+    /// no record speaks of a change that the store has not seen.
     /// Records may be appended meanwhile; those that were there at the start are checked.
     ///
     /// - Parameter seeds: The seed of an epoch, or nil if it is not at hand; called once for each epoch, in order.
     /// - Throws: ``AuditLogError/io(code:)``, and what `seeds` and the anchor store throw. Damage is a verdict, not an error.
     public func verify(seeds: (UInt32) throws -> SecretBytes? = { _ in nil }) throws -> AuditVerdict {
-        let (anchor, view) = try anchorAndView()
-        var check = Verification(anchor: anchor, view: view)
-        return try check.run(seeds: seeds)
-    }
-
-    /// The anchor is loaded first: the log may grow in between, but never be shorter than its anchor.
-    private func anchorAndView() throws -> (Anchor?, LogView) {
+        // In this order: the log may grow in between, but never be shorter than its anchor, and the store may change, but
+        // never know less than the records that are there.
         let anchor = try anchors.load()
-        return (anchor, contents.withLock { LogView(&$0) })
+        let view = contents.withLock { LogView(&$0) }
+        var check = Verification(anchor: anchor, view: view, storeGeneration: anchors.storeGeneration)
+        return try check.run(seeds: seeds)
     }
 }
 
@@ -25,21 +23,23 @@ extension AuditLog {
 private struct Verification: ~Copyable {
     private let anchor: Anchor?
     private let view: LogView
+    private let storeGeneration: UInt64
     /// Key of the next record, if its epoch's seed is at hand.
     private var key: SealKey?
     private var sealsChecked = true
 
-    init(anchor: Anchor?, view: LogView) {
+    init(anchor: Anchor?, view: LogView, storeGeneration: UInt64) {
         self.anchor = anchor
         self.view = view
+        self.storeGeneration = storeGeneration
         key = nil
     }
 
     mutating func run(seeds: (UInt32) throws -> SecretBytes?) throws -> AuditVerdict {
-        guard let file = view.file else { return misfit(0, "The log's file is missing.") }
-        let header = try LogScanner.header(of: file)
+        guard let source = view.source else { return misfit(0, "The log's file is missing.") }
+        let header = try LogScanner.header(of: source)
         guard header.count == LogFormat.headerByteCount else { return misfit(0, "The file's header is missing.") }
-        var walk = ChainWalk(file, header: header, limit: view.end)
+        var walk = ChainWalk(source, header: header, limit: view.end)
         while true {
             if let anchor, walk.index == anchor.count, !walk.head.elementsEqual(anchor.head) {
                 return misfit(
@@ -49,8 +49,17 @@ private struct Verification: ~Copyable {
             case .misfit: return misfit(walk.index, "The record does not fit the chain.")
             case .end, .torn: return conclusion(index: walk.index, head: walk.head)
             case .record(let record, let previousHead):
-                guard try accept(record, previousHead: previousHead, seeds: seeds) else {
-                    return misfit(record.index, "The record's seal does not fit.")
+                guard let payload = try? LogPayload(bytes: record.payload),
+                    try accept(record, payload.content, previousHead: previousHead, seeds: seeds)
+                else { return misfit(record.index, "The record's seal does not fit.") }
+                if let store = OlderStore(
+                    recordIndex: record.index, recordGeneration: payload.start.storeGeneration,
+                    storeGeneration: storeGeneration)
+                {
+                    return misfit(
+                        record.index, "The store is older than the log: the record was written at change "
+                            + "\(store.recordGeneration) of the store, which is at change \(store.storeGeneration).",
+                        olderStore: store)
                 }
             }
         }
@@ -58,17 +67,16 @@ private struct Verification: ~Copyable {
 
     /// Checks one record's seal, if the key is at hand, and moves on to the next record's key.
     private mutating func accept(
-        _ record: RawRecord, previousHead: [UInt8], seeds: (UInt32) throws -> SecretBytes?
+        _ record: RawRecord, _ content: LogRecord.Content, previousHead: [UInt8],
+        seeds: (UInt32) throws -> SecretBytes?
     ) throws -> Bool {
-        guard let content = try? LogRecord.Content(payload: record.payload) else { return false }
         if record.index == 0 {
             // The first record is sealed in the epoch that it begins.
             guard let epoch = content.beginningEpoch else { return false }
             try begin(epoch, seeds: seeds)
         }
         if key != nil {
-            guard key!.accepts(record.code, head: previousHead, payload: record.payload) else { return false }
-            key!.advance()
+            guard key!.accepts(record, after: previousHead) else { return false }
         } else {
             sealsChecked = false
         }
@@ -96,12 +104,14 @@ private struct Verification: ~Copyable {
             isIntact: true, recordCount: index, firstMisfit: nil, isExact: true,
             explanation: sealsChecked
                 ? "All records and seals fit." : "All records fit the chain and its anchor; not all seals were checked.",
-            sealsChecked: sealsChecked)
+            sealsChecked: sealsChecked, olderStore: nil)
     }
 
-    private func misfit(_ index: UInt64, _ explanation: String, isExact: Bool = true) -> AuditVerdict {
+    private func misfit(
+        _ index: UInt64, _ explanation: String, isExact: Bool = true, olderStore: OlderStore? = nil
+    ) -> AuditVerdict {
         AuditVerdict(
             isIntact: false, recordCount: index, firstMisfit: index, isExact: isExact, explanation: explanation,
-            sealsChecked: sealsChecked && key != nil)
+            sealsChecked: sealsChecked && key != nil, olderStore: olderStore)
     }
 }

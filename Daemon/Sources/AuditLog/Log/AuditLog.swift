@@ -13,7 +13,11 @@ import UnixSocket
 /// **When a log is damaged** (``state``), it is kept as evidence: ``append(_:durability:)`` throws, so nothing that needs
 /// a record may be released, while locking, deauthorizing and removing, which need none, go on. ``page(from:limit:)`` and
 /// ``verify(seeds:)`` still work. Somebody who is entitled to calls ``beginAnew(epoch:seed:time:)``, which keeps the old
-/// file under another name and says so in the new one's first record.
+/// file under another name and says so in the new one's first record. The same holds when the store is older than the log:
+/// each record says how many changes the store had seen.
+///
+/// Opening reads what lies behind the anchor, however long the log is. A record before it that was changed is found by
+/// ``verify(seeds:)``, and by opening if that is told to read the whole log.
 ///
 /// Calls block; an append for as long as a `write`, a durable one for as long as a disk flush.
 ///
@@ -51,16 +55,20 @@ public final class AuditLog: Sendable {
 
     /// Opens the log in `folder`; ``state`` says what was found.
     ///
+    /// - Parameter readingAll: whether the records before the anchor are read, too: to name the first that does not fit before
+    ///   the log is replaced.
     /// - Throws: ``AuditLogError/missing`` if there never was one, ``AuditLogError/tooNew(found:supported:)``,
     ///   ``AuditLogError/anchorUnreadable``, ``AuditLogError/io(code:)``, and what `anchors` and `sealer` throw.
-    public convenience init(folder path: String, anchors: any AnchorStore, sealer: any LogKeySealer) throws {
+    public convenience init(
+        folder path: String, anchors: any AnchorStore, sealer: any LogKeySealer, readingAll: Bool = false
+    ) throws {
         let folder = LogFolder(path: path)
         let contents: Contents
-        switch try LogOpening.open(folder, anchor: anchors.load(), sealer: sealer) {
+        switch try LogOpening.open(folder, anchors: anchors, sealer: sealer, reading: readingAll ? .whole : .tail) {
         case .live(let tail, let lostBytes):
             contents = Contents(state: lostBytes > 0 ? .recovered(lostBytes: lostBytes) : .intact, tail: tail)
-        case .damaged(let damage, let file):
-            contents = Contents(damage: damage, file: file)
+        case .refused(let state, let file):
+            contents = Contents(refused: state, file: file)
         }
         self.init(
             folder: folder, anchors: anchors, sealer: sealer, syncDelay: .milliseconds(500), contents: contents)
@@ -89,10 +97,10 @@ public final class AuditLog: Sendable {
     /// What was found at opening, or `intact` after ``beginAnew(epoch:seed:time:)``.
     public var state: LogState { contents.withLock { $0.state } }
 
-    /// Number of records; of a damaged log, of those that may fit.
+    /// Number of records; of a log that was refused, of those that may fit.
     public var recordCount: UInt64 { contents.withLock { LogView(&$0).count } }
 
-    /// The current epoch; nil while the log is damaged.
+    /// The current epoch; nil while the log takes no records.
     public var epoch: UInt32? { contents.withLock { $0.withTail { $0.epoch } } }
 
     // MARK: Writing
@@ -102,10 +110,14 @@ public final class AuditLog: Sendable {
     /// - Throws: ``AuditLogError``; whatever needs the record must not happen then. After
     ///   ``AuditLogError/diskFull`` and ``AuditLogError/io(code:)`` the log is as it was, and a later append may succeed.
     public func append(_ entry: AuditEntry, durability: Durability) throws(AuditLogError) {
-        let payload = LogRecord.Content.entry(entry).payload
-        let written = try contents.withLock { (contents) throws(AuditLogError) in
-            try contents.withTail { (tail) throws(AuditLogError) in
-                try tail.append(payload: payload, durability: durability)
+        // Everything but the chain is done before the lock is taken. The store's number is never the one of a change that this
+        // record announces, and never older than a change that the caller saw.
+        let payload = LogPayload(.entry(entry), storeGeneration: anchors.storeGeneration)
+        let written = try RecordBuffer.with(payload) { (record) throws(AuditLogError) in
+            try contents.withLock { (contents) throws(AuditLogError) in
+                try contents.withTail { (tail) throws(AuditLogError) in
+                    try tail.append(&record, durability: durability)
+                }
             }
         }
         guard let written else { throw .damaged }
@@ -152,12 +164,13 @@ public final class AuditLog: Sendable {
         _ number: UInt32, seed: borrowing SecretBytes, time: UInt64, in tail: inout ChainTail
     ) throws -> UInt64 {
         guard number > tail.epoch else { throw AuditLogError.epochOutOfOrder }
-        try tail.append(payload: LogRecord.Content.epochStart(number: number, time: time).payload)
+        let storeGeneration = anchors.storeGeneration
+        try tail.append(.epochStart(number: number, time: time), storeGeneration: storeGeneration)
         tail.begin(epoch: number, seed: seed)
         // Nothing may follow under a key that no anchor holds: a failure here ends the log until it is opened again.
         tail.hasLostSync = true
-        try LogFile.sync(tail.file.descriptor)
-        let snapshot = tail.snapshot()
+        try LogFile.sync(tail.file.source.descriptor)
+        let snapshot = tail.snapshot(storeGeneration: storeGeneration)
         try anchors.save(snapshot.anchor(sealedBy: sealer))
         tail.anchored = (tail.count, number)
         tail.syncedCount = tail.count
@@ -165,21 +178,21 @@ public final class AuditLog: Sendable {
         return tail.count
     }
 
-    /// Replaces a damaged log by a new one; the damaged file stays in the folder as `audit.log.damaged.N`.
+    /// Replaces a log that was refused by a new one; the old file stays in the folder as `audit.log.damaged.N`.
     ///
     /// - Parameters:
     ///   - epoch: Larger than any epoch before.
     ///   - seed: The new epoch's seed, wrapped and stored by the caller before.
     ///   - time: Milliseconds since 1970.
-    /// - Throws: ``AuditLogError/exists`` if the log is not damaged.
+    /// - Throws: ``AuditLogError/exists`` if the log is in order.
     public func beginAnew(epoch: UInt32, seed: borrowing SecretBytes, time: UInt64) throws {
         try anchoring.withLock { _ in
             try contents.withLock { contents in
-                guard case .damaged(let damage) = contents.state else { throw AuditLogError.exists }
+                guard let firstMisfit = contents.state.firstMisfit else { throw AuditLogError.exists }
                 let former = try anchors.load()
                 guard epoch > former?.epoch ?? 0 else { throw AuditLogError.epochOutOfOrder }
                 let first = LogRecord.Content.beganAnew(
-                    epoch: epoch, time: time, formerCount: former?.count ?? 0, firstMisfit: damage.firstMisfit)
+                    epoch: epoch, time: time, formerCount: former?.count ?? 0, firstMisfit: firstMisfit)
                 let tail = try NewLog(folder: folder, anchors: anchors, sealer: sealer)
                     .make(first: first, epoch: epoch, seed: seed)
                 contents = Contents(state: .intact, tail: tail)
@@ -195,9 +208,12 @@ public final class AuditLog: Sendable {
     // MARK: Durability
 
     private func unanchored() throws(AuditLogError) -> ChainTail.Snapshot? {
-        try contents.withLock { (contents) throws(AuditLogError) in
-            if case .damaged = contents.state { throw .damaged }
-            switch try contents.withTail({ (tail) throws(AuditLogError) in try tail.unanchored() }) {
+        let storeGeneration = anchors.storeGeneration
+        return try contents.withLock { (contents) throws(AuditLogError) in
+            guard contents.state.firstMisfit == nil else { throw .damaged }
+            switch try contents.withTail({ (tail) throws(AuditLogError) in
+                try tail.unanchored(storeGeneration: storeGeneration)
+            }) {
             case .some(let snapshot): return snapshot
             case .none: return nil
             }

@@ -1,6 +1,7 @@
 /// What ``AuditLog/verify(seeds:)`` found.
 public struct AuditVerdict: Equatable, Sendable {
-    /// Every record is the one that was written, as far as ``sealsChecked`` says.
+    /// Every record is the one that was written, as far as ``sealsChecked`` says, and none speaks of a change that the store
+    /// has not seen.
     public let isIntact: Bool
     /// How many records were found to fit.
     public let recordCount: UInt64
@@ -13,4 +14,6 @@ public struct AuditVerdict: Equatable, Sendable {
     public let explanation: String
     /// Whether the forward-secure seals of all records were checked, not only the hash chain and its anchor.
     public let sealsChecked: Bool
+    /// How the store is older than the log, if that is what was found.
+    public let olderStore: OlderStore?
 }

@@ -1,32 +1,39 @@
 import Foundation
 import SecretMemory
-import UnixSocket
 
-/// What lies in a log's folder, compared with the anchor.
+/// What lies in a log's folder, compared with the anchor and the store.
 enum LogOpening: ~Copyable {
     /// In order; `lostBytes` of a record that a crash interrupted were cut off.
     case live(ChainTail, lostBytes: Int)
-    case damaged(Damage, DamagedFile?)
+    /// Damaged, or of a store that is newer than the present one.
+    case refused(LogState, KeptFile?)
+
+    /// How much of the log is read.
+    enum Extent {
+        /// What lies behind the anchor. The anchored records are known by their head alone.
+        case tail
+        /// All of it.
+        case whole
+    }
 
     /// Looks at the log. Records behind the anchor are checked with their keys, those before it against its head.
     static func open(
-        _ folder: LogFolder, anchor: Anchor?, sealer: any LogKeySealer
+        _ folder: LogFolder, anchors: any AnchorStore, sealer: any LogKeySealer, reading extent: Extent
     ) throws -> LogOpening {
-        guard let anchor else { return try withoutAnchor(folder) }
+        guard let anchor = try anchors.load() else { return try withoutAnchor(folder) }
         try settleReplacement(in: folder, anchor: anchor)
         guard let file = try LogFile(opening: folder.log) else {
-            return .damaged(Damage(firstMisfit: 0, kind: .cut), nil)
+            return .refused(.damaged(Damage(firstMisfit: 0, kind: .cut)), nil)
         }
-        let header = try LogScanner.header(of: file.descriptor)
-        try LogFormat.refuseNewer(header: header)
-        guard header.count == LogFormat.headerByteCount else {
-            return .damaged(Damage(firstMisfit: 0, kind: .altered), DamagedFile(file))
+        let header = try LogScanner.header(of: file.source)
+        guard try LogFormat.isHeader(header) else {
+            return .refused(.damaged(Damage(firstMisfit: 0, kind: .altered)), KeptFile(file))
         }
-        var inspection = LogInspection(
-            file: file.descriptor, header: header, limit: file.end, anchor: anchor,
-            key: SealKey(try unsealedKey(anchor, sealer: sealer)))
-        if let damage = try inspection.run() {
-            return .damaged(damage, DamagedFile(file, checkpoints: inspection.checkpoints))
+        let key = SealKey(try unsealedKey(anchor, sealer: sealer))
+        var inspection = try LogInspection(
+            file, header: header, anchor: anchor, storeGeneration: anchors.storeGeneration, key: key, reading: extent)
+        if let state = try inspection.run() {
+            return .refused(state, KeptFile(file, index: inspection.index))
         }
         return try inspection.resume(file)
     }
@@ -44,14 +51,13 @@ enum LogOpening: ~Copyable {
             try folder.removeReplacement()
             throw .missing
         }
-        return .damaged(Damage(firstMisfit: 0, kind: .notAnchored), DamagedFile(file))
+        return .refused(.damaged(Damage(firstMisfit: 0, kind: .notAnchored)), KeptFile(file))
     }
 
     /// Finishes a replacement that was anchored, and drops one that was not.
     private static func settleReplacement(in folder: LogFolder, anchor: Anchor) throws(AuditLogError) {
         guard let file = try LogFile(opening: folder.replacement) else { return }
-        var walk = ChainWalk(
-            file.descriptor, header: try LogScanner.header(of: file.descriptor), limit: file.end)
+        var walk = ChainWalk(file.source, header: try LogScanner.header(of: file.source), limit: file.end)
         while case .record = try walk.next() {}
         if walk.index == anchor.count && walk.head.elementsEqual(anchor.head) {
             try folder.installReplacement()
@@ -61,79 +67,113 @@ enum LogOpening: ~Copyable {
     }
 }
 
-/// The file of a damaged log: evidence, never written to.
-struct DamagedFile: Sendable {
-    let descriptor: SharedDescriptor
+/// The file of a log that was refused: evidence, never written to.
+struct KeptFile: Sendable {
+    let source: LogSource
     let byteCount: Int
-    let checkpoints: [Checkpoint]
+    /// Nil if nothing of it can be read as records.
+    var index: LogIndex?
 
-    init(_ file: borrowing LogFile, checkpoints: [Checkpoint] = []) {
-        descriptor = file.descriptor
+    init(_ file: borrowing LogFile, index: LogIndex? = nil) {
+        source = file.source
         byteCount = file.end
-        self.checkpoints = checkpoints
+        self.index = index
     }
 }
 
-/// One walk over a log, from its header over the anchored record to its end.
+/// One walk over a log, from its header or its anchor to its end.
 private struct LogInspection: ~Copyable {
     private var walk: ChainWalk
     private let anchor: Anchor
+    private let storeGeneration: UInt64
     private var key: SealKey
-    private(set) var checkpoints: [Checkpoint]
+    private(set) var index: LogIndex
     /// The record before the end says that another epoch begins, but no anchor came to hold its key.
     private var unfinishedEpoch: Checkpoint?
 
-    init(file: SharedDescriptor, header: [UInt8], limit: Int, anchor: Anchor, key: consuming SealKey) {
-        walk = ChainWalk(file, header: header, limit: limit)
+    init(
+        _ file: borrowing LogFile, header: [UInt8], anchor: Anchor, storeGeneration: UInt64, key: consuming SealKey,
+        reading extent: LogOpening.Extent
+    ) throws(AuditLogError) {
+        if extent == .tail, let place = try Self.anchoredPlace(anchor, in: file) {
+            walk = ChainWalk(file.source, from: place, limit: file.end)
+        } else {
+            walk = ChainWalk(file.source, header: header, limit: file.end)
+        }
+        index = LogIndex(base: walk.place)
         self.anchor = anchor
+        self.storeGeneration = storeGeneration
         self.key = key
-        checkpoints = [Checkpoint(index: 0, position: LogFormat.headerByteCount, head: walk.head)]
     }
 
-    /// Walks to the end, or to what does not fit.
-    mutating func run() throws(AuditLogError) -> Damage? {
+    /// Where the anchored records end, if the anchor says it and their head lies there. A log in which it does not is read
+    /// from its beginning, so that the first record that does not fit can be named.
+    private static func anchoredPlace(
+        _ anchor: Anchor, in file: borrowing LogFile
+    ) throws(AuditLogError) -> Checkpoint? {
+        guard let place = anchor.place, let position = Int(exactly: place.position),
+            position >= LogFormat.headerByteCount + LogFormat.recordOverhead, position <= file.end
+        else { return nil }
+        let size = LogFormat.digestByteCount
+        let head = try file.source.read(at: position - size, count: size)
+        guard head.elementsEqual(anchor.head) else { return nil }
+        return Checkpoint(index: anchor.count, position: position, head: head)
+    }
+
+    /// Walks to the end, or to what fits neither log nor store; nil if there is no such thing.
+    mutating func run() throws(AuditLogError) -> LogState? {
+        let lastAnchored = max(anchor.count, 1) - 1
+        if let store = OlderStore(
+            recordIndex: lastAnchored, recordGeneration: anchor.place?.storeGeneration, storeGeneration: storeGeneration)
+        {
+            return .olderStore(store)
+        }
         while true {
             if walk.index == anchor.count && !walk.head.elementsEqual(anchor.head) {
-                return Damage(firstMisfit: max(anchor.count, 1) - 1, isExact: false, kind: .altered)
+                return .damaged(Damage(firstMisfit: lastAnchored, isExact: false, kind: .altered))
             }
             switch try walk.next() {
             case .misfit:
-                return Damage(firstMisfit: walk.index, kind: .altered)
+                return .damaged(Damage(firstMisfit: walk.index, kind: .altered))
             case .end, .torn:
-                return walk.index < anchor.count ? Damage(firstMisfit: walk.index, kind: .cut) : nil
+                return walk.index < anchor.count ? .damaged(Damage(firstMisfit: walk.index, kind: .cut)) : nil
             case .record(let record, let previousHead):
-                if let damage = check(record, previousHead: previousHead) { return damage }
+                if record.index >= anchor.count, let state = check(record, previousHead: previousHead) { return state }
+                index.add(walk.index, walk.place)
             }
         }
     }
 
-    private mutating func check(_ record: RawRecord, previousHead: [UInt8]) -> Damage? {
-        if record.index >= anchor.count {
-            guard unfinishedEpoch == nil, key.accepts(record.code, head: previousHead, payload: record.payload) else {
-                return Damage(firstMisfit: record.index, kind: .altered)
-            }
-            if LogRecord.Content.startsEpoch(payload: record.payload) {
-                let position = record.end - record.payload.count - LogFormat.recordOverhead
-                unfinishedEpoch = Checkpoint(index: record.index, position: position, head: previousHead)
-            } else {
-                key.advance()
-            }
+    /// Checks a record behind the anchor.
+    private mutating func check(_ record: RawRecord, previousHead: [UInt8]) -> LogState? {
+        let start = PayloadStart(record.payload)
+        let olderStore = OlderStore(
+            recordIndex: record.index, recordGeneration: start?.storeGeneration, storeGeneration: storeGeneration)
+        if unfinishedEpoch != nil {
+            // An epoch takes no record before its anchor is in the store. Here it is not: the store is an older one, or the
+            // record a forgery, and nothing in reach can check its seal. Refused in both cases, and called what it says.
+            return olderStore.map(LogState.olderStore) ?? .damaged(Damage(firstMisfit: record.index, kind: .altered))
         }
-        if walk.index % Checkpoint.interval == 0 {
-            checkpoints.append(Checkpoint(index: walk.index, position: walk.position, head: walk.head))
+        guard key.accepts(record, after: previousHead) else {
+            return .damaged(Damage(firstMisfit: record.index, kind: .altered))
+        }
+        if let olderStore { return .olderStore(olderStore) }
+        if start?.kind == .epochStart {
+            let position = record.end - record.payload.count - LogFormat.recordOverhead
+            unfinishedEpoch = Checkpoint(index: record.index, position: position, head: previousHead)
+            if start?.keyUse == .first { key.forgetUse() }
         }
         return nil
     }
 
     /// The tail to go on from, after an intact ``run()``: at the end of the last whole record.
     consuming func resume(_ file: consuming LogFile) throws(AuditLogError) -> LogOpening {
-        let last = unfinishedEpoch ?? Checkpoint(index: walk.index, position: walk.position, head: walk.head)
-        let lostBytes = file.end - last.position
-        if lostBytes > 0 { try file.truncate(to: last.position) }
-        let kept = checkpoints.filter { $0.index <= last.index }
+        let end = unfinishedEpoch ?? walk.place
+        let lostBytes = file.end - end.position
+        if lostBytes > 0 { try file.truncate(to: end.position) }
+        index.removeAll(behind: end.index)
         let tail = ChainTail(
-            file: file, key: key, head: last.head, count: last.index, epoch: anchor.epoch, checkpoints: kept,
-            anchored: (anchor.count, anchor.epoch))
+            file: file, key: key, end: end, epoch: anchor.epoch, index: index, anchored: (anchor.count, anchor.epoch))
         return .live(tail, lostBytes: lostBytes)
     }
 }

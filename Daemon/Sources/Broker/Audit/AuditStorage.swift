@@ -1,4 +1,5 @@
 import AuditLog
+import CanonicalEncoding
 import Enclave
 import Foundation
 import SecretMemory
@@ -8,16 +9,62 @@ import Vault
 struct VaultAnchorStore: AnchorStore {
     let vault: Vault
 
+    var storeGeneration: UInt64 { vault.storeGeneration }
+
     func load() throws -> Anchor? {
-        try vault.read { try $0.logAnchor() }.map {
-            Anchor(count: $0.count, head: $0.head, epoch: $0.epoch, sealedKey: $0.sealedKey)
-        }
+        guard let record = try vault.read({ try $0.logAnchor() }) else { return nil }
+        let end = try AnchoredEnd(bytes: record.head)
+        return Anchor(
+            count: record.count, head: end.head, epoch: record.epoch, sealedKey: record.sealedKey, place: end.place)
     }
 
     func save(_ anchor: Anchor) throws {
         let record = LogAnchorRecord(
-            count: anchor.count, head: anchor.head, epoch: anchor.epoch, sealedKey: anchor.sealedKey)
+            count: anchor.count, head: AnchoredEnd(head: anchor.head, place: anchor.place).bytes, epoch: anchor.epoch,
+            sealedKey: anchor.sealedKey)
         try vault.write("log.anchor") { try $0.setLogAnchor(record) }
+    }
+}
+
+/// The end of the anchored records, as the anchor's row holds it. Layout: `Documentation/formats/audit-log.md`.
+struct AnchoredEnd: Equatable {
+    let head: Data
+    /// Nil in rows of version 1, which are the head alone.
+    let place: Anchor.Place?
+
+    private static let version: UInt8 = 2
+    private static let headByteCount = 32
+
+    init(head: Data, place: Anchor.Place?) {
+        self.head = head
+        self.place = place
+    }
+
+    /// Accepts exactly what ``bytes`` gives.
+    init(bytes: Data) throws(AuditLogError) {
+        if bytes.count == Self.headByteCount {
+            self.init(head: bytes, place: nil)
+            return
+        }
+        do {
+            var reader = CanonicalReader(Array(bytes))
+            guard try reader.read(UInt8.self) == Self.version else { throw AuditLogError.anchorUnreadable }
+            let head = Data(try reader.read(fixed: Self.headByteCount))
+            let place = Anchor.Place(
+                position: try reader.read(UInt64.self), storeGeneration: try reader.read(UInt64.self))
+            try reader.finish()
+            self.init(head: head, place: place)
+        } catch { throw .anchorUnreadable }
+    }
+
+    var bytes: Data {
+        guard let place else { return head }
+        var writer = CanonicalWriter(capacity: 1 + Self.headByteCount + 16)
+        writer.write(Self.version)
+        writer.write(fixed: head)
+        writer.write(place.position)
+        writer.write(place.storeGeneration)
+        return Data(writer.bytes)
     }
 }
 

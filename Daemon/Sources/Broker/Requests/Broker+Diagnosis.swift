@@ -1,4 +1,3 @@
-import AuditLog
 import CLinuxShims
 import Foundation
 import Glibc
@@ -18,20 +17,6 @@ extension Broker {
                 epochFinding(), passcodeFinding(), attemptFinding(), keyPairFinding(), startFinding(),
                 promptFinding(), pinentryFinding(), memoryFinding(), dumpFinding(), folderFinding(), sessionLockFinding(),
             ]
-        }
-    }
-
-    private func logFinding() -> WireFinding {
-        switch trail.audit.state {
-        case .intact: .ok("audit log", "\(trail.audit.recordCount) records.")
-        case .recovered(let lostBytes):
-            .notice(
-                "audit log", "A crash cut off the last record (\(lostBytes) bytes); no answer relied on it.",
-                advice: "You need not do anything.")
-        case .damaged(let damage):
-            .problem(
-                "audit log", "It does not fit its anchor from record \(damage.firstMisfit) on, so nothing is released.",
-                advice: "Keep audit.log as evidence. Start the daemon with --replace-damaged-log for a new log.")
         }
     }
 

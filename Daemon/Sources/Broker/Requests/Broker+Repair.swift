@@ -5,7 +5,7 @@ import Prompting
 import SwiftProtobuf
 import Vault
 
-/// Making lists anew that do not verify: what the doctor advises where there is no backup.
+/// Rebuilding lists that do not verify: what the doctor advises where there is no backup.
 extension Broker {
     func repair(
         _ body: WireRepairRequest, _ request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?
@@ -101,7 +101,8 @@ extension ItemStore {
                 try isOfPresentKeys(record.wrap)
             else { return nil }
             return ItemDescription(
-                index: digests.index(of: attributes, itemClass: record.itemClass, keyID: record.keyID), created: created,
+                index: digests.index(of: attributes, itemClass: record.itemClass, keyID: record.keyID),
+                created: created,
                 modified: modified)
         } catch let refusal as Refusal where refusal == Refusals.locked { throw refusal } catch { return nil }
     }

@@ -13,19 +13,33 @@ extension Broker {
     /// Makes one check of the store; one that cannot be made is a problem.
     ///
     /// - Parameters:
+    ///   - lists: the tables whose lists are compared with the store's root first, as they lie in the database.
     ///   - unlisted: what it means that the list of the rows does not verify.
     ///   - advice: what can be done about that, and without `unreadable` about a database that cannot be read.
     private func checkingStore(
-        _ check: String, unlisted: String, advice: String, unreadable: String? = nil, _ make: () throws -> WireFinding
+        _ check: String, of lists: [VaultTable], unlisted: String, advice: String, unreadable: String? = nil,
+        _ make: () throws -> WireFinding
     ) -> WireFinding {
-        do { return try make() } catch {
+        do {
+            try vault.read { reader in
+                for table in lists {
+                    try reader.verifyList(of: table, owner: table.isOfStore ? reader.storeID : owner)
+                }
+            }
+            return try make()
+        } catch {
             log.error("a check of the store failed", metadata: ["check": "\(check)", "cause": "\(error)"])
             return switch error {
             case VaultError.corrupt(let reference, _) where reference.isOfUsers:
                 .problem(
-                    check, "The list of the users does not verify, so this cannot be checked. The daemon will not start "
+                    check,
+                    "The list of the users does not verify, so this cannot be checked. The daemon will not start "
                         + "again.", advice: "\(Self.restoring).")
             case VaultError.corrupt: .problem(check, unlisted, advice: advice)
+            case VaultError.changedByOthers:
+                .problem(
+                    check, "Something other than the daemon changed the store, so nothing of it is used any more.",
+                    advice: "\(Self.restoring) as a whole, and start the daemon again.")
             case VaultError.unreadable, VaultError.io:
                 .problem(
                     check, "The database cannot be read (\(Self.words(error))), so this cannot be checked.",
@@ -44,7 +58,7 @@ extension Broker {
 
     func storeFinding() -> WireFinding {
         checkingStore(
-            "store", unlisted: "The list of the rights does not verify, so no right is used.",
+            "store", of: [.objects], unlisted: "The list of the rights does not verify, so none of them is used.",
             advice: Self.relisting, unreadable: "\(Self.restoring)."
         ) {
             let rows = try rights.list(application: nil)
@@ -62,7 +76,8 @@ extension Broker {
     /// - Parameter limit: how many a program may have.
     func keyFinding(limit: Int) -> WireFinding {
         checkingStore(
-            "keys", unlisted: "The lists of keys and items do not verify, so no key and no item is used.",
+            "keys", of: [.objects, .items],
+            unlisted: "The lists of keys and items do not verify, so none of them is used.",
             advice: Self.relisting, unreadable: "\(Self.restoring)."
         ) {
             let keys = try rights.keys()
@@ -83,7 +98,7 @@ extension Broker {
 
     func itemFinding() -> WireFinding {
         checkingStore(
-            "items", unlisted: "The lists of the keychain items do not verify, so no item is used.",
+            "items", of: [.items], unlisted: "The list of the keychain items does not verify, so none of them is used.",
             advice: Self.relisting, unreadable: "\(Self.restoring)."
         ) {
             let (faults, count) = try items.faultCount()
@@ -99,6 +114,7 @@ extension Broker {
     /// Rows of which each is needed: one that does not verify makes all of them useless.
     private struct NeededRows {
         let check: String
+        let table: VaultTable
         /// In the plural.
         let name: String
         /// What does not work without them.
@@ -112,7 +128,7 @@ extension Broker {
         _ rows: NeededRows, in list: (VaultReader) throws -> [Stored<Record>], whenWhole: ([Record]) -> WireFinding
     ) -> WireFinding {
         checkingStore(
-            rows.check, unlisted: "The list of the \(rows.name) does not verify: \(rows.consequence)",
+            rows.check, of: [rows.table], unlisted: "The list of the \(rows.name) does not verify: \(rows.consequence)",
             advice: rows.advice
         ) {
             let stored = try vault.read(list)
@@ -131,7 +147,7 @@ extension Broker {
 
     func passcodeFinding() -> WireFinding {
         let rows = NeededRows(
-            check: "passcode", name: "passcode records",
+            check: "passcode", table: .passcodeRecords, name: "passcode records",
             consequence: "no passcode is accepted, and the passcode can be neither changed nor removed.",
             loss: Self.lossWithoutPasscode)
         return finding(rows, in: { try $0.passcodeRecords(owner: owner) }) { _ in
@@ -148,7 +164,7 @@ extension Broker {
         let check = "wrong tries"
         let withoutPasscode = "no passcode is accepted, and the passcode can be neither set, changed nor removed."
         return checkingStore(
-            check,
+            check, of: [.attemptCounters],
             unlisted: "The list of the counters of wrong tries does not verify: no application password is accepted, "
                 + withoutPasscode,
             advice: "\(Self.restoring). \(Self.lossWithoutPasscode)"
@@ -171,7 +187,7 @@ extension Broker {
 
     func keyPairFinding() -> WireFinding {
         let rows = NeededRows(
-            check: "key pairs", name: "key pairs",
+            check: "key pairs", table: .keyPairs, name: "key pairs",
             consequence: "the daemon will not start again, and no passcode opens anything.",
             loss: "Without a backup, everything is lost when the daemon ends. Before that, read out the secrets that "
                 + "still open.")
@@ -182,7 +198,7 @@ extension Broker {
 
     func epochFinding() -> WireFinding {
         let rows = NeededRows(
-            check: "log epochs", name: "epochs of the audit log",
+            check: "log epochs", table: .logEpochs, name: "epochs of the audit log",
             consequence: "`ostiary log --verify` is refused, and the passcode can be neither set, changed nor removed.",
             loss: "Without a backup, this cannot be repaired; everything else keeps working.")
         return finding(rows, in: { try $0.logEpochs() }) {
@@ -194,7 +210,8 @@ extension Broker {
     func startFinding() -> WireFinding {
         let consequence = "The daemon will not start again."
         return checkingStore(
-            "start", unlisted: "A row that the daemon needs at its start does not verify. \(consequence)",
+            "start", of: [.users, .logAnchors],
+            unlisted: "A row that the daemon starts from does not verify. \(consequence)",
             advice: "\(Self.restoring)."
         ) {
             let isUserThere = try vault.read { reader in

@@ -58,6 +58,11 @@ enum RefusalMapping {
             Refusal(
                 .storeTooNew,
                 "The store has version \(found), but this daemon reads only up to \(supported); upgrade Ostiary.")
+        case .changedByOthers:
+            Refusal(
+                .storeUnreadable,
+                "Something other than the daemon changed the store, so nothing of it is used any more. Restore the whole "
+                    + "state folder from a backup, and start the daemon again.", cause: "store.changed-by-others")
         case .busy: Refusal(.internal, "Another process holds the store; try again.", cause: "store.busy")
         case .missing, .unreadable, .notFound, .conflict, .io:
             Refusal(.storeUnreadable, "The store cannot be used; `ostiary doctor` says more.", cause: "store.unreadable")

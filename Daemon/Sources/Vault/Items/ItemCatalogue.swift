@@ -1,14 +1,15 @@
 import Foundation
 
-/// What an owner's leaves say, in memory: which items there are, in which generation, and what finds them. It was verified
-/// as a whole when it was read, so what is not in it is authentically absent.
+/// The list of an owner's items, in memory: which items there are, which writing of each row, and what finds them. It was
+/// verified as a whole when it was read, so what is not in it is authentically absent.
 ///
 /// Items keep their place (slot) in the order of creation. Everything that finds an item is one 64-bit key of one table:
 /// its terms, and the first halves of its identifier and of its uniqueness digest; what a key finds is compared in full.
-final class ItemCatalogue {
+final class ItemCatalogue: ListContent {
     struct Entry: Equatable, Sendable {
         let id: ItemDigest
         var generation: UInt64
+        var code: RowCode
         let sequence: UInt64
         let itemClass: ItemClass
         var index: ItemIndex
@@ -19,17 +20,32 @@ final class ItemCatalogue {
     private var entries: [Entry?] = []
     private var postings: [UInt64: Postings] = [:]
     private var buckets: [[UInt32]]
-    private var leafGenerations: [UInt64]
-    /// The sum of the generations of all leaves.
-    private(set) var sum: UInt64 = 0
     private(set) var count = 0
-    private var journal = Journal()
+    private var changes: [Change] = []
     /// Rows of listed items. A changed item is dropped with the change.
     var recent = RecentItems()
 
+    private struct Change {
+        let slot: Int
+        let former: Entry?
+        let bucket: Int
+        let isAddition: Bool
+    }
+
     init() {
-        buckets = Array(repeating: [], count: ItemLeaf.bucketCount)
-        leafGenerations = Array(repeating: 0, count: ItemLeaf.bucketCount)
+        buckets = Array(repeating: [], count: VaultTable.items.bucketCount)
+    }
+
+    convenience init(_ rows: [ListedRow]) throws(MalformedRow) {
+        var entries: [Entry] = []
+        entries.reserveCapacity(rows.count)
+        for row in rows { entries.append(try Entry(row)) }
+        self.init(entries)
+    }
+
+    convenience init(_ entries: some Sequence<Entry>) {
+        self.init()
+        take(entries.sorted { $0.sequence < $1.sequence })
     }
 
     // MARK: finding
@@ -89,8 +105,7 @@ final class ItemCatalogue {
     /// Adds an item at the end of the order.
     func append(_ entry: Entry) {
         entries.append(nil)
-        journal.appendedCount += 1
-        set(entries.count - 1, to: entry)
+        set(entries.count - 1, to: entry, isAddition: true)
     }
 
     func replace(_ entry: Entry) {
@@ -103,11 +118,11 @@ final class ItemCatalogue {
         set(slot, to: nil)
     }
 
-    private func set(_ slot: Int, to entry: Entry?) {
+    private func set(_ slot: Int, to entry: Entry?, isAddition: Bool = false) {
         let former = entries[slot]
+        guard let changed = entry ?? former else { return }
         if let former { recent.forget(VaultID(former.id)) }
-        journal.changes.append((slot, former))
-        if let changed = entry ?? former { journal.changedBuckets.insert(ItemLeaf.bucket(of: changed.id)) }
+        changes.append(Change(slot: slot, former: former, bucket: changed.bucket, isAddition: isAddition))
         exchange(slot, former, entry)
     }
 
@@ -116,10 +131,10 @@ final class ItemCatalogue {
         let position = UInt32(slot)
         let (old, new) = (former?.keys ?? [], entry?.keys ?? [])
         if let former, entry == nil {
-            buckets[ItemLeaf.bucket(of: former.id)].removeAll { $0 == position }
+            buckets[former.bucket].removeAll { $0 == position }
             count -= 1
         } else if former == nil, let entry {
-            buckets[ItemLeaf.bucket(of: entry.id)].append(position)
+            buckets[entry.bucket].append(position)
             count += 1
         }
         for key in old where !new.contains(key) {
@@ -130,44 +145,24 @@ final class ItemCatalogue {
         }
     }
 
-    // MARK: transactions
+    // MARK: the list
 
-    /// Counts the changed leaves up by one and returns their rows, for the transaction to write; empty without changes.
-    func sealedLeaves(owner: VaultID) -> [SealedRow] {
-        let changed = journal.changedBuckets.sorted()
-        journal.changedBuckets = []
-        return changed.map { bucket in
-            leafGenerations[bucket] += 1
-            sum += 1
-            journal.counted.append(bucket)
-            let listed = buckets[bucket].compactMap { entries[Int($0)] }
-            return ItemLeaf.row(bucket: bucket, owner: owner, generation: leafGenerations[bucket], entries: listed)
-        }
-    }
+    func rows(inBucket bucket: Int) -> [ListedRow] { buckets[bucket].compactMap { entries[Int($0)]?.listed } }
 
-    /// The transaction that made the changes was committed.
+    var changeCount: Int { changes.count }
+    var changedBuckets: Set<Int> { Set(changes.map(\.bucket)) }
+
     func commit() {
-        journal = Journal()
+        changes = []
         if entries.count > 1024, count < entries.count / 2 { compact() }
     }
 
-    /// The transaction was rolled back: everything as it was.
-    func rollBack() {
-        recent.forgetAll()  // What was read in the transaction may never have been stored.
-        for (slot, former) in journal.changes.reversed() { exchange(slot, entries[slot], former) }
-        entries.removeLast(journal.appendedCount)
-        for bucket in journal.counted {
-            leafGenerations[bucket] -= 1
-            sum -= 1
+    func undoChanges(after count: Int) {
+        while changes.count > count {
+            let change = changes.removeLast()
+            exchange(change.slot, entries[change.slot], change.former)
+            if change.isAddition { entries.removeLast() }
         }
-        journal = Journal()
-    }
-
-    private struct Journal {
-        var changes: [(slot: Int, former: Entry?)] = []
-        var appendedCount = 0
-        var changedBuckets: Set<Int> = []
-        var counted: [Int] = []
     }
 
     /// Gives up the places of removed items.
@@ -176,48 +171,13 @@ final class ItemCatalogue {
         entries = []
         postings = [:]
         count = 0
-        buckets = Array(repeating: [], count: ItemLeaf.bucketCount)
+        buckets = Array(repeating: [], count: VaultTable.items.bucketCount)
         take(kept)
     }
 
     private func take(_ ordered: [Entry]) {
         entries = Array(repeating: nil, count: ordered.count)
         for (slot, entry) in ordered.enumerated() { exchange(slot, nil, entry) }
-    }
-
-    // MARK: reading the leaves
-
-    /// Reads and verifies all leaves of an owner.
-    ///
-    /// - Throws: ``VaultError/corrupt(_:_:)`` with the leaf that is altered; with the table of leaves and no key when one is
-    ///   older than it should be or gone, which only their sum shows; with the root when that one is older or gone.
-    static func read(owner: VaultID, from rows: RowStore) throws -> ItemCatalogue {
-        let rootReference = RowReference(table: .itemRoots, key: Data())
-        guard let root = try rows.fetch(.itemRoots, owner: owner, key: Data()) else {
-            throw VaultError.corrupt(rootReference, .removed)
-        }
-        let catalogue = ItemCatalogue()
-        var all: [Entry] = []
-        for stored in try rows.fetchAll(.itemLeaves, owner: owner) {
-            switch stored {
-            case .unreadable(let reference, let fault): throw VaultError.corrupt(reference, fault)
-            case .readable(let row):
-                guard let leaf = try? ItemLeaf.entries(of: row) else {
-                    throw VaultError.corrupt(row.reference, .malformed)
-                }
-                catalogue.leafGenerations[leaf.bucket] = row.generation
-                let (sum, isTooLarge) = catalogue.sum.addingReportingOverflow(row.generation)
-                guard !isTooLarge else { throw VaultError.corrupt(row.reference, .malformed) }
-                catalogue.sum = sum
-                all += leaf.entries
-            }
-        }
-        guard catalogue.sum >= root.generation else {
-            throw VaultError.corrupt(RowReference(table: .itemLeaves, key: Data()), .replayed)
-        }
-        guard catalogue.sum == root.generation else { throw VaultError.corrupt(rootReference, .replayed) }
-        catalogue.take(all.sorted { $0.sequence < $1.sequence })
-        return catalogue
     }
 }
 

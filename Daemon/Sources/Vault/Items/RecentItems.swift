@@ -1,35 +1,39 @@
 /// Small items that were read and verified lately, still encrypted, so that finding one again costs neither SQLite nor the
 /// row's authentication code. What the catalogue says decides whether one is current.
 ///
-/// Kept in two halves: when the young one is full it becomes the old one, and what of that is never asked for again goes.
+/// Kept in two halves: when the young one is full it becomes the old one. Entries of the old one that nobody asks for
+/// again are dropped with it.
 struct RecentItems {
     private static let halfCount = 256
     /// Of attributes, rules, wrap and data together; with that, what is kept is at most 2 MiB.
     private static let recordByteCount = 4096
 
-    private var young: [VaultID: ItemRecord] = [:]
-    private var old: [VaultID: ItemRecord] = [:]
+    private var young: [VaultID: Kept] = [:]
+    private var old: [VaultID: Kept] = [:]
 
-    /// The item in this generation, if it is kept.
-    mutating func record(_ id: VaultID, generation: UInt64) -> ItemRecord? {
-        if let record = young[id] { return record.generation == generation ? record : nil }
-        guard let record = old[id], record.generation == generation else { return nil }
-        keep(record)
-        return record
+    private struct Kept {
+        let record: ItemRecord
+        let code: RowCode
     }
 
-    mutating func keep(_ record: ItemRecord) {
+    /// The item whose row has this code, if it is kept.
+    mutating func record(_ id: VaultID, code: RowCode) -> ItemRecord? {
+        if let kept = young[id] { return kept.code == code ? kept.record : nil }
+        guard let kept = old[id], kept.code == code else { return nil }
+        keep(kept.record, code: code)
+        return kept.record
+    }
+
+    mutating func keep(_ record: ItemRecord, code: RowCode) {
         guard record.storedByteCount <= Self.recordByteCount else { return }
         if young.count >= Self.halfCount { (young, old) = ([:], young) }
-        young[record.id] = record
+        young[record.id] = Kept(record: record, code: code)
     }
 
     mutating func forget(_ id: VaultID) {
         young[id] = nil
         old[id] = nil
     }
-
-    mutating func forgetAll() { self = RecentItems() }
 }
 
 extension ItemRecord {

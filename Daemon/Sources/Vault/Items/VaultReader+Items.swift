@@ -1,7 +1,7 @@
 import Foundation
 
-/// Finding keychain items. The first call for an owner reads and verifies all of the owner's leaves; it and every later one
-/// throw ``VaultError/corrupt(_:_:)`` when these do not verify: then nobody can say which items there are.
+/// Finding keychain items. The first call for an owner reads and verifies the whole list of the owner's items. It and every
+/// later one throw ``VaultError/corrupt(_:_:)`` when the list does not verify: then nobody can say which items there are.
 extension VaultReader {
     /// The items that match, in the order of creation.
     public func items(matching query: ItemQuery, owner: VaultID) throws -> [ItemMatch] {
@@ -15,9 +15,9 @@ extension VaultReader {
     public func item(_ id: VaultID, owner: VaultID) throws -> ItemRecord? {
         let catalogue = try catalogue(of: owner)
         let entry = catalogue.entry(id)
-        if let entry, let known = catalogue.recent.record(id, generation: entry.generation) { return known }
+        if let entry, let known = catalogue.recent.record(id, code: entry.code) { return known }
         let record = try storedItem(id, entry, owner: owner)
-        if let record { catalogue.recent.keep(record) }
+        if let record, let entry { catalogue.recent.keep(record, code: entry.code) }
         return record
     }
 
@@ -30,7 +30,7 @@ extension VaultReader {
             return nil
         }
         guard let row else { throw VaultError.corrupt(reference, .removed) }
-        guard row.generation == entry.generation else { throw VaultError.corrupt(reference, .replayed) }
+        guard row.code == entry.code else { throw VaultError.corrupt(reference, .replayed) }
         guard
             let record = try? ItemRow(row).record(owner: owner, generation: row.generation, index: entry.index),
             record.itemClass == entry.itemClass
@@ -49,9 +49,8 @@ extension VaultReader {
         try catalogue(of: owner).holds(uniqueness, besides: id)
     }
 
-    /// Reads the leaves anew, every item and every row in an item's place, and returns the rows that are refused.
+    /// Reads every item and every row in an item's place, and returns the rows that are refused.
     public func itemFaults(owner: VaultID) throws -> [(RowReference, RowFault)] {
-        _ = try ItemCatalogue.read(owner: owner, from: listed.rows)
         let stored = try listed.rows.keys(of: .items, owner: owner)
         let ids = Set(try itemIDs(owner: owner).map(\.bytes)).union(stored)
         return try ids.sorted { $0.lexicographicallyPrecedes($1) }.compactMap { key in
@@ -63,7 +62,7 @@ extension VaultReader {
         }
     }
 
-    func catalogue(of owner: VaultID) throws -> ItemCatalogue { try catalogues.catalogue(of: owner, in: listed) }
+    func catalogue(of owner: VaultID) throws -> ItemCatalogue { try listed.catalogue(of: owner) }
 }
 
 extension ItemMatch {
@@ -83,10 +82,11 @@ extension VaultWriter {
             throw VaultError.duplicate
         }
         guard catalogue.count < ItemLimits.itemCount else { throw VaultError.tooManyItems }
-        try listed.rows.put(ItemRow(record).row(owner: record.owner, generation: 1))
+        let mac = try listed.rows.put(ItemRow(record).row(owner: record.owner, generation: 1))
         catalogue.append(
             ItemCatalogue.Entry(
-                id: id, generation: 1, sequence: catalogue.nextSequence, itemClass: record.itemClass,
+                id: id, generation: 1, code: RowCode(prefixOf: mac), sequence: catalogue.nextSequence,
+                itemClass: record.itemClass,
                 index: record.index))
     }
 
@@ -99,8 +99,9 @@ extension VaultWriter {
             record.generation == entry.generation + 1
         else { throw VaultError.conflict }
         guard !catalogue.holds(record.index.uniqueness, besides: record.id) else { throw VaultError.duplicate }
-        try listed.rows.put(ItemRow(record).row(owner: record.owner, generation: record.generation))
+        let mac = try listed.rows.put(ItemRow(record).row(owner: record.owner, generation: record.generation))
         entry.generation = record.generation
+        entry.code = RowCode(prefixOf: mac)
         entry.index = record.index
         catalogue.replace(entry)
     }
@@ -114,6 +115,4 @@ extension VaultWriter {
         catalogue.remove(id)
         try forgetGuesses(at: id, owner: owner)
     }
-
-    func writeLeaves() throws { try catalogues.writeChanges(to: listed.rows) }
 }

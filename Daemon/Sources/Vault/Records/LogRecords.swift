@@ -5,7 +5,7 @@ public import Foundation
 public struct LogAnchorRecord: Equatable, Sendable {
     /// Number of records.
     public let count: UInt64
-    /// Head of the hash chain after them, 32 bytes.
+    /// Head of the hash chain after them, and where they end: `Documentation/formats/audit-log.md`.
     public let head: Data
     public let epoch: UInt32
     /// Key of the record with index ``count``, sealed.

@@ -22,7 +22,8 @@ public struct ObjectAttributes: Equatable, Sendable {
     /// The caller's flags.
     public let flags: UInt32
 
-    public init(group: String, identifier: String, applicationLabel: Data = Data(), created: UInt64, flags: UInt32 = 0) {
+    public init(group: String, identifier: String, applicationLabel: Data = Data(), created: UInt64, flags: UInt32 = 0)
+    {
         self.group = group
         self.identifier = identifier
         self.applicationLabel = applicationLabel

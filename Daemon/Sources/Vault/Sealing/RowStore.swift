@@ -7,7 +7,7 @@ struct RowStore {
     let protector: any RecordProtector
     let storeID: VaultID
 
-    /// The row, verified; nil if there is none. Whether it is current is the manifest's to say.
+    /// The row, verified; nil if there is none. Whether it is the present one is for its list to say.
     func fetch(_ table: VaultTable, owner: VaultID, key: Data) throws -> SealedRow? {
         let statement = try database.cachedStatement(sql: Self.fetching[table]!)
         guard let row = try Row.fetchOne(statement, arguments: [owner.bytes, key]) else { return nil }
@@ -24,8 +24,9 @@ struct RowStore {
         return try Row.fetchAll(statement, arguments: [owner.bytes]).map { try verify($0, of: table) }
     }
 
-    /// Inserts the row or replaces the one with the same key, whatever that one holds.
-    func put(_ row: SealedRow) throws {
+    /// Inserts the row or replaces the one with the same key, whatever that one holds. Returns its authentication code.
+    @discardableResult
+    func put(_ row: SealedRow) throws -> Data {
         guard let generation = Int64(exactly: row.generation) else { throw VaultError.conflict }
         let code = try protector.authenticationCode(
             for: row.authenticatedBytes(store: storeID), label: ProtectionLabel.row)
@@ -34,6 +35,7 @@ struct RowStore {
             row.owner.bytes.databaseValue, row.key.databaseValue, generation.databaseValue, code.databaseValue,
         ]
         try statement.execute(arguments: StatementArguments(fixed + row.columns.map(\.databaseValue)))
+        return code
     }
 
     /// Removes the row; false if there was none.
@@ -56,9 +58,29 @@ struct RowStore {
             .execute(arguments: [owner.bytes])
     }
 
+    // MARK: lists
+
+    /// The buckets of a list that are there, by key, each verified.
+    func buckets(of list: ListID) throws -> [Stored<SealedRow>] {
+        let sql = "\(Self.selection(from: list.table.listTable)) WHERE \(Self.isBucket) ORDER BY row_key"
+        let statement = try database.cachedStatement(sql: sql)
+        return try Row.fetchAll(statement, arguments: list.arguments).map { try verify($0, of: list.table.listTable) }
+    }
+
+    func deleteBuckets(of list: ListID) throws {
+        try database.cachedStatement(sql: "DELETE FROM \(list.table.listTable.name) WHERE \(Self.isBucket)")
+            .execute(arguments: list.arguments)
+    }
+
+    /// The keys of a list's buckets begin with the number of the listed table.
+    private static let isBucket = "owner = ? AND row_key >= ? AND row_key < ?"
+
+    // MARK: SQL
+
     /// Made once: building the text takes longer than running the statement.
     private static let fetching = Dictionary(
-        uniqueKeysWithValues: VaultTable.allCases.map { ($0, "\(selection(from: $0)) WHERE owner = ? AND row_key = ?") })
+        uniqueKeysWithValues: VaultTable.allCases.map { ($0, "\(selection(from: $0)) WHERE owner = ? AND row_key = ?") }
+    )
 
     private static let putting = Dictionary(
         uniqueKeysWithValues: VaultTable.allCases.map { table in
@@ -89,9 +111,16 @@ struct RowStore {
             guard let column = ColumnValue(value) else { return fault }
             columns.append(column)
         }
-        let sealed = SealedRow(table: table, owner: owner, key: key, generation: generation, columns: columns)
+        let sealed = SealedRow(
+            table: table, owner: owner, key: key, generation: generation, columns: columns, mac: code)
         let bytes = sealed.authenticatedBytes(store: storeID)
         return try protector.isValid(code, for: bytes, label: ProtectionLabel.row) ? .readable(sealed) : fault
+    }
+}
+
+extension ListID {
+    fileprivate var arguments: StatementArguments {
+        [owner.bytes, Data([table.rawValue]), Data([table.rawValue + 1])]
     }
 }
 

@@ -16,7 +16,11 @@ struct SealedRow: Equatable, Sendable {
     let key: Data
     var generation: UInt64
     var columns: [ColumnValue]
+    /// The row's authentication code; empty before it is stored.
+    var mac = Data()
 
+    /// Which writing of the row this is.
+    var code: RowCode { RowCode(prefixOf: mac) }
     var reference: RowReference { RowReference(table: table, key: key) }
 
     /// The bytes that the row's authentication code covers: everything in the row, and which store and table it lies in.
@@ -53,18 +57,39 @@ extension ColumnValue {
     }
 }
 
+/// The first 16 bytes of a row's authentication code: they tell one writing of a row from every other.
+struct RowCode: Hashable, Sendable {
+    static let byteCount = 16
+    /// Of no row.
+    static let none = RowCode(high: 0, low: 0)
+
+    let high: UInt64
+    let low: UInt64
+
+    init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// - Parameter mac: 32 bytes of a row that is stored; what is shorter is no code of any row.
+    init(prefixOf mac: Data) {
+        guard let digest = ItemDigest(prefixOf: mac) else { self = .none; return }
+        self.init(high: digest.high, low: digest.low)
+    }
+}
+
 /// The versions and marks of the format.
 enum VaultFormat {
     /// SQLite's `application_id`: "OVLT".
     static let applicationID: Int32 = 0x4F56_4C54
     /// SQLite's `user_version`: the newest schema this program knows.
-    static let schemaVersion: UInt32 = 2
+    static let schemaVersion: UInt32 = 3
     /// First byte of what each row's authentication code covers.
     static let rowEncodingVersion: UInt8 = 1
-    /// First byte of a manifest's entries.
-    static let manifestVersion: UInt8 = 1
-    /// First byte of a leaf's entries.
-    static let leafVersion: UInt8 = 1
+    /// First byte of a bucket's entries.
+    static let listVersion: UInt8 = 1
+    /// First byte of the root's digests.
+    static let rootVersion: UInt8 = 1
     /// First byte of an attribute record.
     static let attributesVersion: UInt8 = 1
 }

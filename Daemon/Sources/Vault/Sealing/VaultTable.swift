@@ -1,6 +1,7 @@
 /// The kinds of rows. The raw value is part of the format.
 public enum VaultTable: UInt8, CaseIterable, Sendable {
     case store = 1
+    /// The lists of stores of versions 1 and 2, as ``itemLeaves`` and ``itemRoots``; no store of today has them.
     case manifests = 2
     case users = 3
     case keyPairs = 4
@@ -12,6 +13,9 @@ public enum VaultTable: UInt8, CaseIterable, Sendable {
     case items = 10
     case itemLeaves = 11
     case itemRoots = 12
+    case lists = 13
+    case itemLists = 14
+    case roots = 15
 
     /// Name in the database, and in the authenticated encoding of each row.
     var name: String {
@@ -28,6 +32,9 @@ public enum VaultTable: UInt8, CaseIterable, Sendable {
         case .items: "items"
         case .itemLeaves: "item_leaves"
         case .itemRoots: "item_roots"
+        case .lists: "lists"
+        case .itemLists: "item_lists"
+        case .roots: "roots"
         }
     }
 
@@ -48,16 +55,27 @@ public enum VaultTable: UInt8, CaseIterable, Sendable {
         case .logAnchors: ["count", "head", "epoch", "sealed_key"]
         case .logEpochs: ["first_index", "wrap_kind", "wrapped_seed"]
         case .items:
-            ["class", "suite", "attribute_record", "access_control", "wrap_kind", "wrapped_secret", "payload", "key_id"]
+            [
+                "class", "suite", "attribute_record", "access_control", "wrap_kind", "wrapped_secret", "payload",
+                "key_id",
+            ]
         case .itemLeaves: ["entries"]
         case .itemRoots: []
+        case .lists, .itemLists: ["entries"]
+        case .roots: ["lists"]
         }
     }
 
-    /// The tables whose rows belong to one user and are listed in a manifest.
-    static let ofUsers: [VaultTable] = [.keyPairs, .passcodeRecords, .attemptCounters, .objects]
-    /// The tables of one user's keychain items, which are listed in leaves instead.
-    static let ofItems: [VaultTable] = [.items, .itemLeaves, .itemRoots]
+    /// The tables whose rows belong to one user.
+    static let ofUsers: [VaultTable] = [.keyPairs, .passcodeRecords, .attemptCounters, .objects, .items]
     /// The tables whose rows belong to the store as a whole.
     static let ofStore: [VaultTable] = [.users, .logAnchors, .logEpochs]
+    /// Whether the table's rows belong to the store as a whole, and not to a user.
+    public var isOfStore: Bool { Self.ofStore.contains(self) }
+
+    /// Where the list of the table's rows lies. Items have a table of their own, so that a damaged page of theirs does not
+    /// take the other lists with it.
+    var listTable: VaultTable { self == .items ? .itemLists : .lists }
+    /// In how many parts the list of the table's rows lies.
+    var bucketCount: Int { self == .items ? 4096 : 1 }
 }

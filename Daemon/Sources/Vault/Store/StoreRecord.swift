@@ -5,7 +5,7 @@ import GRDB
 struct StoreRecord: SealedRecord {
     static var table: VaultTable { .store }
     let created: UInt64
-    /// The version whose rows are all there. The schema is brought up to date first, in a transaction of its own.
+    /// The version whose rows are all there.
     let formatVersion: UInt32
 
     var rowKey: Data { Data() }
@@ -21,12 +21,14 @@ struct StoreRecord: SealedRecord {
         self.init(created: try columns.integer(), formatVersion: try columns.integer())
     }
 
-    /// Writes the record of a new store and the empty lists of what belongs to it; returns the store's identity.
+    /// Writes the record of a new store, the empty lists of what belongs to it, and the root over them.
     static func create(in database: Database, protector: any RecordProtector, created: UInt64) throws {
         let id = VaultID()
         let rows = RowStore(database: database, protector: protector, storeID: id)
         try rows.put(StoreRecord(created: created).row(owner: id, generation: 1))
-        try ListedRows(rows: rows).addManifests(for: VaultTable.ofStore, owner: id)
+        let lists = StoreLists(try CommittedRoot(writing: Root(), to: rows))
+        try ListedRows(rows: rows, lists: lists).addLists(of: VaultTable.ofStore, owner: id)
+        _ = try lists.writeChanges(to: rows)
     }
 
     /// The identity of the store and what its record says, once the record proves authentic.
@@ -46,18 +48,5 @@ struct StoreRecord: SealedRecord {
         } catch is MalformedRow {
             throw VaultError.unreadable(.storeRecord)
         }
-    }
-
-    /// Adds the rows that a store of an older version lacks. From then on their absence is a fault.
-    static func bringUpToDate(in database: Database, protector: any RecordProtector) throws {
-        let (id, row, record) = try authentic(in: database, protector: protector)
-        guard record.formatVersion < VaultFormat.schemaVersion else { return }
-        let rows = RowStore(database: database, protector: protector, storeID: id)
-        for user in try ListedRows(rows: rows).manifest(of: .users, owner: id).entries.keys {
-            guard let user = VaultID(bytes: user) else { throw VaultError.unreadable(.storeRecord) }
-            try rows.put(ItemRoot(sum: 0).row(owner: user))
-        }
-        let current = StoreRecord(created: record.created)
-        try rows.put(current.row(owner: id, generation: row.generation + 1))
     }
 }

@@ -23,7 +23,7 @@ extension Vault {
     static func create(_ file: VaultFile, protector: any RecordProtector) throws {
         try file.makeUnfinished()
         let queue = try connect(file.unfinishedPath, mayBeEmpty: true)
-        try VaultSchema.migrator.migrate(queue)
+        try VaultSchema.migrator().migrate(queue)
         try queue.write { database in
             try StoreRecord.create(
                 in: database, protector: protector, created: UInt64(max(0, Date().timeIntervalSince1970)))
@@ -31,6 +31,34 @@ extension Vault {
         try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         try queue.close()
         try file.finish()
+    }
+
+    /// Opens the store, after bringing one of an older version up to date in one transaction. Reads its root.
+    static func open(_ file: VaultFile, protector: any RecordProtector) throws -> Opened {
+        try VaultError.mapping {
+            let queue = try connect(file.path)
+            try queue.read(requireUnaltered)
+            try VaultSchema.migrator(converting: protector).migrate(queue)
+            return try queue.read { database in
+                try requireUnaltered(database)
+                let store = try StoreRecord.authentic(in: database, protector: protector)
+                guard store.record.formatVersion == VaultFormat.schemaVersion else {
+                    throw VaultError.unreadable(.storeRecord)
+                }
+                let rows = RowStore(database: database, protector: protector, storeID: store.id)
+                return Opened(queue: queue, storeID: store.id, root: try CommittedRoot(readingFrom: rows))
+            }
+        }
+    }
+
+    struct Opened {
+        let queue: DatabaseQueue
+        let storeID: VaultID
+        let root: CommittedRoot
+    }
+
+    private static func requireUnaltered(_ database: Database) throws {
+        guard try VaultSchema.isUnaltered(in: database) else { throw VaultError.unreadable(.alteredSchema) }
     }
 
     private static let settings = """
@@ -53,7 +81,9 @@ extension Vault {
     private static func refuseForeign(_ database: Database, mayBeEmpty: Bool) throws {
         let isEmpty = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_schema") == 0
         let application = try Int32.fetchOne(database, sql: "PRAGMA application_id")
-        guard (isEmpty && mayBeEmpty) || application == VaultFormat.applicationID else { throw VaultError.unreadable(.anotherProgram) }
+        guard (isEmpty && mayBeEmpty) || application == VaultFormat.applicationID else {
+            throw VaultError.unreadable(.anotherProgram)
+        }
         let version = UInt32(bitPattern: try Int32.fetchOne(database, sql: "PRAGMA user_version") ?? 0)
         guard version <= VaultFormat.schemaVersion else {
             throw VaultError.tooNew(found: version, supported: VaultFormat.schemaVersion)

@@ -5,9 +5,10 @@ import Synchronization
 /// The daemon's store: users, key pairs, passcode records, attempt counters, objects, keychain items, and the anchors of the
 /// audit log.
 ///
-/// Every row is authenticated and listed in an authenticated manifest or leaf, so a changed, moved, replayed, planted or removed
-/// row is noticed before its content is used. A committed transaction is on disk; an interrupted one never happened.
-/// Putting back an old copy of the *whole* store cannot be noticed here: see ``VaultReader/manifestCounter(owner:)``.
+/// Every row is authenticated and listed, and one authenticated root stands for all lists. So a changed, moved, replayed,
+/// planted or removed row is noticed before its content is used, whatever other rows or lists come with it. A committed
+/// transaction is on disk; an interrupted one never happened. Putting back an old copy of the *whole* store cannot be
+/// noticed here: see ``storeGeneration``.
 ///
 /// All calls block, for a commit about as long as a disk flush. They must not be nested in one another. The process's
 /// umask must be 077 before a vault is opened, for SQLite's side files.
@@ -21,10 +22,15 @@ public final class Vault: Sendable {
     private let isErasureOwed = Mutex(false)
     private let protector: any RecordProtector
     private let observer: (any WriteObserver)?
-    private let catalogues = ItemCatalogues()
+    private let lists: StoreLists
+    private let generation: Atomic<UInt64>
 
     /// The identity of this store.
     public let storeID: VaultID
+
+    /// How often the store changed, as committed last; it never goes down. Whoever keeps this number elsewhere notices when
+    /// the whole store is put back to an old copy. Reading it does not block.
+    public var storeGeneration: UInt64 { generation.load(ordering: .acquiring) }
 
     /// Opens the store in `folder`.
     ///
@@ -42,13 +48,14 @@ public final class Vault: Sendable {
             guard create else { throw VaultError.missing }
             try VaultError.mapping { try Self.create(file, protector: protector) }
         }
-        do {
-            (queue, storeID) = try Self.open(file, protector: protector)
-        } catch VaultError.diskFull {
+        let opened: Opened
+        do { opened = try Self.open(file, protector: protector) } catch VaultError.diskFull {
             // A store that is only to be tidied up opens on a full disk too.
             guard try file.giveUpReserve() else { throw VaultError.diskFull }
-            (queue, storeID) = try Self.open(file, protector: protector)
+            opened = try Self.open(file, protector: protector)
         }
+        (queue, storeID, lists) = (opened.queue, opened.storeID, StoreLists(opened.root))
+        generation = Atomic(opened.root.root.counter)
         space = try DatabaseFileSpace(file, in: queue)
         self.file = file
         self.protector = protector
@@ -56,46 +63,26 @@ public final class Vault: Sendable {
         try file.keepReserve()
     }
 
-    private static func open(
-        _ file: VaultFile, protector: any RecordProtector
-    ) throws -> (queue: DatabaseQueue, storeID: VaultID) {
-        try VaultError.mapping {
-            let queue = try connect(file.path)
-            try VaultSchema.migrator.migrate(queue)
-            let identity = try queue.read { database in
-                guard try VaultSchema.isUnaltered(in: database) else { throw VaultError.unreadable(.alteredSchema) }
-                return try StoreRecord.authentic(in: database, protector: protector).id
-            }
-            try queue.write { try StoreRecord.bringUpToDate(in: $0, protector: protector) }
-            return (queue, identity)
-        }
-    }
-
     /// Runs `body` on one consistent view of the store.
     ///
     /// - Throws: ``VaultError``, and whatever `body` or the protector throws.
     public func read<Result>(_ body: (VaultReader) throws -> Result) throws -> Result {
         try VaultError.mapping {
-            try queue.read {
-                defer { catalogues.settle() }
-                return try body(reader(of: $0))
+            try queue.read { database in
+                try lists.requireCommittedRoot(in: database)
+                return try body(VaultReader(rows(in: database), lists))
             }
         }
     }
 
-    /// As ``read(_:)``, for finding items, without the cost of a transaction: one item is one row, and that it is the current
-    /// one is for the catalogue to say.
+    /// As ``read(_:)``, for finding items, without the cost of a transaction: one item is one row, and the list in memory
+    /// says whether it is the present one. So the root needs no look either.
     public func readItems<Result>(_ body: (VaultReader) throws -> Result) throws -> Result {
-        try VaultError.mapping {
-            try queue.unsafeRead {
-                defer { catalogues.settle() }
-                return try body(reader(of: $0))
-            }
-        }
+        try VaultError.mapping { try queue.unsafeRead { try body(VaultReader(rows(in: $0), lists)) } }
     }
 
-    private func reader(of database: Database) -> VaultReader {
-        VaultReader(database: database, protector: protector, storeID: storeID, catalogues: catalogues)
+    private func rows(in database: Database) -> RowStore {
+        RowStore(database: database, protector: protector, storeID: storeID)
     }
 
     /// Runs `body` in one transaction that keeps other writers out from its start, and commits it with a disk flush. If
@@ -140,24 +127,25 @@ public final class Vault: Sendable {
     private func commit<Result>(_ label: String, _ body: (VaultWriter) throws -> Result) throws -> Result {
         try VaultError.mapping {
             try queue.writeWithoutTransaction { database in
-                var result: Result?
+                var (result, root): (Result?, CommittedRoot?)
                 do {
                     try database.inTransaction(.immediate) {
+                        try lists.requireCommittedRoot(in: database)
                         let pageCount = try space.pageCount(in: database)
-                        let writer = VaultWriter(
-                            database: database, protector: protector, storeID: storeID, catalogues: catalogues)
-                        result = try body(writer)
-                        try writer.writeLeaves()
+                        let rows = rows(in: database)
+                        result = try body(VaultWriter(rows, lists))
+                        root = try lists.writeChanges(to: rows)
                         let newPageCount = try space.pageCount(in: database)
                         if newPageCount > pageCount { try space.hold(pageCount: newPageCount) }
                         observer?.willCommit(label)
                         return .commit
                     }
                 } catch {
-                    catalogues.rollBack()
+                    lists.rollBack()
                     throw error
                 }
-                catalogues.commit()
+                lists.commit(root)
+                generation.store(lists.generation, ordering: .releasing)
                 guard let result else { preconditionFailure("a committed transaction has a result") }
                 return result
             }

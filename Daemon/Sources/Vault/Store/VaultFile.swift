@@ -39,7 +39,9 @@ struct VaultFile {
             guard unsafe mkdir(folder, 0o700) == 0 else { throw VaultError(errno: errno) }
         }
         for suffix in ["", "-wal", "-shm", "-journal"] {
-            guard unsafe unlink(unfinishedPath + suffix) == 0 || errno == ENOENT else { throw VaultError.io(code: errno) }
+            guard unsafe unlink(unfinishedPath + suffix) == 0 || errno == ENOENT else {
+                throw VaultError.io(code: errno)
+            }
         }
         let number = unsafe open(unfinishedPath, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard number >= 0 else { throw VaultError(errno: errno) }

@@ -8,15 +8,13 @@ import GRDB
 /// ``VaultError/notFound``; they also throw what the ``RecordProtector`` throws.
 public class VaultReader {
     let listed: ListedRows
-    let catalogues: ItemCatalogues
     var protector: any RecordProtector { listed.rows.protector }
 
     /// The identity of this store.
     public var storeID: VaultID { listed.rows.storeID }
 
-    init(database: Database, protector: any RecordProtector, storeID: VaultID, catalogues: ItemCatalogues) {
-        self.catalogues = catalogues
-        listed = ListedRows(rows: RowStore(database: database, protector: protector, storeID: storeID))
+    init(_ rows: RowStore, _ lists: StoreLists) {
+        listed = ListedRows(rows: rows, lists: lists)
     }
 
     /// Throws unless the record of the store itself verifies as it lies in the database now.
@@ -64,7 +62,7 @@ public class VaultReader {
         }
     }
 
-    /// The object of this name. That there is none is authentic too: names are looked up in the manifest.
+    /// The object of this name. That there is none is authentic too: names are looked up in the list.
     public func object(
         identifier: String, group: String, kind: ObjectKind, owner: VaultID
     ) throws -> ObjectRecord? {
@@ -94,23 +92,17 @@ public class VaultReader {
         }
     }
 
-    /// The objects that the manifest lists, of every kind, readable or not.
+    /// The objects that are listed, of every kind, readable or not.
     public func objectIDs(owner: VaultID) throws -> [VaultID] {
         try listed.manifest(of: .objects, owner: owner).entries.keys.compactMap { VaultID(bytes: $0) }
     }
 
-    /// The objects that the manifest lists and of which no row is left.
+    /// The objects that are listed and of which no row is left.
     public func missingObjects(owner: VaultID) throws -> [VaultID] {
         try listed.fetchAll(.objects, owner: owner).compactMap { stored in
             guard case .unreadable(let reference, .removed) = stored else { return nil }
             return reference.id
         }
-    }
-
-    /// Grows with each change of any of the owner's objects. An enclave that can count may keep it, to notice when the
-    /// whole store is put back to an old copy, which no store can notice by itself.
-    public func manifestCounter(owner: VaultID) throws -> UInt64 {
-        try listed.manifest(of: .objects, owner: owner).counter
     }
 
     // MARK: Audit log

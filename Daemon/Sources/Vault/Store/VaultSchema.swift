@@ -2,7 +2,8 @@ import GRDB
 
 /// The tables, and the check that a database has these and nothing else.
 enum VaultSchema {
-    static var migrator: DatabaseMigrator {
+    /// - Parameter protector: of a store whose rows are converted; nil where there are none yet.
+    static func migrator(converting protector: (any RecordProtector)? = nil) -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { database in
             try database.execute(sql: version1)
@@ -13,13 +14,22 @@ enum VaultSchema {
             try database.execute(sql: version2)
             try database.execute(sql: "PRAGMA user_version = 2")
         }
+        migrator.registerMigration("3") { database in
+            try database.execute(sql: version3)
+            if let protector { try Version2Store.convert(in: database, protector: protector) }
+            try database.execute(sql: "DROP TABLE manifests; DROP TABLE item_leaves; DROP TABLE item_roots")
+            try database.execute(sql: "PRAGMA user_version = 3")
+        }
         return migrator
     }
 
     /// A trigger or view that someone added would run with the daemon's rights, for instance to keep copies of old wraps.
+    /// So a store of an older version is looked at before it is converted.
     static func isUnaltered(in database: Database) throws -> Bool {
         let pristine = try DatabaseQueue()
-        try migrator.migrate(pristine)
+        let migrator = migrator()
+        guard let version = try migrator.completedMigrations(database).last else { return false }
+        try migrator.migrate(pristine, upTo: version)
         return try pristine.read { try definitions(in: $0) } == definitions(in: database)
     }
 
@@ -75,6 +85,18 @@ enum VaultSchema {
         ) STRICT;
         CREATE TABLE item_roots (
             \(sealed), \(key), \(ofUser)
+        ) STRICT;
+        """
+
+    private static let version3 = """
+        CREATE TABLE lists (
+            \(sealed), entries BLOB NOT NULL, \(key)
+        ) STRICT;
+        CREATE TABLE item_lists (
+            \(sealed), entries BLOB NOT NULL, \(key), \(ofUser)
+        ) STRICT;
+        CREATE TABLE roots (
+            \(sealed), lists BLOB NOT NULL, \(key)
         ) STRICT;
         """
 

@@ -11,8 +11,7 @@ public final class VaultWriter: VaultReader {
     public func addUser(_ user: UserRecord) throws {
         guard try self.user(user.id) == nil else { throw VaultError.duplicate }
         try listed.put(user, owner: storeID)
-        try listed.addManifests(for: VaultTable.ofUsers, owner: user.id)
-        try listed.rows.put(ItemRoot(sum: 0).row(owner: user.id))
+        try listed.addLists(of: VaultTable.ofUsers, owner: user.id)
     }
 
     /// Changes name or number of a user who exists; everything stays theirs.
@@ -21,10 +20,13 @@ public final class VaultWriter: VaultReader {
         try listed.put(user, owner: storeID)
     }
 
-    /// Removes a user with everything that was theirs, readable or not: the way out when a user's manifest is corrupt.
+    /// Removes a user with everything that was theirs, readable or not: the way out when a user's list is corrupt.
     public func removeUser(_ id: VaultID) throws {
-        catalogues.forget(id)
-        for table in VaultTable.ofUsers + VaultTable.ofItems + [.manifests] { try listed.rows.deleteAll(table, owner: id) }
+        try listed.requireOwner(id)
+        for table in VaultTable.ofUsers {
+            try listed.rows.deleteAll(table, owner: id)
+            try listed.lists.remove(ListID(owner: id, table: table), in: listed.rows)
+        }
         try listed.delete(.users, owner: storeID, key: id.bytes)
     }
 

@@ -1,34 +1,28 @@
 import Foundation
 
-/// Rows checked against the manifest of their owner and table, so that an answer is complete, current and authentic.
+/// Rows checked against the list of their owner and table, so that an answer is complete, current and authentic.
 struct ListedRows {
     let rows: RowStore
+    let lists: StoreLists
 
-    /// The manifest of a user who is listed, or of the store. Its absence is a fault, since it is made with the owner; for
-    /// an owner who is not listed, ``VaultError/notFound``, even if rows and manifests of a removed user were put back.
+    /// The list of a user who is listed, or of the store. For an owner who is not listed, ``VaultError/notFound``, even if
+    /// all rows of a removed user were put back.
     func manifest(of table: VaultTable, owner: VaultID) throws -> Manifest {
         try requireOwner(owner)
-        return try authenticManifest(of: table, owner: owner)
+        return try lists.manifest(of: table, owner: owner, from: rows)
+    }
+
+    /// The items of a user who is listed.
+    func catalogue(of owner: VaultID) throws -> ItemCatalogue {
+        try requireOwner(owner)
+        return try lists.catalogue(of: owner, from: rows)
     }
 
     /// Throws ``VaultError/notFound`` unless `owner` is the store or a user who is listed.
     func requireOwner(_ owner: VaultID) throws {
         guard owner != rows.storeID else { return }
-        let users = try authenticManifest(of: .users, owner: rows.storeID)
+        let users = try lists.manifest(of: .users, owner: rows.storeID, from: rows)
         guard users.entries[owner.bytes] != nil else { throw VaultError.notFound }
-    }
-
-    private func authenticManifest(of table: VaultTable, owner: VaultID) throws -> Manifest {
-        let key = Manifest.key(of: table)
-        let reference = RowReference(table: .manifests, key: key)
-        guard let row = try rows.fetch(.manifests, owner: owner, key: key) else {
-            throw VaultError.corrupt(reference, .removed)
-        }
-        do {
-            return try Manifest(row, table: table)
-        } catch {
-            throw VaultError.corrupt(reference, .malformed)
-        }
     }
 
     func fetch(_ table: VaultTable, owner: VaultID, key: Data) throws -> SealedRow? {
@@ -55,38 +49,38 @@ struct ListedRows {
         return all.sorted { $0.reference.key.lexicographicallyPrecedes($1.reference.key) }
     }
 
-    /// Writes the row and lists it; without a `generation`, it gets the manifest's next.
+    /// Writes the row and lists it; without a `generation`, it gets the transaction's.
     func put(
         _ record: some SealedRecord, owner: VaultID, generation: UInt64? = nil, tag: Data = Data()
     ) throws {
-        let table = type(of: record).table
-        var manifest = try manifest(of: table, owner: owner)
-        let generation = generation ?? manifest.nextGeneration
-        try rows.put(record.row(owner: owner, generation: generation))
-        manifest.list(record.rowKey, generation: generation, tag: tag)
-        try rows.put(manifest.row)
+        let manifest = try manifest(of: type(of: record).table, owner: owner)
+        let generation = generation ?? lists.nextGeneration
+        let code = RowCode(prefixOf: try rows.put(record.row(owner: owner, generation: generation)))
+        manifest.list(record.rowKey, ListEntry(generation: generation, code: code, tag: Array(tag)))
     }
 
     /// Removes the row and its entry, also if the row does not verify. Throws ``VaultError/notFound`` if there is neither.
     func delete(_ table: VaultTable, owner: VaultID, key: Data) throws {
-        var manifest = try manifest(of: table, owner: owner)
-        let wasListed = manifest.entries[key] != nil
+        let manifest = try manifest(of: table, owner: owner)
         let wasThere = try rows.delete(table, owner: owner, key: key)
-        guard wasListed || wasThere else { throw VaultError.notFound }
-        manifest.unlist(key)
-        try rows.put(manifest.row)
+        if manifest.entries[key] != nil {
+            manifest.unlist(key)
+        } else {
+            guard wasThere else { throw VaultError.notFound }
+            lists.noteOtherChange()
+        }
     }
 
     /// Begins the empty lists of a new owner.
-    func addManifests(for tables: [VaultTable], owner: VaultID) throws {
-        for table in tables { try rows.put(Manifest(table: table, owner: owner).row) }
+    func addLists(of tables: [VaultTable], owner: VaultID) throws {
+        for table in tables { try lists.replace(ListID(owner: owner, table: table), by: table.emptyContent, in: rows) }
     }
 }
 
 extension Manifest {
     fileprivate func fault(of row: SealedRow) -> RowFault? {
         guard let entry = entries[row.key] else { return .planted }
-        return entry.generation == row.generation ? nil : .replayed
+        return entry.code == row.code ? nil : .replayed
     }
 }
 

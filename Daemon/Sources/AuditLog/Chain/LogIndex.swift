@@ -1,0 +1,68 @@
+/// A place between two records, remembered so that a page need not be looked for from the file's start.
+struct Checkpoint: Equatable, Sendable {
+    let index: UInt64
+    let position: Int
+    let head: [UInt8]
+}
+
+/// Places in a log, some records apart. A log that was opened at its anchor knows none before that, until somebody asks for a
+/// record there.
+struct LogIndex: Sendable {
+    /// The first place from which on all others are known: the file's start, or the anchor.
+    private(set) var base: Checkpoint
+    /// Behind ``base``, in order; their indices are multiples of ``interval``.
+    private(set) var checkpoints: [Checkpoint] = []
+    /// How many records lie between two of them. It doubles when there are too many, so that memory does not grow with the log.
+    private(set) var interval: UInt64 = 64
+    static let capacity = 4096
+
+    init(base: Checkpoint) { self.base = base }
+
+    /// Notes a place behind all others, if one is due there.
+    mutating func add(_ index: UInt64, _ checkpoint: @autoclosure () -> Checkpoint) {
+        guard index.isMultiple(of: interval) else { return }
+        checkpoints.append(checkpoint())
+        guard checkpoints.count > Self.capacity else { return }
+        interval *= 2
+        checkpoints.removeAll { [interval] in !$0.index.isMultiple(of: interval) }
+    }
+
+    /// The last place at or before a record; nil if that lies before ``base``.
+    func place(before index: UInt64) -> Checkpoint? {
+        guard index >= base.index else { return nil }
+        return checkpoints.last { $0.index <= index } ?? base
+    }
+
+    /// The first place behind a record, where the walk over a page is checked.
+    func place(after index: UInt64) -> Checkpoint? {
+        checkpoints.first { $0.index > index }
+    }
+
+    /// An index with the places before ``base``, too. All that lies there is read, and must lead to ``base``.
+    ///
+    /// - Throws: ``AuditLogError/damaged`` if it does not, and ``AuditLogError/io(code:)``.
+    func completed(from source: LogSource) throws(AuditLogError) -> LogIndex {
+        guard base.index > 0 else { return self }
+        var walk = ChainWalk(source, header: try LogScanner.header(of: source), limit: base.position)
+        var complete = LogIndex(base: walk.place)
+        while walk.index < base.index {
+            guard case .record = try walk.next() else { throw .damaged }
+            complete.add(walk.index, walk.place)
+        }
+        guard walk.place == base else { throw .damaged }
+        for checkpoint in checkpoints { complete.add(checkpoint.index, checkpoint) }
+        return complete
+    }
+
+    /// Takes over the places before ``base`` from an index that ``completed(from:)`` gave. Others may have been added since.
+    mutating func takeEarlier(from complete: LogIndex) {
+        guard base.index > complete.base.index else { return }
+        var all = complete
+        all.removeAll(behind: base.index)
+        for checkpoint in checkpoints { all.add(checkpoint.index, checkpoint) }
+        self = all
+    }
+
+    /// Forgets the places behind a record.
+    mutating func removeAll(behind index: UInt64) { checkpoints.removeAll { $0.index > index } }
+}

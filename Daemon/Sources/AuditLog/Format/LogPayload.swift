@@ -1,0 +1,212 @@
+import CanonicalEncoding
+
+/// The bytes of a payload are not what this program writes.
+struct MalformedPayload: Error {}
+
+/// A record's own bytes: what it says, the state of the store it speaks of, and how its key relates to the one before.
+/// Layout: `Documentation/formats/audit-log.md`.
+struct LogPayload: Equatable, Sendable {
+    var start: PayloadStart
+    let content: LogRecord.Content
+
+    /// A payload as it is written today.
+    init(_ content: LogRecord.Content, storeGeneration: UInt64, keyUse: KeyUse = .first) {
+        start = PayloadStart(
+            version: .bound, kind: content.kind, keyUse: keyUse, storeGeneration: storeGeneration)
+        self.content = content
+    }
+
+    /// Accepts exactly what ``write(to:)`` writes, of every version.
+    init(bytes: [UInt8]) throws(MalformedPayload) {
+        guard let start = PayloadStart(bytes) else { throw MalformedPayload() }
+        self.start = start
+        do {
+            var reader = CanonicalReader(Array(bytes[start.byteCount...]))
+            content = try LogRecord.Content(start.kind, from: &reader)
+            try reader.finish()
+        } catch {
+            throw MalformedPayload()
+        }
+        guard self.bytes == bytes else { throw MalformedPayload() }
+    }
+
+    /// How many bytes ``write(to:)`` writes.
+    var byteCount: Int { start.byteCount + content.byteCount }
+
+    func write(to writer: inout PayloadWriter) {
+        start.write(to: &writer)
+        content.write(to: &writer)
+    }
+
+    var bytes: [UInt8] {
+        let count = byteCount
+        return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
+            var writer = unsafe PayloadWriter(UnsafeMutableRawBufferPointer(buffer))
+            write(to: &writer)
+            initializedCount = writer.count
+        }
+    }
+}
+
+/// How the key of a record relates to the key of the record before it.
+enum KeyUse: UInt8, Sendable {
+    /// The same key.
+    case same = 0
+    /// This record is the first one under its key. In version 1, every record is.
+    case first = 1
+}
+
+/// The fields at the beginning of a payload, which are read before anything of the rest is decoded.
+struct PayloadStart: Equatable, Sendable {
+    enum Version: UInt8, Sendable {
+        case unbound = 1
+        /// With the store's number, and with keys that serve for several records.
+        case bound = 2
+    }
+
+    enum Kind: UInt8, Sendable {
+        case entry = 1
+        case epochStart = 2
+        case beganAnew = 3
+    }
+
+    let version: Version
+    let kind: Kind
+    var keyUse: KeyUse
+    /// Nil in version 1, which knew nothing of the store.
+    let storeGeneration: UInt64?
+
+    /// Where ``keyUse`` lies in a payload of today.
+    static let keyUseOffset = 2
+
+    init(version: Version, kind: Kind, keyUse: KeyUse, storeGeneration: UInt64?) {
+        self.version = version
+        self.kind = kind
+        self.keyUse = keyUse
+        self.storeGeneration = storeGeneration
+    }
+
+    /// Nil if the bytes are of no version and kind that this program knows.
+    init?(_ payload: [UInt8]) {
+        guard payload.count >= 2, let version = Version(rawValue: payload[0]), let kind = Kind(rawValue: payload[1])
+        else { return nil }
+        switch version {
+        case .unbound: self.init(version: version, kind: kind, keyUse: .first, storeGeneration: nil)
+        case .bound:
+            guard payload.count >= Self.boundByteCount, let keyUse = KeyUse(rawValue: payload[Self.keyUseOffset])
+            else { return nil }
+            let generation = payload[3..<Self.boundByteCount].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            self.init(version: version, kind: kind, keyUse: keyUse, storeGeneration: generation)
+        }
+    }
+
+    var byteCount: Int { version == .unbound ? 2 : Self.boundByteCount }
+
+    func write(to writer: inout PayloadWriter) {
+        writer.write(version.rawValue)
+        writer.write(kind.rawValue)
+        guard let storeGeneration else { return }
+        writer.write(keyUse.rawValue)
+        writer.write(storeGeneration)
+    }
+
+    private static let boundByteCount = 11
+}
+
+extension LogRecord.Content {
+    fileprivate var kind: PayloadStart.Kind {
+        switch self {
+        case .entry: .entry
+        case .epochStart: .epochStart
+        case .beganAnew: .beganAnew
+        }
+    }
+
+    fileprivate var byteCount: Int {
+        switch self {
+        case .entry(let entry): entry.byteCount
+        case .epochStart: 12
+        case .beganAnew: 28
+        }
+    }
+
+    fileprivate func write(to writer: inout PayloadWriter) {
+        switch self {
+        case .entry(let entry):
+            entry.write(to: &writer)
+        case .epochStart(let number, let time):
+            writer.write(number)
+            writer.write(time)
+        case .beganAnew(let epoch, let time, let formerCount, let firstMisfit):
+            writer.write(epoch)
+            writer.write(time)
+            writer.write(formerCount)
+            writer.write(firstMisfit)
+        }
+    }
+
+    fileprivate init(
+        _ kind: PayloadStart.Kind, from reader: inout CanonicalReader
+    ) throws(CanonicalEncodingError) {
+        switch kind {
+        case .entry:
+            self = .entry(try AuditEntry(from: &reader))
+        case .epochStart:
+            self = .epochStart(number: try reader.read(UInt32.self), time: try reader.read(UInt64.self))
+        case .beganAnew:
+            self = .beganAnew(
+                epoch: try reader.read(UInt32.self), time: try reader.read(UInt64.self),
+                formerCount: try reader.read(UInt64.self), firstMisfit: try reader.read(UInt64.self))
+        }
+    }
+
+    /// The epoch that the next record's key belongs to, if this record says so.
+    var beginningEpoch: UInt32? {
+        switch self {
+        case .entry: nil
+        case .epochStart(let number, _): number
+        case .beganAnew(let epoch, _, _, _): epoch
+        }
+    }
+}
+
+extension AuditEntry {
+    fileprivate var byteCount: Int {
+        let texts = event.utf8.count + result.utf8.count + program.utf8.count + object.utf8.count
+        let more = operation.utf8.count + strength.utf8.count + reason.utf8.count
+        // Time, process id, number of factors, repetitions, and the lengths of seven texts.
+        return factors.reduce(8 + 4 + 1 + 4 + 7 * 2 + texts + more) { $0 + 2 + $1.utf8.count }
+    }
+
+    fileprivate func write(to writer: inout PayloadWriter) {
+        writer.write(time)
+        writer.write(event)
+        writer.write(result)
+        writer.write(program)
+        writer.write(processID)
+        writer.write(object)
+        writer.write(operation)
+        writer.write(UInt8(factors.count))
+        for factor in factors { writer.write(factor) }
+        writer.write(strength)
+        writer.write(reason)
+        writer.write(repetitions)
+    }
+
+    /// Evaluated in the order of the layout.
+    fileprivate init(from reader: inout CanonicalReader) throws(CanonicalEncodingError) {
+        let time = try reader.read(UInt64.self)
+        let event = try reader.readText(length: UInt16.self)
+        let result = try reader.readText(length: UInt16.self)
+        let program = try reader.readText(length: UInt16.self)
+        let processID = try reader.read(UInt32.self)
+        let object = try reader.readText(length: UInt16.self)
+        let operation = try reader.readText(length: UInt16.self)
+        var factors: [String] = []
+        for _ in 0..<(try reader.read(UInt8.self)) { factors.append(try reader.readText(length: UInt16.self)) }
+        self.init(
+            time: time, event: event, result: result, program: program, processID: processID, object: object,
+            operation: operation, factors: factors, strength: try reader.readText(length: UInt16.self),
+            reason: try reader.readText(length: UInt16.self), repetitions: try reader.read(UInt32.self))
+    }
+}

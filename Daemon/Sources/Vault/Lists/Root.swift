@@ -1,0 +1,63 @@
+import CanonicalEncoding
+import Foundation
+
+/// The one row that stands for the whole store: how often the store changed, and the digest of every list. It is written
+/// in each transaction that changes anything, so rows, lists and roots of different times do not fit together.
+struct Root: Equatable, Sendable {
+    /// Counts the transactions that changed anything.
+    var counter: UInt64 = 0
+    /// The digest of every list of every owner.
+    var lists: [ListID: Data] = [:]
+
+    static let key = Data()
+    private static let digestByteCount = 32
+
+    /// What stands for a list that did not verify when the store was brought to this version. It is no digest of anything.
+    static let unreadable = Data(count: digestByteCount)
+
+    init() {}
+
+    /// The root's row. Layout: `Documentation/formats/vault.md`.
+    func row(store: VaultID) -> SealedRow {
+        var writer = CanonicalWriter(capacity: 8 + lists.count * 49)
+        writer.write(VaultFormat.rootVersion)
+        writer.write(UInt32(lists.count))
+        for (list, digest) in lists.sorted(by: { $0.key < $1.key }) {
+            writer.write(fixed: list.owner.bytes)
+            writer.write(list.table.rawValue)
+            writer.write(fixed: digest)
+        }
+        return SealedRow(
+            table: .roots, owner: store, key: Self.key, generation: counter, columns: [.blob(Data(writer.bytes))])
+    }
+
+    /// Decodes an authentic row.
+    init(_ row: SealedRow) throws(MalformedRow) {
+        counter = row.generation
+        var columns = ColumnReader(row.columns)
+        let bytes = try columns.blob()
+        do {
+            var reader = CanonicalReader(Array(bytes))
+            guard try reader.read(UInt8.self) == VaultFormat.rootVersion else { throw MalformedRow() }
+            for _ in 0..<(try reader.read(UInt32.self)) {
+                guard let owner = VaultID(bytes: Data(try reader.read(fixed: VaultID.byteCount))),
+                    let table = VaultTable(rawValue: try reader.read(UInt8.self))
+                else { throw MalformedRow() }
+                let digest = Data(try reader.read(fixed: Self.digestByteCount))
+                guard lists.updateValue(digest, forKey: ListID(owner: owner, table: table)) == nil else {
+                    throw MalformedRow()
+                }
+            }
+            try reader.finish()
+        } catch {
+            throw MalformedRow()
+        }
+    }
+}
+
+extension ListID: Comparable {
+    static func < (left: ListID, right: ListID) -> Bool {
+        guard left.owner == right.owner else { return left.owner.bytes.lexicographicallyPrecedes(right.owner.bytes) }
+        return left.table.rawValue < right.table.rawValue
+    }
+}

@@ -1,0 +1,178 @@
+import Foundation
+import GRDB
+
+/// All lists of a store as far as they were read, and the root that was committed last.
+///
+/// What is in memory was compared with that root when it was read, and is changed by transactions of this vault alone. So
+/// it says which rows are the present ones, whatever somebody else writes into the database meanwhile.
+final class StoreLists: @unchecked Sendable {
+    // SAFETY: (@unchecked) used only inside the closures of the database queue, which run one at a time.
+    private var committed: CommittedRoot
+    private var lists: [ListID: StoredList] = [:]
+    /// The digests of the running transaction, once it changed a list.
+    private var digests: [ListID: Data]
+    /// Lists that the running transaction added, removed or replaced: what was there before.
+    private var replaced: [Replacement] = []
+    /// Whether the running transaction changed a row that is in no list.
+    private var hasOtherChanges = false
+
+    private struct Replacement {
+        let id: ListID
+        let list: StoredList?
+        let digest: Data?
+    }
+
+    init(_ committed: CommittedRoot) {
+        self.committed = committed
+        digests = committed.root.lists
+    }
+
+    /// The counter of the root that was committed last.
+    var generation: UInt64 { committed.root.counter }
+
+    /// The number of the transaction that runs or comes next: the generation of what it writes.
+    var nextGeneration: UInt64 { committed.root.counter + 1 }
+
+    // MARK: reading
+
+    /// Throws ``VaultError/changedByOthers`` unless the root in the database is the one that was committed last.
+    func requireCommittedRoot(in database: Database) throws {
+        guard try committed.isStored(in: database) else { throw VaultError.changedByOthers }
+    }
+
+    /// The list of the rows that `owner` has in `table`; read and compared with the root when it is first asked for.
+    func manifest(of table: VaultTable, owner: VaultID, from rows: RowStore) throws -> Manifest {
+        guard let manifest = try list(ListID(owner: owner, table: table), from: rows).content as? Manifest else {
+            preconditionFailure("items are in no manifest")
+        }
+        return manifest
+    }
+
+    /// The owner's items; as ``manifest(of:owner:from:)``.
+    func catalogue(of owner: VaultID, from rows: RowStore) throws -> ItemCatalogue {
+        guard let catalogue = try list(ListID(owner: owner, table: .items), from: rows).content as? ItemCatalogue else {
+            preconditionFailure("items are in a catalogue")
+        }
+        return catalogue
+    }
+
+    private func list(_ id: ListID, from rows: RowStore) throws -> StoredList {
+        if let known = lists[id] { return known }
+        let list = try read(id, from: rows)
+        lists[id] = list
+        return list
+    }
+
+    /// The list as it lies in the database, whatever is in memory.
+    func read(_ id: ListID, from rows: RowStore) throws -> StoredList {
+        guard let digest = digests[id] else { throw VaultError.corrupt(id.reference, .removed) }
+        return try StoredList.read(id, expected: digest, from: rows)
+    }
+
+    /// The list if it was read before.
+    func known(_ id: ListID) -> StoredList? { lists[id] }
+
+    // MARK: changing
+
+    /// Makes `content` the list, in place of what is in the database and in memory.
+    func replace(_ id: ListID, by content: any ListContent, in rows: RowStore) throws {
+        try rows.deleteBuckets(of: id)
+        set(id, to: StoredList(new: id, content), digest: digests[id] ?? Root.unreadable)
+    }
+
+    /// Leaves the list as it is in the database and refuses it from now on.
+    func refuse(_ id: ListID) { set(id, to: nil, digest: Root.unreadable) }
+
+    /// Removes the list.
+    func remove(_ id: ListID, in rows: RowStore) throws {
+        try rows.deleteBuckets(of: id)
+        set(id, to: nil, digest: nil)
+    }
+
+    private func set(_ id: ListID, to list: StoredList?, digest: Data?) {
+        replaced.append(Replacement(id: id, list: lists[id], digest: digests[id]))
+        lists[id] = list
+        digests[id] = digest
+    }
+
+    /// The running transaction changed something that no list says.
+    func noteOtherChange() { hasOtherChanges = true }
+
+    // MARK: transactions
+
+    /// Writes the buckets that the running transaction changed, each once, and the root over them.
+    func writeChanges(to rows: RowStore) throws -> CommittedRoot? {
+        let added = Set(replaced.map(\.id))
+        for (id, list) in lists where list.isChanged || added.contains(id) {
+            digests[id] = try list.write(generation: nextGeneration, to: rows)
+        }
+        guard hasOtherChanges || !replaced.isEmpty || digests != committed.root.lists else { return nil }
+        var root = Root()
+        root.counter = nextGeneration
+        root.lists = digests
+        return try CommittedRoot(writing: root, to: rows)
+    }
+
+    /// The transaction is on disk, with `root` if it changed anything.
+    func commit(_ root: CommittedRoot?) {
+        if let root { committed = root }
+        for list in lists.values { list.commit() }
+        settle()
+    }
+
+    /// The transaction was rolled back: everything as it was.
+    func rollBack() {
+        for former in replaced.reversed() { lists[former.id] = former.list }
+        for list in lists.values { list.rollBack() }
+        settle()
+    }
+
+    private func settle() {
+        digests = committed.root.lists
+        replaced = []
+        hasOtherChanges = false
+    }
+}
+
+/// A root as it lies in the database.
+struct CommittedRoot {
+    let root: Root
+    /// What the row is compared with: owner, key, generation, code and digests.
+    private let columns: StatementArguments
+
+    private init(_ root: Root, row: SealedRow, code: Data) {
+        self.root = root
+        guard case .blob(let lists)? = row.columns.first else { preconditionFailure("a root has one column") }
+        columns = [row.owner.bytes, row.key, Int64(clamping: row.generation), code, lists]
+    }
+
+    /// Writes the root in place of the former one.
+    init(writing root: Root, to rows: RowStore) throws {
+        let row = root.row(store: rows.storeID)
+        self.init(root, row: row, code: try rows.put(row))
+    }
+
+    /// Reads the root of a store that is being opened.
+    ///
+    /// - Throws: ``VaultError/unreadable(_:)`` when it is missing or does not verify.
+    init(readingFrom rows: RowStore) throws {
+        do {
+            guard let row = try rows.fetch(.roots, owner: rows.storeID, key: Root.key) else {
+                throw VaultError.unreadable(.root)
+            }
+            self.init(try Root(row), row: row, code: row.mac)
+        } catch VaultError.corrupt { throw VaultError.unreadable(.root) } catch is MalformedRow {
+            throw VaultError.unreadable(.root)
+        }
+    }
+
+    /// Whether the row is there, byte for byte.
+    func isStored(in database: Database) throws -> Bool {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT EXISTS (
+                    SELECT 1 FROM roots WHERE owner = ? AND row_key = ? AND generation = ? AND mac = ? AND lists = ?)
+                """)
+        return try Bool.fetchOne(statement, arguments: columns) ?? false
+    }
+}

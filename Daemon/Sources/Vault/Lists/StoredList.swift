@@ -1,0 +1,96 @@
+import Foundation
+
+/// One list in memory, with the codes of its buckets as they lie in the database.
+final class StoredList {
+    let id: ListID
+    let content: any ListContent
+    private var digest: ListDigest
+    /// Buckets to write besides those that changed: of a list that was not in the database before.
+    private var unwritten: Set<Int> = []
+    /// The codes of the buckets that the running transaction wrote, as they were before.
+    private var formerCodes: [(bucket: Int, code: RowCode)] = []
+
+    private init(_ id: ListID, _ content: any ListContent, _ digest: ListDigest) {
+        self.id = id
+        self.content = content
+        self.digest = digest
+    }
+
+    /// A list of which nothing lies in the database.
+    convenience init(new id: ListID, _ content: any ListContent) {
+        self.init(id, content, ListDigest(bucketCount: id.table.bucketCount))
+        unwritten = Set((0..<id.table.bucketCount).filter { !content.rows(inBucket: $0).isEmpty })
+    }
+
+    /// Reads a list and compares it with what the root says.
+    ///
+    /// - Throws: ``VaultError/corrupt(_:_:)`` with the bucket that is altered; with the list alone, as a key of one byte,
+    ///   when one of its buckets is older than it should be or gone.
+    static func read(_ id: ListID, expected: Data, from rows: RowStore) throws -> StoredList {
+        var digest = ListDigest(bucketCount: id.table.bucketCount)
+        var listed: [ListedRow] = []
+        let buckets = try rows.buckets(of: id)
+        for stored in buckets {
+            switch stored {
+            case .unreadable(let reference, let fault): throw VaultError.corrupt(reference, fault)
+            case .readable(let row):
+                do {
+                    digest[try ListBucket.number(row.key, of: id.table)] = row.code
+                    listed += try ListBucket.rows(row)
+                } catch { throw VaultError.corrupt(row.reference, .malformed) }
+            }
+        }
+        guard try digest.value(by: rows.protector) == expected else {
+            throw VaultError.corrupt(id.reference, buckets.isEmpty ? .removed : .replayed)
+        }
+        do {
+            return StoredList(id, try id.table.content(listed), digest)
+        } catch { throw VaultError.corrupt(id.reference, .malformed) }
+    }
+
+    // MARK: writing
+
+    var isChanged: Bool { content.changeCount > 0 || !unwritten.isEmpty }
+
+    /// Writes the buckets that changed and returns the list's new digest.
+    func write(generation: UInt64, to rows: RowStore) throws -> Data {
+        for bucket in content.changedBuckets.union(unwritten).sorted() {
+            let listed = content.rows(inBucket: bucket)
+            formerCodes.append((bucket, digest[bucket]))
+            if listed.isEmpty {
+                _ = try rows.delete(id.table.listTable, owner: id.owner, key: ListBucket.key(bucket, of: id.table))
+                digest[bucket] = .none
+            } else {
+                let row = ListBucket.row(bucket, of: id, generation: generation, listing: listed)
+                digest[bucket] = RowCode(prefixOf: try rows.put(row))
+            }
+        }
+        return try digest.value(by: rows.protector)
+    }
+
+    func commit() {
+        content.commit()
+        unwritten = []
+        formerCodes = []
+    }
+
+    func rollBack() {
+        content.undoChanges(after: 0)
+        for (bucket, code) in formerCodes.reversed() { digest[bucket] = code }
+        formerCodes = []
+    }
+}
+
+extension ListID {
+    /// The list as a whole.
+    var reference: RowReference { RowReference(table: table.listTable, key: Data([table.rawValue])) }
+}
+
+extension VaultTable {
+    fileprivate func content(_ rows: [ListedRow]) throws(MalformedRow) -> any ListContent {
+        self == .items ? try ItemCatalogue(rows) : try Manifest(rows)
+    }
+
+    /// What a new list of the table holds.
+    var emptyContent: any ListContent { self == .items ? ItemCatalogue() : Manifest() }
+}
