@@ -49,6 +49,7 @@ let package = Package(
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "Enclave", dependencies: [shared, crypto], swiftSettings: strict),
+        .target(name: "StoreKeys", dependencies: [shared, crypto, "Enclave"], swiftSettings: strict),
         .target(name: "KeySlots", dependencies: [shared, crypto, "CanonicalEncoding"], swiftSettings: strict),
         .target(name: "CanonicalEncoding", swiftSettings: strict),
         .target(name: "Vault", dependencies: [shared, grdb, "CanonicalEncoding"], swiftSettings: strict),
@@ -61,8 +62,8 @@ let package = Package(
         .target(
             name: "Broker",
             dependencies: [
-                shared, crypto, protobuf, logging, "CanonicalEncoding", "Enclave", "KeySlots", "Vault", "AuditLog",
-                "Authenticators", "Prompting", "SessionLocks",
+                shared, crypto, protobuf, logging, "CanonicalEncoding", "Enclave", "StoreKeys", "KeySlots", "Vault",
+                "AuditLog", "Authenticators", "Prompting", "SessionLocks",
             ],
             swiftSettings: strict),
         .executableTarget(name: "ostiaryd", dependencies: ["Broker", logging, arguments], swiftSettings: strict),
@@ -74,6 +75,9 @@ let package = Package(
             swiftSettings: adapter),
         .testTarget(
             name: "EnclaveTests", dependencies: [shared, crypto, "Enclave", "EnclaveContract"], swiftSettings: adapter),
+        .testTarget(
+            name: "StoreKeysTests", dependencies: [shared, crypto, "StoreKeys", "Enclave", "EnclaveContract"],
+            swiftSettings: adapter),
         .testTarget(name: "KeySlotsTests", dependencies: [shared, crypto, "KeySlots", "Enclave"], swiftSettings: adapter),
         .testTarget(name: "CanonicalEncodingTests", dependencies: ["CanonicalEncoding"], swiftSettings: strict),
         .testTarget(
@@ -118,16 +122,21 @@ let package = Package(
                 logging,
             ],
             path: "Tests/BrokerTestSupport", swiftSettings: adapter),
+        // What every keeper of a passcode must do; each implementation's tests run it.
+        .target(
+            name: "PasscodeKeeperContract", dependencies: ["Broker", "Enclave", "KeySlots", "Vault", shared],
+            path: "Tests/PasscodeKeeperContract", swiftSettings: adapter),
         .executableTarget(
             name: "broker-crasher", dependencies: ["Broker", "Vault", "BrokerTestSupport", "StoreTestSupport", shared],
             path: "Tests/Programs/broker-crasher", swiftSettings: adapter),
         .testTarget(
             name: "BrokerTests",
             dependencies: [
-                "Broker", "AuditLog", "Authenticators", "Enclave", "KeySlots", "Vault", "BrokerTestSupport",
-                "StoreTestSupport", "broker-crasher", "ostiaryd", shared, crypto, grdb, protobuf, seeded,
+                "Broker", "AuditLog", "Authenticators", "Enclave", "StoreKeys", "KeySlots", "Vault",
+                "BrokerTestSupport", "PasscodeKeeperContract", "StoreTestSupport", "broker-crasher", "ostiaryd", shared,
+                crypto, grdb, protobuf, seeded,
             ],
-            exclude: ["Stores"], swiftSettings: adapter),
+            resources: [.copy("Stores")], swiftSettings: adapter),
         // The real programs, as processes, spoken to and attacked from outside.
         .testTarget(
             name: "DaemonTests",

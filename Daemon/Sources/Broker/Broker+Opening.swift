@@ -8,6 +8,7 @@ import KeySlots
 public import Logging
 public import Prompting
 import SecretMemory
+import StoreKeys
 public import Vault
 
 /// Why the daemon cannot serve the store. Each says what to do; none changes anything.
@@ -66,17 +67,17 @@ extension Broker {
         let user = try SystemUser.current()
         let clock = try clock ?? Self.systemClock()
         let state = try StateDirectory(path: configuration.stateDirectory)
-        let enclave = try state.openEnclave()
-        let vault = try state.openVault(enclave: enclave, observer: observer)
+        let (enclave, keys, vault) = try StoreOpening(path: state.path, userID: user.id, observer: observer).open()
         do {
             let owner = try Owner.current(
                 user, adopting: configuration.adoptedUserName, in: vault, enclave: enclave)
             let ring = try owner.keyRing(in: vault, enclave: enclave)
-            let audit = try AuditOpening(vault: vault, enclave: enclave, folder: configuration.stateDirectory)
-                .open(replacingDamaged: replacingDamagedLog)
+            let audit = try AuditOpening(
+                vault: vault, enclave: enclave, keys: keys, folder: configuration.stateDirectory
+            ).open(replacingDamaged: replacingDamagedLog)
             return try Broker(
-                configuration: configuration, log: log, enclave: around(enclave), vault: vault, owner: owner.id, ring: ring,
-                clock: clock, prompter: prompter ?? Self.systemPrompter(configuration),
+                configuration: configuration, log: log, enclave: around(enclave), keys: keys, vault: vault,
+                owner: owner.id, ring: ring, clock: clock, prompter: prompter ?? Self.systemPrompter(configuration),
                 stretching: stretching, audit: audit)
         } catch let error as VaultError {
             throw BrokerOpeningError.store(
@@ -128,40 +129,6 @@ struct StateDirectory {
         guard status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
             throw BrokerOpeningError.stateDirectory(
                 path: path, "must belong to you and be closed to others: chmod 700 \(path)")
-        }
-    }
-
-    /// The device secret is made together with the store and never beside an existing one: a new secret there would make
-    /// everything unreadable for good.
-    func openEnclave() throws -> any Enclave {
-        do {
-            return try SoftwareEnclave(directory: path, createIfMissing: !Vault.exists(inFolder: path))
-        } catch EnclaveError.deviceSecretMissing {
-            throw BrokerOpeningError.enclave(
-                "The device secret in \(path) is missing, and the store there cannot be read without it. Restore the "
-                    + "file from a backup, or move the folder away to start with an empty store.")
-        } catch EnclaveError.deviceSecretUnreadable(let defect) {
-            throw BrokerOpeningError.enclave(
-                "The device secret in \(path) cannot be used: \(defect.words). Restore it from a backup; nothing was "
-                    + "changed.")
-        }
-    }
-
-    func openVault(enclave: any Enclave, observer: (any WriteObserver)?) throws -> Vault {
-        do {
-            return try Vault(
-                folder: path, create: true, protector: EnclaveProtector(enclave: enclave), observer: observer)
-        } catch VaultError.tooNew(let found, let supported) {
-            throw BrokerOpeningError.store(
-                "The store in \(path) has version \(found), but this daemon reads only up to \(supported). Upgrade "
-                    + "Ostiary; nothing was changed.")
-        } catch VaultError.diskFull {
-            throw BrokerOpeningError.store(
-                "The disk that holds \(path) is full, so the store cannot be opened; free space and start again.")
-        } catch let error as VaultError {
-            throw BrokerOpeningError.store(
-                "The store in \(path) cannot be used: \(error.words). Restore it from a backup, or move the folder "
-                    + "away to start with an empty store. Nothing was changed.")
         }
     }
 }
@@ -231,11 +198,12 @@ struct Owner {
 struct AuditOpening {
     let vault: Vault
     let enclave: any Enclave
+    let keys: StoreKeys
     let folder: String
 
     func open(replacingDamaged: Bool) throws -> AuditLog {
         let anchors = VaultAnchorStore(vault: vault)
-        let sealer = EnclaveLogKeySealer(enclave: enclave)
+        let sealer = StoreLogKeySealer(keys: keys, enclave: enclave)
         let audit: AuditLog
         do {
             audit = try AuditLog(folder: folder, anchors: anchors, sealer: sealer, readingAll: replacingDamaged)

@@ -8,6 +8,7 @@ import OstiaryWire
 import Prompting
 import SecretMemory
 import SessionLocks
+import StoreKeys
 import SwiftProtobuf
 import Synchronization
 import Vault
@@ -22,7 +23,8 @@ public final class Broker: Sendable {
     let owner: VaultID
     let ring: KeyRing
     let clock: any BootClock
-    let keeper: PasscodeKeeper
+    let counters: AttemptCounters
+    let keeper: any PasscodeKeeper
     let life: PasscodeLife
     let rights: RightStore
     let items: ItemStore
@@ -41,8 +43,9 @@ public final class Broker: Sendable {
     let sessionLocks = Mutex<SessionLockWatcher?>(nil)
 
     init(
-        configuration: BrokerConfiguration, log: Logger, enclave: any Enclave, vault: Vault, owner: VaultID,
-        ring: KeyRing, clock: any BootClock, prompter: any Prompter, stretching: PasscodeStretching, audit: AuditLog
+        configuration: BrokerConfiguration, log: Logger, enclave: any Enclave, keys: StoreKeys, vault: Vault,
+        owner: VaultID, ring: KeyRing, clock: any BootClock, prompter: any Prompter, stretching: PasscodeStretching,
+        audit: AuditLog
     ) throws {
         self.configuration = configuration
         self.log = log
@@ -57,19 +60,23 @@ public final class Broker: Sendable {
         journalEraser = eraser
         let storage = KeyPairStorage(enclave: enclave, owner: owner, storeID: vault.storeID)
         seeds = LogSeeds(vault: vault, enclave: enclave)
-        keeper = PasscodeKeeper(
-            vault: vault, enclave: enclave, storage: storage, clock: clock, stretching: stretching, eraser: eraser)
+        let exclusively = ExclusiveAccess()
+        counters = AttemptCounters(vault: vault, owner: owner, clock: clock, exclusively: exclusively)
+        keeper = SoftwarePasscodeKeeper(
+            vault: vault, enclave: enclave, storage: storage, counters: counters, exclusively: exclusively,
+            stretching: stretching, eraser: eraser)
         life = PasscodeLife(
             vault: vault, keeper: keeper, storage: storage, ring: ring, seeds: seeds, eraser: eraser)
         rights = RightStore(vault: vault, enclave: enclave, ring: ring, owner: owner, eraser: eraser)
         items = ItemStore(
             vault: vault, ring: ring, owner: owner, stretching: stretching, eraser: eraser,
-            digests: try ItemDigests(enclave: enclave, storeID: vault.storeID, owner: owner))
+            digests: ItemDigests(keys, storeID: vault.storeID, owner: owner))
         applications = ApplicationRegistry(
             vault: vault, owner: owner, folder: configuration.applicationsDirectory, log: log)
         trail = AuditTrail(audit: audit, vault: vault, seeds: seeds, log: log)
         evaluator = Evaluator(
-            keeper: keeper, life: life, ring: ring, prompter: prompter, trail: trail, isHardware: enclave.kind == .tpm)
+            keeper: keeper, counters: counters, life: life, ring: ring, prompter: prompter, trail: trail,
+            isHardware: enclave.kind == .tpm)
         // A daemon that was killed after a change and before it erased what the change replaced left that to this one.
         eraser.erase()
         // A delay that a reboot interrupted counts from the daemon's start, not from when somebody first looks at it. An

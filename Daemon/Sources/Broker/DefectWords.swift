@@ -28,6 +28,7 @@ extension UnreadableReason {
         case .alteredSchema: "its tables are not those that this version makes"
         case .storeRecord: "the record of the store is missing or does not verify"
         case .root: "the root over its lists is missing or does not verify"
+        case .newerThanRoot: "a row or list is newer than the root over them"
         case .setting: "SQLite did not accept a setting"
         }
     }
@@ -45,7 +46,7 @@ extension RowFault {
     }
 }
 
-extension DeviceSecretDefect {
+extension PrivateFileDefect {
     var words: String {
         switch self {
         case .notRegularFile: "it is not a plain file"

@@ -1,8 +1,10 @@
-import Crypto
 public import Foundation
 public import SecretMemory
 
 /// Where private keys live and are used: keys never leave it in the clear, and what it seals opens in it alone.
+///
+/// It does what a chip does: make, open, sign, agree, decapsulate, seal, unseal. What a store needs thousands of times, such as
+/// the codes of rows, is done by `StoreKeys`, whose root secret the enclave seals.
 ///
 /// An enclave decides nothing about people: it opens a key for whoever brings the key's authorization value. That value
 /// exists only after the rule's factors were proved (it comes out of a key slot), so "allowed" means "could be computed".
@@ -10,7 +12,8 @@ public import SecretMemory
 /// A store stays with the enclave it was made with. There is no conversion and no fallback: a blob of another kind is
 /// refused with ``EnclaveError/wrongKind``.
 ///
-/// Calls block for as long as the enclave needs (microseconds in software, up to a second in a chip); none prompts.
+/// Calls block for as long as the enclave needs (microseconds in software, up to a second in a chip); none prompts. Each can
+/// throw ``EnclaveError/lockedOut(remaining:)``, ``EnclaveError/deviceLost`` and ``EnclaveError/unavailable(code:)`` as well.
 /// Every implementation passes the checks of `EnclaveContract`.
 public protocol Enclave: Sendable {
     /// What this enclave is; part of the identity of each key it makes.
@@ -29,17 +32,22 @@ public protocol Enclave: Sendable {
 
     /// Makes `key` ready for use until the result is released.
     ///
-    /// - Throws: ``EnclaveError/wrongKind`` before anything else is looked at, ``EnclaveError/unreadable`` when blob,
-    ///   public key or `binding` is not what the key was made with, ``EnclaveError/refused`` when only the
-    ///   authorization is wrong.
+    /// - Parameter session: a proof of the owner's passcode, for a key whose binding requires it; other keys need none.
+    /// - Throws: ``EnclaveError/wrongKind`` before anything else is looked at, ``EnclaveError/passcodeNeeded`` when the
+    ///   binding requires a session that was not brought, ``EnclaveError/unreadable`` when blob, public key or `binding` is
+    ///   not what the key was made with, ``EnclaveError/refused`` when only the authorization is wrong.
     func openKey(
-        _ key: EnclaveKey, authorization: borrowing SecretBytes, binding: KeyBinding
+        _ key: EnclaveKey, authorization: borrowing SecretBytes, binding: KeyBinding, session: (any PasscodeSession)?
     ) throws(EnclaveError) -> any OpenEnclaveKey
 
     /// Encrypts `secret` so that only this enclave with this `authorization` gives it back. An empty authorization is
     /// allowed: the secret is then sealed to the enclave alone.
     ///
-    /// - Parameter context: what the secret is for; needed again, unchanged, to unseal. Not stored readable, not secret.
+    /// - Parameters:
+    ///   - secret: of a size in ``SealedSecret/byteCounts``, else ``EnclaveError/invalidSecret``.
+    ///   - authorization: in a chip never a value that comes from a passcode: it could be guessed at without limit. A chip's
+    ///     own keeper of the passcode seals what belongs to the passcode.
+    ///   - context: what the secret is for; needed again, unchanged, to unseal. Not stored readable, not secret.
     func seal(
         _ secret: borrowing SecretBytes, authorization: borrowing SecretBytes, context: Data
     ) throws(EnclaveError) -> Data
@@ -51,23 +59,6 @@ public protocol Enclave: Sendable {
     func unseal(
         _ blob: Data, authorization: borrowing SecretBytes, context: Data
     ) throws(EnclaveError) -> SecretBytes
-
-    /// A 32-byte code over `message` that only this enclave can make. Rows and public halves carry one.
-    ///
-    /// - Parameter label: names the sort of message, so that a code for one sort is never valid for another.
-    func authenticationCode(for message: Data, label: String) throws(EnclaveError) -> Data
-
-    /// Encrypts and authenticates a record that is private but no secret, such as an item's attributes.
-    func protect(_ record: Data, label: String) throws(EnclaveError) -> Data
-
-    /// Gives back what ``protect(_:label:)`` took.
-    ///
-    /// - Throws: ``EnclaveError/wrongKind``, or ``EnclaveError/unreadable`` when anything else does not fit.
-    func unprotect(_ blob: Data, label: String) throws(EnclaveError) -> Data
-
-    /// A 32-byte keyed digest for columns that are searched by equality: the same for the same input in this store,
-    /// and meaningless in any other.
-    func digest(_ value: Data, label: String) throws(EnclaveError) -> Data
 }
 
 extension Enclave {
@@ -75,14 +66,10 @@ extension Enclave {
     public func makeKey(authorization: borrowing SecretBytes, binding: KeyBinding) throws(EnclaveError) -> EnclaveKey {
         try makeKey(.p256, authorization: authorization, binding: binding)
     }
+}
 
-    /// Whether `code` is the authentication code of `message`; takes the same time whichever byte differs.
-    public func isValidAuthenticationCode(
-        _ code: Data, for message: Data, label: String
-    ) throws(EnclaveError) -> Bool {
-        guard let expected = PrecomputedDigest(try authenticationCode(for: message, label: label)) else {
-            throw .unavailable(code: 0)
-        }
-        return expected == code  // Between a digest and data the library compares in constant time.
-    }
+/// What can be sealed.
+public enum SealedSecret {
+    /// As many bytes as every chip has room for in a sealed object (TPM 2.0 part 2, TPM2B_SENSITIVE_DATA: 128), and not none.
+    public static let byteCounts = 1...128
 }

@@ -18,29 +18,22 @@ public enum EnclaveError: Error, Equatable, Sendable {
     case invalidDigest
     /// The authorization value for a new key is empty or ends in a zero byte (a TPM strips trailing zeros).
     case invalidAuthorization
+    /// The secret to seal is empty, or larger than ``SealedSecret/byteCounts`` allows.
+    case invalidSecret
+    /// The key opens only within a session in which its owner's passcode was proved, and there is none or another owner's.
+    case passcodeNeeded
+    /// The chip takes no authorization value at the moment, whether right or wrong, because of too many wrong ones. The same
+    /// call can succeed after `remaining`. Wrong passcodes are counted elsewhere: by the passcode's keeper.
+    case lockedOut(remaining: Duration)
+    /// The device that made the store's keys is gone or was cleared. Nothing of the store opens without it.
+    case deviceLost
     /// The software enclave has no device secret. Beside an existing store that means loss: making a new one would
     /// orphan everything in it.
     case deviceSecretMissing
     /// There is a device secret, and it cannot be trusted or read.
-    case deviceSecretUnreadable(DeviceSecretDefect)
+    case deviceSecretUnreadable(PrivateFileDefect)
     /// The outside information for a new key has more than ``KeyBinding/maximumByteCount`` bytes.
     case invalidBinding
     /// The enclave cannot be reached or failed: a raw `errno` or TPM response code, 0 where there is none.
     case unavailable(code: UInt32)
-}
-
-/// What is wrong with a device secret that exists.
-public enum DeviceSecretDefect: Error, Equatable, Sendable {
-    /// A symbolic link, folder, pipe or device.
-    case notRegularFile
-    /// File or folder belongs to another user.
-    case foreignOwner
-    /// Group or others may do anything with the file, or write to its folder.
-    case permissive
-    /// Made by a newer version of the format.
-    case unknownVersion
-    /// Not the bytes that were written.
-    case damaged
-    /// A system call failed with this `errno`.
-    case systemCall(errno: Int32)
 }

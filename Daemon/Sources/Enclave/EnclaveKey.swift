@@ -20,19 +20,32 @@ public struct EnclaveKey: Equatable, Sendable {
 
 /// What a key is tied to when it is made and must be shown again whenever it is opened.
 ///
-/// A chip writes `outsideInfo` into the creation data and chooses the parent by `requiresPasscode`; software
-/// authenticates both with the wrapped key.
+/// A chip writes `outsideInfo` into the creation data. Where `requiresPasscode` is set, it puts the key below a parent of the
+/// owner's that loads nothing without the owner's passcode. Software authenticates `outsideInfo` and `requiresPasscode` with
+/// the wrapped key.
 public struct KeyBinding: Equatable, Sendable {
     /// Most bytes of outside information: a TPM's creation data has no room for more (TPM 2.0 part 2, TPM2B_DATA).
     public static let maximumByteCount = 64
 
+    /// The id of the user whom the key belongs to.
+    public let owner: Data
     /// Digest of rule, owner, store and public halves, as the caller computes it.
     public let outsideInfo: Data
     /// Whether every alternative of the key's rule contains the passcode.
     public let requiresPasscode: Bool
 
-    public init(outsideInfo: Data, requiresPasscode: Bool) {
+    public init(owner: Data, outsideInfo: Data, requiresPasscode: Bool) {
+        self.owner = owner
         self.outsideInfo = outsideInfo
         self.requiresPasscode = requiresPasscode
     }
+}
+
+/// That an owner's passcode was proved a moment ago. The passcode's keeper makes it, and it opens keys whose binding
+/// ``KeyBinding/requiresPasscode``; each enclave takes sessions of its own type.
+///
+/// Whoever holds a session can open such keys, so it is kept as long as the proof counts and no longer.
+public protocol PasscodeSession: Sendable {
+    /// The id of the user whose passcode was proved.
+    var owner: Data { get }
 }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The cryptography that the vault stands on but does not know: the daemon gives it the enclave's keys.
+/// The cryptography that the vault stands on but does not know: the daemon gives it the store's keys.
 ///
 /// `label` says what the operation is for; different labels are different keys. Calls block.
 public protocol RecordProtector: Sendable {

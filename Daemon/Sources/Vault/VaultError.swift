@@ -43,6 +43,8 @@ public enum UnreadableReason: Equatable, Sendable {
     case storeRecord
     /// The root over all lists is missing or does not verify. Without it nobody can say which rows are the present ones.
     case root
+    /// A row or list is newer than the root: somebody put an older root back, and not everything with it.
+    case newerThanRoot
     /// SQLite did not accept a setting that durability or erasure depends on.
     case setting
 }

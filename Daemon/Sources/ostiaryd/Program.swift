@@ -36,7 +36,7 @@ struct Ostiaryd: ParsableCommand {
     @Flag(help: "Run in the background; return when the daemon accepts connections.")
     var detach = false
 
-    @Flag(help: "Replace a damaged audit log by a new one; the old file is kept.")
+    @Flag(help: "Replace an audit log that is damaged, or newer than the store, by a new one; the old file is kept.")
     var replaceDamagedLog = false
 
     @Option(

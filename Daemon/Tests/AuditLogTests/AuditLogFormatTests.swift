@@ -65,7 +65,8 @@ struct AuditLogFormatTests {
         for (index, (content, generation)) in [(Self.epochStart, 3), (Self.sign, 4), (Self.lock, 4)].enumerated() {
             if index == 1 { key.advanceIfUsed() }
             var bytes = Data()
-            try RecordBuffer.with(LogPayload(content, storeGeneration: UInt64(generation))) { (record) throws(AuditLogError) in
+            let payload = LogPayload(content, storeGeneration: UInt64(generation))
+            try RecordBuffer.with(payload) { (record) throws(AuditLogError) in
                 record.seal(with: key, after: head)
                 record.copyHead(to: &head)
                 try record.withRecord { (written) throws(AuditLogError) in bytes = Data(written) }

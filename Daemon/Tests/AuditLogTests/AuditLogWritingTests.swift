@@ -126,13 +126,14 @@ struct AuditLogProgramTests {
     @Test func `kill -9 at each step leaves a log and a store that fit each other`() throws {
         for step in 1...100 {
             let folder = try TestFolder()
-            let isComplete = try TestProgram("log-writer", [folder.path, "10", "steps", "\(step)"]).run().code == 0
+            let arguments = [folder.path, "10", "steps", "\(step)"]
+            let isComplete = try TestProgram("log-writer", arguments).run().code == 0
             for _ in 1...2 {
                 let anchors = try FileAnchorStore(path: folder.path("anchor"))
                 let log: AuditLog
-                do { log = try AuditLog(folder: folder.path, anchors: anchors, sealer: TestSealer()) } catch
-                    AuditLogError.missing
-                {
+                do {
+                    log = try AuditLog(folder: folder.path, anchors: anchors, sealer: TestSealer())
+                } catch AuditLogError.missing {
                     #expect(step == 1)
                     break
                 }

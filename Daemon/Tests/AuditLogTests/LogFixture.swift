@@ -121,7 +121,8 @@ struct Version1Log {
 
     func anchor() throws -> Anchor {
         Anchor(
-            count: count, head: Data(head), epoch: epoch, sealedKey: try TestSealer().seal(SecretBytes(key)), place: nil)
+            count: count, head: Data(head), epoch: epoch, sealedKey: try TestSealer().seal(SecretBytes(key)), place: nil
+        )
     }
 
     static func payload(_ content: LogRecord.Content) -> [UInt8] {

@@ -3,8 +3,11 @@ import Crypto
 import Enclave
 import Foundation
 import GRDB
+import Glibc
 import OstiaryWire
 import Prompting
+import SecretMemory
+import StoreKeys
 import StoreTestSupport
 import SwiftProtobuf
 import Synchronization
@@ -160,11 +163,11 @@ struct FormerStoreTests {
     /// Fails at one call, as a process that dies there.
     private final class Failing: RecordProtector {
         struct Failure: Error {}
-        private let real: EnclaveProtector
+        private let real: StoreKeys
         private let callsLeft: Atomic<Int>
 
-        init(_ enclave: any Enclave, after callCount: Int) {
-            real = EnclaveProtector(enclave: enclave)
+        init(_ keys: StoreKeys, after callCount: Int) {
+            real = keys
             callsLeft = Atomic(callCount)
         }
 
@@ -174,25 +177,32 @@ struct FormerStoreTests {
         }
 
         func authenticationCode(for data: Data, label: String) throws -> Data {
-            try step { try real.authenticationCode(for: data, label: label) }
+            try step { real.authenticationCode(for: data, label: label) }
         }
         func isValid(_ code: Data, for data: Data, label: String) throws -> Bool {
-            try step { try real.isValid(code, for: data, label: label) }
+            try step { real.isValid(code, for: data, label: label) }
         }
         func protect(_ data: Data, label: String) throws -> Data { try step { try real.protect(data, label: label) } }
         func unprotect(_ data: Data, label: String) throws -> Data {
             try step { try real.unprotect(data, label: label) }
         }
-        func digest(_ data: Data, label: String) throws -> Data { try step { try real.digest(data, label: label) } }
+        func digest(_ data: Data, label: String) throws -> Data { try step { real.digest(data, label: label) } }
+    }
+
+    private func formerKeys() throws -> StoreKeys {
+        guard let bytes = try FormerStoreKeys(directory: state, ownedBy: geteuid()).read(), let root = RootSecret(bytes) else {
+            throw StoreKeysFileError.missing
+        }
+        return StoreKeys(root)
     }
 
     @Test func `is converted whole or not at all, wherever that is cut off`() throws {
-        let enclave = try SoftwareEnclave(directory: state, createIfMissing: false)
+        let keys = try formerKeys()
         let before = try rows()
         var cuts = 0
         while true {
             do {
-                let vault = try Vault(folder: state, create: false, protector: Failing(enclave, after: cuts))
+                let vault = try Vault(folder: state, create: false, protector: Failing(keys, after: cuts))
                 try vault.close()
                 break
             } catch is Failing.Failure {

@@ -18,9 +18,9 @@ extension ForwardingEnclave {
     }
 
     func openKey(
-        _ key: EnclaveKey, authorization: borrowing SecretBytes, binding: KeyBinding
+        _ key: EnclaveKey, authorization: borrowing SecretBytes, binding: KeyBinding, session: (any PasscodeSession)?
     ) throws(EnclaveError) -> any OpenEnclaveKey {
-        try enclave.openKey(key, authorization: authorization, binding: binding)
+        try enclave.openKey(key, authorization: authorization, binding: binding, session: session)
     }
 
     func seal(
@@ -34,18 +34,4 @@ extension ForwardingEnclave {
     ) throws(EnclaveError) -> SecretBytes {
         try enclave.unseal(blob, authorization: authorization, context: context)
     }
-
-    func authenticationCode(for message: Data, label: String) throws(EnclaveError) -> Data {
-        try enclave.authenticationCode(for: message, label: label)
-    }
-
-    func protect(_ record: Data, label: String) throws(EnclaveError) -> Data {
-        try enclave.protect(record, label: label)
-    }
-
-    func unprotect(_ blob: Data, label: String) throws(EnclaveError) -> Data {
-        try enclave.unprotect(blob, label: label)
-    }
-
-    func digest(_ value: Data, label: String) throws(EnclaveError) -> Data { try enclave.digest(value, label: label) }
 }

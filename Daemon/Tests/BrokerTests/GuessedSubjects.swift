@@ -12,7 +12,7 @@ extension BrokerFixture {
         return try queue.read { database in
             try Data.fetchAll(
                 database, sql: "SELECT row_key FROM attempt_counters WHERE row_key <> ?",
-                arguments: [PasscodeKeeper.subject])
+                arguments: [AttemptCounters.passcode])
         }
     }
 }

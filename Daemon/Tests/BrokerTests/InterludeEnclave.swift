@@ -18,9 +18,11 @@ struct InterludeEnclave: ForwardingEnclave {
     let interlude: Interlude
 
     func openKey(
-        _ key: EnclaveKey, authorization: borrowing SecretBytes, binding: KeyBinding
+        _ key: EnclaveKey, authorization: borrowing SecretBytes, binding: KeyBinding, session: (any PasscodeSession)?
     ) throws(EnclaveError) -> any OpenEnclaveKey {
-        Key(key: try enclave.openKey(key, authorization: authorization, binding: binding), interlude: interlude)
+        Key(
+            key: try enclave.openKey(key, authorization: authorization, binding: binding, session: session),
+            interlude: interlude)
     }
 
     private struct Key: OpenEnclaveKey {

@@ -264,7 +264,7 @@ struct ItemProtectionTests {
         try add("alice", isProtected ? Self.passcodeRule : [[]])
         let proved = try fixture.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
         let proof = Evaluation(
-            factors: .passcode, proved: .passcode, strength: "", passcode: proved.half, proof: proved)
+            factors: .passcode, proved: .passcode, strength: "", passcode: proved.key, proof: proved)
         let older = try opener("alice")
         let secret = try older.takeSecret(by: isProtected ? proof : nil)
         #expect(try Self.opens(older, secret))
@@ -343,7 +343,7 @@ struct ItemProtectionTests {
         #expect(try client.itemData(query("alice")) == "fresh")
         #expect(fixture.prompter.askedKinds == [.applicationPassword, .enterPasscode])
         let id = opener.record.id.bytes
-        #expect(try fixture.broker.keeper.attempts(at: id).failedCount == 0)
+        #expect(try fixture.broker.counters.attempts(at: id).failedCount == 0)
     }
 
     private func wrap(_ account: String) throws -> ItemWrap { try #require(try opener(account).record.wrap) }

@@ -335,7 +335,7 @@ struct KeepingContextTests {
         let context = EvaluationContext(keepsFactors: true, clock: fixture.clock)
         let proof = try fixture.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
         let evaluation = Evaluation(
-            factors: .passcode, proved: .passcode, strength: "", passcode: proof.half, proof: proof)
+            factors: .passcode, proved: .passcode, strength: "", passcode: proof.key, proof: proof)
         try context.keep(evaluation, since: 0)
         #expect(context.held(under: proof.half.publicHalf).factors == .passcode)
         try fixture.changePasscode(to: Self.new)
@@ -350,7 +350,7 @@ struct KeepingContextTests {
         let context = EvaluationContext(keepsFactors: true, clock: fixture.clock)
         let proof = try fixture.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
         let evaluation = Evaluation(
-            factors: .passcode, proved: .passcode, strength: "", passcode: proof.half, proof: proof)
+            factors: .passcode, proved: .passcode, strength: "", passcode: proof.key, proof: proof)
         try context.keep(evaluation, since: 0)
         context.wipeExpired()
         #expect(context.isKeepingFactors)
@@ -361,7 +361,7 @@ struct KeepingContextTests {
         #expect(throws: Refusal.self) { try context.keep(evaluation, since: 0) }
         #expect(!context.isKeepingFactors)
         // A use of what expired meanwhile does not bring it back.
-        let used = Evaluation(factors: .passcode, proved: [], strength: "", passcode: proof.half, proof: nil)
+        let used = Evaluation(factors: .passcode, proved: [], strength: "", passcode: proof.key, proof: nil)
         try context.keep(used, since: 1)
         #expect(!context.isKeepingFactors)
     }

@@ -8,9 +8,11 @@ final class Meeting: Sendable {
 
     func duringNextStretch(_ body: @escaping @Sendable () -> Void) { interlude.withLock { $0 = body } }
 
+    func runInterlude() { interlude.withLock { $0.take() }?() }
+
     var stretching: PasscodeStretching {
         PasscodeStretching { [self] entry, salt, parameters in
-            interlude.withLock { $0.take() }?()
+            runInterlude()
             return try PasscodeStretching.quick.stretch(entry, salt: salt, parameters: parameters)
         }
     }

@@ -93,7 +93,13 @@ extension StoppedStore {
         let table: String
         let key: [DatabaseValue]
 
-        var description: String { "\(table) \(key.map(\.description).joined(separator: " "))" }
+        var description: String {
+            let key = key.map { value in
+                Data.fromDatabaseValue(value).map { $0.map { String($0, radix: 16) }.joined(separator: ".") }
+                    ?? "\(value)"
+            }
+            return "\(table) \(key.joined(separator: " "))"
+        }
     }
 
     typealias Snapshot = [Place: [DatabaseValue]]

@@ -112,6 +112,7 @@ import UnixSocket
     enum StoreDefect: CaseIterable {
         case garbage, empty, cutOff, newer, otherProgram, directory, link
         case secretMissing, secretOpen, secretCutOff, secretFlipped, secretOfAnother, secretEmpty
+        case keysMissing, keysOpen, keysCutOff, keysFlipped, keysOfAnother, keysEmpty
     }
 
     @Test(arguments: StoreDefect.allCases)
@@ -127,8 +128,12 @@ import UnixSocket
 
     /// Brings the defect about; what the complaint says.
     private func make(_ defect: StoreDefect, in folders: DaemonFolders) throws -> String {
-        let store = "The store in \(folders.state) cannot be used:"
-        let secret = "The device secret in \(folders.state) cannot be used:"
+        let store = "The store in \(folders.state) cannot be used"
+        let secret = "The device secret in \(folders.state) cannot be used"
+        let keys = "The file store-keys in \(folders.state) cannot be used"
+        let foreignKeys =
+            "The file store-keys in \(folders.state) was changed, or does not belong to this store and this device. "
+            + "Restore the whole folder from one backup; nothing was changed."
         switch defect {
         case .garbage:
             try folders.write(String(repeating: "not a database ", count: 1000), to: folders.store)
@@ -159,7 +164,7 @@ import UnixSocket
             #expect(unlink(folders.deviceSecret) == 0)
             return
                 "The device secret in \(folders.state) is missing, and the store there cannot be read without it. "
-                + "Restore the file from a backup, or move the folder away to start with an empty store."
+                + "Restore the file from a backup. To start with an empty store, move the folder away."
         case .secretOpen:
             #expect(chmod(folders.deviceSecret, 0o644) == 0)
             return "\(secret) other users can reach it. Restore it from a backup; nothing was changed."
@@ -170,15 +175,40 @@ import UnixSocket
             try patch(folders.deviceSecret, at: 20, [0xFF, 0, 0xFF])
             return "\(secret) it is damaged."
         case .secretOfAnother:
-            let other = try DaemonProcess(in: DaemonFolders())
-            #expect(other.stop() == .exited(0))
-            try Data(contentsOf: URL(fileURLWithPath: other.folders.deviceSecret))
-                .write(to: URL(fileURLWithPath: folders.deviceSecret))
-            return "\(store) the record of the store is missing or does not verify"
+            try copy(\.deviceSecret, ofAnotherTo: folders)
+            return foreignKeys
         case .secretEmpty:
             #expect(truncate(folders.deviceSecret, 0) == 0)
-            return "\(secret) it is damaged."
+            return "\(secret): it is damaged"
+        case .keysMissing:
+            #expect(unlink(folders.storeKeys) == 0)
+            return
+                "The file store-keys in \(folders.state) is missing, and the store there cannot be read without it. "
+                + "Restore the file from a backup. To start with an empty store, move the folder away."
+        case .keysOpen:
+            #expect(chmod(folders.storeKeys, 0o644) == 0)
+            return "\(keys): other users can reach it. Restore it from a backup; nothing was changed."
+        case .keysCutOff:
+            #expect(truncate(folders.storeKeys, 100) == 0)
+            return foreignKeys
+        case .keysFlipped:
+            try patch(folders.storeKeys, at: 30, [0xFF, 0, 0xFF])
+            return foreignKeys
+        case .keysOfAnother:
+            try copy(\.storeKeys, ofAnotherTo: folders)
+            return foreignKeys
+        case .keysEmpty:
+            #expect(truncate(folders.storeKeys, 0) == 0)
+            return "\(keys): it is damaged"
         }
+    }
+
+    /// Puts a file of another daemon's store in the place of the same one.
+    private func copy(_ file: KeyPath<DaemonFolders, String>, ofAnotherTo folders: DaemonFolders) throws {
+        let other = try DaemonProcess(in: DaemonFolders())
+        #expect(other.stop() == .exited(0))
+        try Data(contentsOf: URL(fileURLWithPath: other.folders[keyPath: file]))
+            .write(to: URL(fileURLWithPath: folders[keyPath: file]))
     }
 
     private func patch(_ path: String, at offset: off_t, _ bytes: [UInt8]) throws {

@@ -63,13 +63,32 @@ extension EnclaveContract {
             #expect(first != second)
             #expect(first.range(of: Data(repeating: 7, count: 8)) == nil)
         },
-        Check("neither a key nor a record opens as a sealed secret") { contract in
+        Check("a key does not open as a sealed secret") { contract in
             let enclave = try contract.open()
             let key = try enclave.makeKey(authorization: secret(1), binding: binding)
-            let record = try enclave.protect(Data(count: 32), label: "label")
-            for blob in [key.blob, record] {
-                expect(.unreadable) {
-                    _ = try enclave.unseal(blob, authorization: secret(1), context: Data("label".utf8))
+            expect(.unreadable) {
+                _ = try enclave.unseal(key.blob, authorization: secret(1), context: Data("label".utf8))
+            }
+        },
+        Check("a sealed secret does not open as a key") { contract in
+            let enclave = try contract.open()
+            let key = try enclave.makeKey(authorization: secret(1), binding: binding)
+            let sealed = try enclave.seal(secret(7), authorization: secret(1), context: binding.outsideInfo)
+            expect(.unreadable) {
+                _ = try enclave.openKey(
+                    altered(key, blob: sealed), authorization: secret(1), binding: binding, session: contract.session())
+            }
+        },
+        Check("as much can be sealed as a chip has room for, and neither more nor nothing") { contract in
+            let enclave = try contract.open()
+            for count in [1, 96, 128] {
+                let blob = try enclave.seal(SecretBytes(zeroed: count), authorization: none, context: context)
+                let unsealed = try enclave.unseal(blob, authorization: none, context: context)
+                #expect(bytes(unsealed) == Data(count: count))
+            }
+            for count in [0, 129] {
+                expect(.invalidSecret) {
+                    _ = try enclave.seal(SecretBytes(zeroed: count), authorization: none, context: context)
                 }
             }
         },

@@ -21,7 +21,7 @@ extension EnclaveContract {
     ) throws {
         for type in types {
             guard let key = try makeKey(type) else { continue }
-            try body(key, open().openKey(key, authorization: Self.secret(1), binding: Self.binding))
+            try body(key, open().openKey(key, authorization: Self.secret(1), binding: Self.binding, session: session()))
         }
     }
 
@@ -54,9 +54,15 @@ extension EnclaveContract {
             contract in
             try contract.withKeys { key, _ in
                 let enclave = try contract.open()
-                expect(.refused) { _ = try enclave.openKey(key, authorization: secret(2), binding: binding) }
-                let other = KeyBinding(outsideInfo: binding.outsideInfo, requiresPasscode: !binding.requiresPasscode)
-                expect(.unreadable) { _ = try enclave.openKey(key, authorization: secret(1), binding: other) }
+                expect(.refused) {
+                    _ = try enclave.openKey(
+                        key, authorization: secret(2), binding: binding, session: contract.session())
+                }
+                let other = KeyBinding(
+                    owner: owner, outsideInfo: binding.outsideInfo, requiresPasscode: !binding.requiresPasscode)
+                expect(.unreadable) {
+                    _ = try enclave.openKey(key, authorization: secret(1), binding: other, session: contract.session())
+                }
             }
         },
         Check("a key does not open as one of another type") { contract in
@@ -67,7 +73,7 @@ extension EnclaveContract {
                         expect(.unreadable, "\(key.type) as \(type)") {
                             _ = try contract.open().openKey(
                                 altered(key, type: type, publicKey: publicKey), authorization: secret(1),
-                                binding: binding)
+                                binding: binding, session: contract.session())
                         }
                     }
                 }
@@ -78,7 +84,8 @@ extension EnclaveContract {
                 guard let other = try contract.makeKey(key.type) else { throw EnclaveError.unsupportedKey }
                 expect(.unreadable) {
                     _ = try contract.open().openKey(
-                        altered(key, publicKey: other.publicKey), authorization: secret(1), binding: binding)
+                        altered(key, publicKey: other.publicKey), authorization: secret(1), binding: binding,
+                        session: contract.session())
                 }
             }
         },

@@ -8,7 +8,7 @@ extension EnclaveContract {
     private func openKey() throws -> any OpenEnclaveKey {
         let enclave = try open()
         let key = try enclave.makeKey(authorization: Self.secret(1), binding: Self.binding)
-        return try enclave.openKey(key, authorization: Self.secret(1), binding: Self.binding)
+        return try enclave.openKey(key, authorization: Self.secret(1), binding: Self.binding, session: session())
     }
 
     static let usageChecks = [

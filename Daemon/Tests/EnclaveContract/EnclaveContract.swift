@@ -1,5 +1,5 @@
 public import Enclave
-import Foundation
+public import Foundation
 import SecretMemory
 public import Testing
 
@@ -7,7 +7,7 @@ public import Testing
 ///
 ///     @Test(arguments: EnclaveContract.checks)
 ///     func `it keeps the contract of an enclave`(check: EnclaveContract.Check) throws {
-///         try check(EnclaveContract(open: …, openOther: …))
+///         try check(EnclaveContract(open: …, openOther: …, session: …))
 ///     }
 public struct EnclaveContract: Sendable {
     /// One sentence of the contract.
@@ -24,19 +24,26 @@ public struct EnclaveContract: Sendable {
         public func callAsFunction(_ contract: EnclaveContract) throws { try body(contract) }
     }
 
-    public static let checks = keyChecks + typeChecks + usageChecks + sealingChecks + recordChecks
+    public static let checks = keyChecks + typeChecks + usageChecks + sealingChecks
 
     /// Opens the enclave under test; each call is like a new start of the program, always of the same store.
     let open: @Sendable () throws -> any Enclave
     /// Opens an enclave of the same kind on another device or for another store.
     let openOther: @Sendable () throws -> any Enclave
+    private let makeSession: @Sendable (_ owner: Data) throws -> any PasscodeSession
 
+    /// - Parameter session: proves the passcode of the user with this id to the enclave under test.
     public init(
-        open: @escaping @Sendable () throws -> any Enclave, openOther: @escaping @Sendable () throws -> any Enclave
+        open: @escaping @Sendable () throws -> any Enclave, openOther: @escaping @Sendable () throws -> any Enclave,
+        session: @escaping @Sendable (_ owner: Data) throws -> any PasscodeSession
     ) {
         self.open = open
         self.openOther = openOther
+        makeSession = session
     }
+
+    /// A session in which the passcode of `owner` was proved.
+    func session(of owner: Data = Self.owner) throws -> any PasscodeSession { try makeSession(owner) }
 
     // MARK: material
 
@@ -51,7 +58,10 @@ public struct EnclaveContract: Sendable {
 
     static var none: SecretBytes { SecretBytes(zeroed: 0) }
 
-    static let binding = KeyBinding(outsideInfo: Data("rule of the key".utf8), requiresPasscode: true)
+    static let owner = Data(repeating: 0xa0, count: 16)
+    static let otherOwner = Data(repeating: 0xb0, count: 16)
+
+    static let binding = KeyBinding(owner: owner, outsideInfo: Data("rule of the key".utf8), requiresPasscode: true)
 
     /// `key` with `change` applied to a copy of its parts.
     static func altered(

@@ -13,8 +13,18 @@ import Testing
 
     init() throws { try scratch.make() }
 
-    private func open(createIfMissing: Bool = false) throws(EnclaveError) -> SoftwareEnclave {
-        try SoftwareEnclave(directory: scratch.path, createIfMissing: createIfMissing)
+    private func open(
+        ownedBy owner: uid_t = geteuid(), createIfMissing: Bool = false
+    ) throws(EnclaveError) -> SoftwareEnclave {
+        try SoftwareEnclave(directory: scratch.path, ownedBy: owner, createIfMissing: createIfMissing)
+    }
+
+    private static func seal(in enclave: SoftwareEnclave) throws -> Data {
+        try enclave.seal(SecretBytes(zeroed: 32), authorization: SecretBytes(zeroed: 0), context: Data())
+    }
+
+    private static func unseal(_ blob: Data, in enclave: SoftwareEnclave) throws {
+        _ = try enclave.unseal(blob, authorization: SecretBytes(zeroed: 0), context: Data())
     }
 
     private func contents() throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path)) }
@@ -37,9 +47,9 @@ import Testing
     }
 
     @Test func `a secret that is there is used and not replaced`() throws {
-        let first = try open(createIfMissing: true).digest(Data(), label: "label")
+        let blob = try Self.seal(in: open(createIfMissing: true))
         let bytes = try contents()
-        #expect(try open(createIfMissing: true).digest(Data(), label: "label") == first)
+        try Self.unseal(blob, in: open(createIfMissing: true))
         #expect(try contents() == bytes)
     }
 
@@ -52,13 +62,12 @@ import Testing
     }
 
     @Test func `many creators at once end with one secret`() throws {
-        let digests = Collected()
+        let blobs = Collected()
         DispatchQueue.concurrentPerform(iterations: 8) { _ in
-            do { digests.add(try open(createIfMissing: true).digest(Data(), label: "label")) } catch {
-                Issue.record(error)
-            }
+            do { blobs.add(try Self.seal(in: open(createIfMissing: true))) } catch { Issue.record(error) }
         }
-        #expect(digests.values.count == 1)
+        #expect(blobs.values.count == 8)
+        for blob in blobs.values { try Self.unseal(blob, in: open()) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == [DeviceSecretFile.name])
     }
 
@@ -84,7 +93,8 @@ import Testing
     @Test func `a missing folder is missing, for a new store too`() throws {
         for create in [true, false] {
             #expect(throws: EnclaveError.deviceSecretMissing) {
-                _ = try SoftwareEnclave(directory: scratch.path("absent"), createIfMissing: create)
+                _ = try SoftwareEnclave(
+                    directory: scratch.path("absent"), ownedBy: geteuid(), createIfMissing: create)
             }
         }
     }
@@ -115,6 +125,11 @@ import Testing
         #expect(throws: EnclaveError.deviceSecretUnreadable(.foreignOwner)) { _ = try open() }
     }
 
+    @Test func `the owner is who the store says, not who the process is`() throws {
+        _ = try open(createIfMissing: true)
+        #expect(throws: EnclaveError.deviceSecretUnreadable(.foreignOwner)) { _ = try open(ownedBy: geteuid() + 1) }
+    }
+
     @Test func `a symbolic link is not followed, not even to a good secret`() throws {
         _ = try open(createIfMissing: true)
         try #require(rename(path, scratch.path("elsewhere")) == 0 && symlink("elsewhere", path) == 0)
@@ -138,7 +153,7 @@ import Testing
             var bytes = good
             bytes[index] ^= 1 << UInt8(index % 8)
             try replace(with: bytes)
-            let defect: DeviceSecretDefect = index == 4 ? .unknownVersion : .damaged
+            let defect: PrivateFileDefect = index == 4 ? .unknownVersion : .damaged
             #expect(throws: EnclaveError.deviceSecretUnreadable(defect), "byte \(index)") { _ = try open() }
         }
     }
@@ -152,14 +167,72 @@ import Testing
         }
     }
 
-    @Test func `the layout is magic, version, secret and check`() throws {
-        var bytes = Data(0..<32)
-        let file = DeviceSecretFormat.encode(SecretBytes(taking: &bytes))
-        let expected = Data("OSDS".utf8) + [1] + Data(0..<32)
-            + Data(
-                HMAC<SHA256>.authenticationCode(for: Data("OSDS".utf8) + [1], using: SymmetricKey(data: Data(0..<32))))
-        let written = file.withUnsafeBytes { Data($0) }
-        #expect(written == expected)
+    @Test(arguments: [DeviceSecretFormat.Version.withStoreKeys, .current])
+    func `the layout is magic, version, secret and check`(version: DeviceSecretFormat.Version) throws {
+        let head = Data("OSDS".utf8) + [version.rawValue]
+        let file = DeviceSecretFormat.encode(DeviceSecret(bytes: SecretBytes(Data(0..<32)), version: version))
+        let expected =
+            head + Data(0..<32)
+            + Data(HMAC<SHA256>.authenticationCode(for: head, using: SymmetricKey(data: Data(0..<32))))
+        #expect(Data(exposing: file) == expected)
+        let decoded = try DeviceSecretFormat.decode(file)
+        let (bytes, found) = (Data(exposing: decoded.bytes), decoded.version)
+        #expect(bytes == Data(0..<32) && found == version)
+    }
+
+    // MARK: keys of a store from before it had its own
+
+    private var former: FormerStoreKeys { FormerStoreKeys(directory: scratch.path, ownedBy: geteuid()) }
+
+    private func writeSecret(_ version: DeviceSecretFormat.Version) throws -> Data {
+        let file = DeviceSecretFormat.encode(DeviceSecret(bytes: SecretBytes(Data(0..<32)), version: version))
+        try replace(with: Data(exposing: file))
+        return Data(exposing: file)
+    }
+
+    private func formerKeys() throws -> Data? {
+        guard let keys = try former.read() else { return nil }
+        return Data(exposing: keys)
+    }
+
+    @Test func `a secret of version 1 gives the three keys that the rows carry, one of version 2 none`() throws {
+        _ = try writeSecret(.withStoreKeys)
+        let keys = ["authentication", "record", "lookup"].map { use in
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: SymmetricKey(data: Data(0..<32)),
+                info: Data("ostiary.software-enclave.\(use).v1".utf8), outputByteCount: 32
+            ).withUnsafeBytes { Data($0) }
+        }
+        #expect(try formerKeys() == keys[0] + keys[1] + keys[2])
+        _ = try writeSecret(.current)
+        #expect(try formerKeys() == nil)
+    }
+
+    @Test func `a new secret is of version 2`() throws {
+        _ = try open(createIfMissing: true)
+        #expect(try formerKeys() == nil)
+        #expect(try contents()[4] == 2)
+    }
+
+    @Test func `retiring the keys changes the version alone, and what was sealed opens`() throws {
+        let before = try writeSecret(.withStoreKeys)
+        let blob = try Self.seal(in: open())
+        for _ in 1...2 {
+            try former.retire()
+            #expect(try contents()[5..<37] == before[5..<37])
+            #expect(try contents()[4] == 2)
+            #expect(try formerKeys() == nil)
+            try Self.unseal(blob, in: open())
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == [DeviceSecretFile.name])
+    }
+
+    @Test func `a secret that cannot be used is not retired`() throws {
+        let before = try writeSecret(.withStoreKeys)
+        try #require(chmod(path, 0o640) == 0)
+        #expect(throws: EnclaveError.deviceSecretUnreadable(.permissive)) { try former.retire() }
+        #expect(throws: EnclaveError.deviceSecretUnreadable(.permissive)) { _ = try former.read() }
+        #expect(try contents() == before)
     }
 }
 

@@ -1,6 +1,7 @@
 import Crypto
 import EnclaveContract
 import Foundation
+import Glibc
 import SecretMemory
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
 @Suite struct SoftwareEnclaveTests {
     private let scratch = ScratchDirectory()
     private let otherScratch = ScratchDirectory()
-    private let binding = KeyBinding(outsideInfo: Data("rule".utf8), requiresPasscode: false)
+    private let binding = KeyBinding(owner: Data(count: 16), outsideInfo: Data("rule".utf8), requiresPasscode: false)
 
     init() throws {
         try scratch.make()
@@ -17,7 +18,7 @@ import Testing
     }
 
     private func enclave() throws -> SoftwareEnclave {
-        try SoftwareEnclave(directory: scratch.path, createIfMissing: true)
+        try SoftwareEnclave(directory: scratch.path, ownedBy: geteuid(), createIfMissing: true)
     }
 
     private static func secret(_ byte: UInt8) -> SecretBytes {
@@ -29,9 +30,12 @@ import Testing
     func `it keeps the contract of an enclave`(check: EnclaveContract.Check) throws {
         try check(
             EnclaveContract(
-                open: { [scratch] in try SoftwareEnclave(directory: scratch.path, createIfMissing: true) },
-                openOther: { [otherScratch] in try SoftwareEnclave(directory: otherScratch.path, createIfMissing: true)
-                }))
+                open: { [scratch] in
+                    try SoftwareEnclave(directory: scratch.path, ownedBy: geteuid(), createIfMissing: true)
+                },
+                openOther: { [otherScratch] in
+                    try SoftwareEnclave(directory: otherScratch.path, ownedBy: geteuid(), createIfMissing: true)
+                }, session: { SoftwarePasscodeSession(owner: $0) }))
     }
 
     @Test func `it says that guessing is offline`() throws {
@@ -47,7 +51,7 @@ import Testing
         blob[1] = EnclaveKind.tpm.code
         let foreign = EnclaveKey(kind: .software, publicKey: key.publicKey, blob: blob)
         #expect(throws: EnclaveError.wrongKind) {
-            _ = try enclave.openKey(foreign, authorization: Self.secret(1), binding: binding)
+            _ = try enclave.openKey(foreign, authorization: Self.secret(1), binding: binding, session: nil)
         }
         var sealed = try enclave.seal(Self.secret(2), authorization: Self.secret(1), context: Data())
         sealed[1] = EnclaveKind.tpm.code
@@ -64,22 +68,24 @@ import Testing
             blob[index] ^= 0x80
             let damaged = EnclaveKey(kind: .software, publicKey: key.publicKey, blob: blob)
             #expect(throws: EnclaveError.unreadable, "byte \(index)") {
-                _ = try enclave.openKey(damaged, authorization: Self.secret(1), binding: binding)
+                _ = try enclave.openKey(damaged, authorization: Self.secret(1), binding: binding, session: nil)
             }
         }
         for count in 0..<key.blob.count {
             let cut = EnclaveKey(kind: .software, publicKey: key.publicKey, blob: key.blob.prefix(count))
             #expect(throws: EnclaveError.unreadable, "cut to \(count)") {
-                _ = try enclave.openKey(cut, authorization: Self.secret(1), binding: binding)
+                _ = try enclave.openKey(cut, authorization: Self.secret(1), binding: binding, session: nil)
             }
         }
     }
 
     @Test func `a newer blob version is unreadable`() throws {
         let enclave = try enclave()
-        var blob = try enclave.protect(Data("record".utf8), label: "attributes")
+        var blob = try enclave.seal(Self.secret(2), authorization: Self.secret(1), context: Data())
         blob[0] = 2
-        #expect(throws: EnclaveError.unreadable) { _ = try enclave.unprotect(blob, label: "attributes") }
+        #expect(throws: EnclaveError.unreadable) {
+            _ = try enclave.unseal(blob, authorization: Self.secret(1), context: Data())
+        }
     }
 
     @Test func `a slice of a larger buffer opens like a blob of its own`() throws {

@@ -57,7 +57,8 @@ public final class FileAnchorStore: AnchorStore {
         url = URL(fileURLWithPath: path)
         self.step = step
         let isThere = FileManager.default.fileExists(atPath: path)
-        content = Mutex(isThere ? try PropertyListDecoder().decode(Content.self, from: Data(contentsOf: url)) : Content())
+        content = Mutex(
+            isThere ? try PropertyListDecoder().decode(Content.self, from: Data(contentsOf: url)) : Content())
     }
 
     public var storeGeneration: UInt64 { content.withLock { $0.generation } }

@@ -103,11 +103,43 @@ struct RootTests {
         try vault.close()
         if parts & 1 != 0 { try restore(before.0, into: "attempt_counters") }
         if parts & 2 != 0 { try restore(before.1, into: "lists") }
-        if parts & 4 != 0 { try restore(before.2, into: "roots") }
+        if parts & 4 != 0 {
+            // What is not put back is newer than the root.
+            try restore(before.2, into: "roots")
+            #expect(throws: VaultError.unreadable(.newerThanRoot)) { try reopened() }
+            return
+        }
         let vault = try reopened()
         #expect(throws: VaultError.self) { try guesses(in: vault) }
         // What the change did not touch is as it was.
         #expect(try vault.read { try $0.object(fixture.right.id, owner: owner) } == fixture.right)
+    }
+
+    @Test(arguments: ["rights", "items", "a list of items"])
+    func `everything put back but one row of a thing that counts its own changes is refused`(left: String) throws {
+        let item = ItemFixture.item(1, owner: owner)
+        try vault.write("add") { try $0.insertItem(item) }
+        let tables = ["lists", "item_lists", "roots", "objects", "items"]
+        let before = try tables.map { try rows($0) }
+        let (changedRight, changedItem) = (right(changed: 2), item.changed(payload: 9))
+        try vault.write("change") { writer in
+            try writer.updateObject(changedRight)
+            try writer.updateItem(changedItem)
+        }
+        try vault.close()
+        let leftTable = ["rights": "objects", "items": "items", "a list of items": "item_lists"][left]
+        for (table, rows) in zip(tables, before) where table != leftTable { try restore(rows, into: table) }
+        #expect(throws: VaultError.unreadable(.newerThanRoot)) { try reopened() }
+        // A row that only claims to be newer is damaged, and nothing else is.
+        try fixture.tamper("UPDATE \(leftTable!) SET mac = zeroblob(32) WHERE generation > 3")
+        #expect(try guesses(in: reopened()) == 3)
+    }
+
+    private func right(changed generation: UInt64) -> ObjectRecord {
+        var right = fixture.right
+        right.generation = generation
+        right.payload = Data([99])
+        return right
     }
 
     @Test func `a flipped bit in one list makes that list unreadable and not the rest`() throws {
@@ -182,10 +214,7 @@ struct RootTests {
         try FileManager.default.copyItem(atPath: path, toPath: copy.path("vault.sqlite"))
         func change(in folder: String, _ payload: UInt8) throws {
             let vault = try Vault(folder: folder, create: false, protector: TestProtector())
-            var item = first
-            item.generation = 2
-            item.payload = Data([payload])
-            try vault.write("change") { [item] in try $0.updateItem(item) }
+            try vault.write("change") { try $0.updateItem(first.changed(payload: payload)) }
             try vault.close()
         }
         try change(in: copy.path, 66)
@@ -220,9 +249,18 @@ struct RootTests {
             try reopened().read { try $0.users() }
         }
         try restore(roots, into: "roots")
-        // Everything but the user's rows is of before now.
+        // Everything but the user's rows is of before now, and nothing is newer.
         #expect(throws: VaultError.corrupt(RowReference(table: .users, key: owner.bytes), .removed)) {
             try reopened().read { try $0.user(owner) }
         }
+    }
+}
+
+extension ItemRecord {
+    fileprivate func changed(payload: UInt8) -> ItemRecord {
+        var item = self
+        item.generation += 1
+        item.payload = Data([payload])
+        return item
     }
 }

@@ -63,9 +63,11 @@ struct LogView: Sendable {
             LogView(source: tail.file.source, end: tail.file.end, count: tail.count, head: tail.head, index: tail.index)
         }
         let kept = contents.kept
-        self = live ?? LogView(
-            source: kept?.source, end: kept?.byteCount ?? 0, count: contents.state.firstMisfit ?? 0, head: nil,
-            index: kept?.index)
+        self =
+            live
+            ?? LogView(
+                source: kept?.source, end: kept?.byteCount ?? 0, count: contents.state.firstMisfit ?? 0, head: nil,
+                index: kept?.index)
     }
 
     private init(source: LogSource?, end: Int, count: UInt64, head: [UInt8]?, index: LogIndex?) {

@@ -3,8 +3,8 @@ public import SecretMemory
 import Synchronization
 
 extension AuditLog {
-    /// Checks the whole file: framing, hash chain, its end and its anchor, the seals of all epochs whose seed is given, and that
-    /// no record speaks of a change that the store has not seen.
+    /// Checks the whole file: framing, hash chain, its end and its anchor, the seals of all epochs whose seed is given, and
+    /// that no record speaks of a change that the store has not seen.
     /// Records may be appended meanwhile; those that were there at the start are checked.
     ///
     /// - Parameter seeds: The seed of an epoch, or nil if it is not at hand; called once for each epoch, in order.
@@ -57,7 +57,8 @@ private struct Verification: ~Copyable {
                     storeGeneration: storeGeneration)
                 {
                     return misfit(
-                        record.index, "The store is older than the log: the record was written at change "
+                        record.index,
+                        "The store is older than the log: the record was written at change "
                             + "\(store.recordGeneration) of the store, which is at change \(store.storeGeneration).",
                         olderStore: store)
                 }
@@ -103,7 +104,8 @@ private struct Verification: ~Copyable {
         return AuditVerdict(
             isIntact: true, recordCount: index, firstMisfit: nil, isExact: true,
             explanation: sealsChecked
-                ? "All records and seals fit." : "All records fit the chain and its anchor; not all seals were checked.",
+                ? "All records and seals fit."
+                : "All records fit the chain and its anchor; not all seals were checked.",
             sealsChecked: sealsChecked, olderStore: nil)
     }
 

@@ -124,8 +124,8 @@ private struct LogInspection: ~Copyable {
     mutating func run() throws(AuditLogError) -> LogState? {
         let lastAnchored = max(anchor.count, 1) - 1
         if let store = OlderStore(
-            recordIndex: lastAnchored, recordGeneration: anchor.place?.storeGeneration, storeGeneration: storeGeneration)
-        {
+            recordIndex: lastAnchored, recordGeneration: anchor.place?.storeGeneration, storeGeneration: storeGeneration
+        ) {
             return .olderStore(store)
         }
         while true {

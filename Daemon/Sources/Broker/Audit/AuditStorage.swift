@@ -3,6 +3,7 @@ import CanonicalEncoding
 import Enclave
 import Foundation
 import SecretMemory
+import StoreKeys
 import Vault
 
 /// Keeps the audit log's anchor in the store.
@@ -68,16 +69,18 @@ struct AnchoredEnd: Equatable {
     }
 }
 
-/// Seals the log's current key to the enclave, so that the chain can go on after a restart.
-struct EnclaveLogKeySealer: LogKeySealer {
+/// Encrypts the log's current key under the store's keys, so that the chain can go on after a restart, and only where the
+/// enclave opened the store. The enclave itself would have to seal with each authorization, which takes a chip too long.
+struct StoreLogKeySealer: LogKeySealer {
+    let keys: StoreKeys
+    /// Opens what was sealed by itself: the anchor of a store from before it had keys of its own.
     let enclave: any Enclave
-    private static let context = Data("ostiary.log-key.v1".utf8)
+    private static let label = "ostiary.log-key.v1"
 
-    func seal(_ key: borrowing SecretBytes) throws -> Data {
-        try enclave.seal(key, authorization: SecretBytes(zeroed: 0), context: Self.context)
-    }
+    func seal(_ key: borrowing SecretBytes) throws -> Data { try keys.protect(key, label: Self.label) }
 
     func unseal(_ sealed: Data) throws -> SecretBytes {
-        try enclave.unseal(sealed, authorization: SecretBytes(zeroed: 0), context: Self.context)
+        guard !StoreKeys.isRecord(sealed) else { return try keys.unprotectSecret(sealed, label: Self.label) }
+        return try enclave.unseal(sealed, authorization: SecretBytes(zeroed: 0), context: Data(Self.label.utf8))
     }
 }

@@ -52,8 +52,8 @@ struct Evaluation {
     /// Those that the person was asked for; the others were held.
     let proved: FactorSet
     let strength: String
-    /// Private half of the passcode key, when the passcode was used; wiped with its last holder.
-    let passcode: PrivateHalf?
+    /// What the passcode opens, when it was used; wiped with its last holder.
+    let passcode: PasscodeKey?
     /// The passcode that was entered, when it was asked for.
     let proof: ProvedPasscode?
 

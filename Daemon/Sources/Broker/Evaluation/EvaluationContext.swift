@@ -197,7 +197,7 @@ final class EvaluationContext: Sendable {
         let now = clock.now().time
         return contents.withLock { contents in
             guard let kept = contents.kept, now < kept.end,
-                kept.held.passcode == nil || kept.held.passcode?.publicHalf == passcode
+                kept.held.passcode == nil || kept.held.passcode?.half.publicHalf == passcode
             else {
                 contents.kept = nil
                 return .none

@@ -12,7 +12,8 @@ struct Evaluator {
     /// Wrong passcodes in one evaluation before it fails; the delays count across evaluations.
     static let triesPerEvaluation = 3
 
-    let keeper: PasscodeKeeper
+    let keeper: any PasscodeKeeper
+    let counters: AttemptCounters
     let life: PasscodeLife
     let ring: KeyRing
     let prompter: any Prompter
@@ -33,7 +34,7 @@ struct Evaluator {
             case .passcode:
                 proof = try provePasscode(demand, asking: asking)
             case .applicationPassword:
-                try proveApplicationPassword(demand, passcode: proof?.half ?? held.passcode, asking: asking)
+                try proveApplicationPassword(demand, passcode: (proof?.key ?? held.passcode)?.half, asking: asking)
             case .biometry, .biometryCurrentSet, .securityKey:
                 // `plan` offers only what availability() calls available.
                 throw Refusal(.internal, "No authenticator serves \(factor.name).")
@@ -44,7 +45,7 @@ struct Evaluator {
         let factors = proved.union(deciding(demand, held: held.factors.union(proved)))
         return Evaluation(
             factors: factors, proved: proved, strength: strength(of: factors),
-            passcode: factors.contains(.passcode) ? proof?.half ?? held.passcode : nil, proof: proof)
+            passcode: factors.contains(.passcode) ? proof?.key ?? held.passcode : nil, proof: proof)
     }
 
     /// The label of the weakest of `factors`.
@@ -118,7 +119,9 @@ struct Evaluator {
         }
     }
 
-    private static func refusal(_ factor: Factor, _ reason: Unavailability, _ keeper: PasscodeKeeper) throws -> Refusal {
+    private static func refusal(
+        _ factor: Factor, _ reason: Unavailability, _ keeper: any PasscodeKeeper
+    ) throws -> Refusal {
         switch reason {
         case .passcodeNotSet: Refusals.passcodeNotSet
         case .passcodeLockedOut: Refusals.lockedOut(try keeper.attempts().remaining)
@@ -144,7 +147,7 @@ struct Evaluator {
         // A lock that comes while the person types ends what is asked; what was typed must not unlock after it.
         let era = ring.era
         return try prove(
-            .enterPasscode, PasscodeKeeper.subject, demand, asking: asking, wrong: "Wrong passcode."
+            .enterPasscode, demand, asking: asking, wrong: "Wrong passcode.", requireNoDelay: keeper.requireNoDelay
         ) { entered in
             let entered = SecretBytes(copying: entered)
             return try keeper.exclusively {
@@ -162,7 +165,8 @@ struct Evaluator {
             do { return try prove(given.bytes, by: check, passcode) } catch is WrongSecret { throw Self.failed }
         }
         try prove(
-            .applicationPassword, check.subject, demand, asking: asking, wrong: "Wrong password."
+            .applicationPassword, demand, asking: asking, wrong: "Wrong password.",
+            requireNoDelay: { try counters.requireNoDelay(at: check.subject) }
         ) { entered in try prove(entered, by: check, passcode) }
     }
 
@@ -170,18 +174,18 @@ struct Evaluator {
         _ entered: borrowing SecretBytes, by check: ApplicationPasswordCheck, _ passcode: PrivateHalf?
     ) throws {
         let password = SecretBytes(copying: entered)
-        try keeper.attempt(at: check.subject) { try check.opens(password, passcode) ? () : nil }
+        try counters.attempt(at: check.subject) { try check.opens(password, passcode) ? () : nil }
     }
 
     /// Asks until the answer fits, at most ``triesPerEvaluation`` times, and never while a delay runs.
     private func prove<Proof>(
-        _ kind: PromptKind, _ subject: Data, _ demand: Demand, asking: Asking, wrong: String,
+        _ kind: PromptKind, _ demand: Demand, asking: Asking, wrong: String, requireNoDelay: () throws -> Void,
         _ check: (borrowing SecretBytes) throws -> Proof
     ) throws -> Proof {
         var notice: DisplayText?
         var triesLeft: Int?
         for _ in 1...Self.triesPerEvaluation {
-            try keeper.requireNoDelay(at: subject)
+            try requireNoDelay()
             let question = PromptQuestion(
                 kind,
                 object: demand.object.isEmpty

@@ -1,11 +1,10 @@
 import AccessControl
-import KeySlots
 
 /// What an evaluation need not ask for, because it was proved before and is still in hand.
 struct HeldFactors: Sendable {
     let factors: FactorSet
-    /// Private half of the passcode key, when the passcode is among them.
-    let passcode: PrivateHalf?
+    /// What the passcode opens, when it is among them.
+    let passcode: PasscodeKey?
 
     static let none = HeldFactors(factors: [], passcode: nil)
 
@@ -47,7 +46,7 @@ struct KeptFactors: Sendable {
         let proved = evaluation.proved.subtracting(.applicationPassword)
         guard !proved.isEmpty || password != nil else { return nil }
         self.password = password
-        held = HeldFactors(factors: proved, passcode: evaluation.proof?.half)
+        held = HeldFactors(factors: proved, passcode: evaluation.proof?.key)
         time = KeptTime(since: now, now: now)
     }
 

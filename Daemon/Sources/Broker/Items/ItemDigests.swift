@@ -1,17 +1,17 @@
 import CanonicalEncoding
 import Crypto
-import Enclave
 import Foundation
+import StoreKeys
 import Vault
 
-/// Makes what items are found by: digests under a key that only this enclave gives, so that the store shows nobody else
+/// Makes what items are found by: digests under a key that comes from the store's keys alone, so that the store shows nobody else
 /// which accounts and services it holds. They need no class to be open: what is locked can be found and deleted.
 struct ItemDigests: Sendable {
     /// Has taken the key and nothing else; copied for each digest, since keying costs more than a short digest.
     private let keyed: HMAC<SHA256>
 
-    init(enclave: any Enclave, storeID: VaultID, owner: VaultID) throws {
-        let key = SymmetricKey(data: try enclave.digest(storeID.bytes + owner.bytes, label: "ostiary.items.search.v1"))
+    init(_ keys: StoreKeys, storeID: VaultID, owner: VaultID) {
+        let key = SymmetricKey(data: keys.digest(storeID.bytes + owner.bytes, label: "ostiary.items.search.v1"))
         keyed = HMAC(key: key)
     }
 

@@ -9,8 +9,9 @@ import Vault
 /// Setting, changing and removing the passcode: new key pairs each time, and everything that was wrapped to the old ones
 /// wrapped anew.
 ///
-/// Each is one transaction in which nothing is half done; a change leaves both the old and the new passcode valid until a
-/// second one has dropped the old. A kill in between leaves a store that the next entry of either passcode settles.
+/// Each is one transaction in which nothing is half done, and then a step in which the keeper finishes: a change leaves both
+/// the old and the new passcode valid until that has dropped the old. A kill in between leaves a store that the next entry
+/// of either passcode settles.
 ///
 /// Each takes the key ring's era from before the person was asked: after a lock since then the new keys are taken locked.
 ///
@@ -18,7 +19,7 @@ import Vault
 /// No passcode is checked meanwhile.
 struct PasscodeLife {
     let vault: Vault
-    let keeper: PasscodeKeeper
+    let keeper: any PasscodeKeeper
     let storage: KeyPairStorage
     let ring: KeyRing
     let seeds: LogSeeds
@@ -40,17 +41,17 @@ struct PasscodeLife {
     private func setFirst(_ passcode: borrowing SecretBytes, since era: UInt64) throws -> PrivateHalf {
         guard !ring.isPasscodeSet else { throw Refusals.passcodeAlreadySet }
         let fresh = try freshKeys()
-        let record = try keeper.record(sealing: fresh.passcode, under: passcode, state: .current)
+        let transition = try keeper.set(passcode, opening: fresh.passcode)
         let log = try seeds.wrapped(under: fresh.passcode, openedWith: nil)
         try vault.write("passcode.set") { writer in
             try replaceKeys(fresh, in: writer)
             try rewrapObjects(to: fresh, openedWith: ring.privateHalves, in: writer)
             try rewrapItems(to: fresh.wrapped + [fresh.passcode], openedWith: ring.privateHalves, in: writer)
-            try writer.setPasscodeRecord(record)
+            try transition.store(in: writer)
             try seeds.store(log, in: writer)
-            try forgetAttempts(in: writer)
         }
         adopt(fresh, since: era)
+        try transition.finish()
         eraser.erase()
         return fresh.passcode
     }
@@ -71,20 +72,17 @@ struct PasscodeLife {
         try requireCurrent(proved)
         let opened = try privateHalves(openedBy: proved)
         let fresh = try freshKeys()
-        let kept = try keeper.record(resealing: fresh.passcode, under: proved)
-        let incoming = try keeper.record(sealing: fresh.passcode, under: passcode, state: .incoming)
+        let transition = try keeper.change(proved, to: passcode, opening: fresh.passcode)
         let log = try seeds.wrapped(under: fresh.passcode, openedWith: proved.half)
         try vault.write("passcode.change") { writer in
             try replaceKeys(fresh, in: writer)
             try rewrapObjects(to: fresh, openedWith: opened, in: writer)
             try rewrapItems(to: fresh.wrapped + [fresh.passcode], openedWith: opened, in: writer)
-            try writer.setPasscodeRecord(kept)
-            try writer.setPasscodeRecord(incoming)
+            try transition.store(in: writer)
             try seeds.store(log, in: writer)
         }
         adopt(fresh, since: era)
-        // Here a chip takes the new passcode; the software enclave has nothing to do.
-        try keeper.settle(on: incoming, among: [kept, incoming])
+        try transition.finish()
         return fresh.passcode
     }
 
@@ -109,6 +107,7 @@ struct PasscodeLife {
         let opened = try privateHalves(openedBy: proved)
         let fresh = try [AvailabilityClass.afterFirstUnlock, .whenUnlocked].map(freshClassKey)
         let log = try seeds.sealedToEnclave(openedWith: proved.half)
+        let transition = try keeper.remove()
         let destroyed = try vault.write("passcode.remove") { writer -> Destroyed in
             let objects = try releaseObjects(from: opened, to: fresh, in: writer)
             let items = try releaseItems(from: opened, to: fresh, destroyed: objects.map(\.id), in: writer)
@@ -117,16 +116,14 @@ struct PasscodeLife {
             for role in [KeyRole.passcode, .biometry, .classKey(.whenPasscodeSet)] {
                 try writer.removeKeyPair(owner: storage.owner, role: role.code)
             }
-            for record in try writer.passcodeRecords(owner: storage.owner).compactMap(\.record) {
-                try writer.removePasscodeRecord(record.id, owner: storage.owner)
-            }
-            try forgetAttempts(in: writer)
+            try transition.store(in: writer)
             try seeds.store(log, in: writer)
             return (objects, items)
         }
         let always = ring.privateHalves.filter { $0.role == .classKey(.always) }
         ring.replace(
             publicHalves: (fresh + always).map(\.publicHalf), privateHalves: fresh + always, since: era)
+        try transition.finish()
         eraser.erase()
         return destroyed
     }
@@ -144,11 +141,6 @@ struct PasscodeLife {
     /// Rights and keys: what has slots.
     private func wrappedObjects(in reader: VaultReader) throws -> [ObjectRecord] {
         try [.right, .enclaveKey].flatMap { try reader.objects(owner: storage.owner, kind: $0).compactMap(\.record) }
-    }
-
-    private func forgetAttempts(in writer: VaultWriter) throws {
-        guard try writer.attempts(owner: storage.owner, subject: PasscodeKeeper.subject) != nil else { return }
-        try writer.removeAttempts(owner: storage.owner, subject: PasscodeKeeper.subject)
     }
 
     // MARK: keys

@@ -39,7 +39,7 @@ extension Broker {
 
     /// Wrong passcodes in a row and what is left of the delay; nil when the counter cannot be used. That is no counter
     /// at zero: every check of a passcode reads it again and is refused.
-    func knownAttempts() -> (failedCount: UInt32, remaining: Duration)? {
+    func knownAttempts() -> AttemptStatus? {
         do { return try keeper.attempts() } catch {
             log.error("the counter of wrong passcodes cannot be used", metadata: ["cause": "\(error)"])
             return nil

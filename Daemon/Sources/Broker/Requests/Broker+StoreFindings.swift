@@ -173,7 +173,7 @@ extension Broker {
             let bad = stored.compactMap(\.unreadable?.key)
             guard !bad.isEmpty else { return .ok(check, "Counters stored: \(stored.count). Every row verifies.") }
             let message = "\(bad.count) of \(stored.count) counters of wrong tries do not verify"
-            guard bad.contains(PasscodeKeeper.subject) else {
+            guard bad.contains(AttemptCounters.passcode) else {
                 return .problem(
                     check, "\(message), so as many rights, keys or items accept no application password.",
                     advice: "\(Self.restoring), or remove the objects that no longer accept their password. Without a "

@@ -10,7 +10,7 @@ extension KeyBinding {
     init(of header: SlotHeader) throws {
         let requirement = try AccessControl(canonicalBytes: Array(header.accessControl)).keyRequirement
         self.init(
-            outsideInfo: Data(SHA256.hash(data: header.encoded)),
+            owner: header.ownerID, outsideInfo: Data(SHA256.hash(data: header.encoded)),
             requiresPasscode: requirement.alternatives.allSatisfy { $0.contains(.passcode) })
     }
 }

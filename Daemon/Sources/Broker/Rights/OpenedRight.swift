@@ -37,7 +37,8 @@ final class OpenedRight: Sendable {
         keyType = try object.keyType
         key = try enclave.openKey(
             EnclaveKey(kind: enclave.kind, type: keyType, publicKey: object.publicKey, blob: object.keyBlob),
-            authorization: KeyAuthorization.derived(from: accessSecret), binding: try KeyBinding(of: header))
+            authorization: KeyAuthorization.derived(from: accessSecret), binding: try KeyBinding(of: header),
+            session: evaluation.passcode?.session)
         self.accessSecret = accessSecret
     }
 

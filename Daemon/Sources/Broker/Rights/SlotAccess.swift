@@ -54,7 +54,7 @@ final class SlotAccess {
         guard let slot = try current().first(where: { evaluation.factors.satisfies($0.factors) }) else {
             throw SlotError.refused
         }
-        return try SlotOpener.open(slot, header: header, privateHalves: halves(evaluation.passcode))
+        return try SlotOpener.open(slot, header: header, privateHalves: halves(evaluation.passcode?.half))
     }
 
     private func open(password: borrowing SecretBytes, passcode: PrivateHalf?) throws -> Bool {

@@ -5,6 +5,7 @@ import Enclave
 import KeyAlgorithms
 import KeySlots
 import OstiaryWire
+import StoreKeys
 import UnixSocket
 import Vault
 
@@ -17,6 +18,7 @@ enum RefusalMapping {
         case let error as VaultError: refusal(for: error)
         case let error as KeyAlgorithmError: refusal(for: error)
         case let error as EnclaveError: refusal(for: error)
+        case is StoreKeysError: Refusals.unreadableItem("The stored row")
         case let error as SlotError: refusal(for: error)
         case let error as AuditLogError: refusal(for: error)
         case is WrongSecret:
@@ -93,8 +95,21 @@ enum RefusalMapping {
         case .invalidEncapsulation:
             Refusal(.invalidParameter, "The encapsulated key has the wrong size.", cause: "key.parameter")
         case .refused, .unreadable, .wrongKind: Refusals.unreadableItem("The key")
-        case .invalidAuthorization, .invalidBinding, .deviceSecretMissing, .deviceSecretUnreadable, .unavailable:
-            Refusal(.internal, "The enclave failed; `ostiary doctor` says more.", cause: "enclave")
+        case .passcodeNeeded: Refusals.passcodeNeeded
+        case .lockedOut(let remaining):
+            Refusal(
+                .lockedOut,
+                "The chip takes no authorization for now, because of too many wrong ones. "
+                    + "Try again in \(Refusals.readable(remaining)).", retryAfter: remaining, cause: "enclave.locked-out")
+        case .deviceLost:
+            Refusal(
+                .internal,
+                "The chip that made the keys of this store is gone or was cleared. Nothing of the store opens without "
+                    + "it. Connect the chip again, or restore a backup that was made for another one.",
+                cause: "enclave.lost")
+        case .invalidAuthorization, .invalidBinding, .invalidSecret, .deviceSecretMissing, .deviceSecretUnreadable,
+            .unavailable:
+            Refusal(.internal, "The enclave did not work; `ostiary doctor` says more.", cause: "enclave")
         }
     }
 

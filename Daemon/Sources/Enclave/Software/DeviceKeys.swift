@@ -8,22 +8,13 @@ struct DeviceKeys: ~Copyable, Sendable {
     private let blob: SecretBytes
     /// Mixed with the authorization value into the key of the inner layer.
     private let authorization: SecretBytes
-    /// Authentication codes of rows and public halves.
-    let authentication: SecretBytes
-    /// Encrypted attribute records.
-    let record: SecretBytes
-    /// Digests of columns that are searched.
-    let lookup: SecretBytes
 
     init(_ deviceSecret: borrowing SecretBytes) {
         blob = Self.key(for: "blob", from: deviceSecret)
         authorization = Self.key(for: "authorization", from: deviceSecret)
-        authentication = Self.key(for: "authentication", from: deviceSecret)
-        record = Self.key(for: "record", from: deviceSecret)
-        lookup = Self.key(for: "lookup", from: deviceSecret)
     }
 
-    private static func key(for use: String, from deviceSecret: borrowing SecretBytes) -> SecretBytes {
+    static func key(for use: String, from deviceSecret: borrowing SecretBytes) -> SecretBytes {
         SecretBytes(deviceSecret.derivedKey(label: "ostiary.software-enclave.\(use).v1"))
     }
 
@@ -60,17 +51,6 @@ struct DeviceKeys: ~Copyable, Sendable {
         } catch {
             throw .refused
         }
-    }
-
-    /// HMAC-SHA256 over `UInt16 length of label || label || message`: no label and message can be read as another pair.
-    borrowing func code(for message: Data, label: String, under key: borrowing SecretBytes) -> Data {
-        let label = Data(label.utf8)
-        precondition(label.count <= UInt16.max, "a label is a short constant")
-        var authenticator = HMAC<SHA256>(key: SymmetricKey(key))
-        authenticator.update(data: [UInt8(label.count >> 8), UInt8(label.count & 0xff)])
-        authenticator.update(data: label)
-        authenticator.update(data: message)
-        return Data(authenticator.finalize())
     }
 
     /// HKDF with the authorization value as key material and the device's key as salt: without either one the result

@@ -8,11 +8,10 @@ enum SoftwareBlob {
     static let version: UInt8 = 1
     static let headerByteCount = 3
 
-    /// What a blob holds; a blob of one sort is never opened as another.
+    /// What a blob holds; a blob of one sort is never opened as another. 3 stands in the records of `StoreKeys`.
     enum Content: UInt8, CaseIterable {
         case key = 1
         case secret = 2
-        case record = 3
     }
 
     static func seal(

@@ -19,13 +19,14 @@ public final class SoftwareEnclave: Enclave {
     /// Opens the enclave whose device secret lies in `directory`.
     ///
     /// - Parameters:
-    ///   - directory: the folder of the store: owned by this user, writable by nobody else.
+    ///   - directory: the folder of the store: writable by its owner alone.
+    ///   - owner: the user whom the folder and the device secret must belong to.
     ///   - createIfMissing: pass true only for a store that is new. A device secret made beside an existing store
     ///     would make all of it unreadable; for an existing one, its absence is ``EnclaveError/deviceSecretMissing``.
-    public init(directory: String, createIfMissing: Bool) throws(EnclaveError) {
-        let file = DeviceSecretFile(directory: directory)
+    public init(directory: String, ownedBy owner: UInt32, createIfMissing: Bool) throws(EnclaveError) {
+        let file = DeviceSecretFile(directory: directory, ownedBy: owner)
         let secret = createIfMissing ? try file.readOrCreate() : try file.read()
-        keys = DeviceKeys(secret)
+        keys = DeviceKeys(secret.bytes)
     }
 
     // MARK: keys
@@ -59,9 +60,12 @@ public final class SoftwareEnclave: Enclave {
     }
 
     public func openKey(
-        _ key: EnclaveKey, authorization: borrowing SecretBytes, binding: KeyBinding
+        _ key: EnclaveKey, authorization: borrowing SecretBytes, binding: KeyBinding, session: (any PasscodeSession)?
     ) throws(EnclaveError) -> any OpenEnclaveKey {
         guard key.kind == kind else { throw .wrongKind }
+        if binding.requiresPasscode {
+            guard session is SoftwarePasscodeSession, session?.owner == binding.owner else { throw .passcodeNeeded }
+        }
         guard key.publicKey.count == key.type.publicKeyByteCount else { throw .unreadable }
         let secret = try keys.open(
             key.blob, authorization: authorization, as: .key,
@@ -75,31 +79,14 @@ public final class SoftwareEnclave: Enclave {
     public func seal(
         _ secret: borrowing SecretBytes, authorization: borrowing SecretBytes, context: Data
     ) throws(EnclaveError) -> Data {
-        try keys.seal(secret, authorization: authorization, as: .secret, associatedData: context)
+        guard SealedSecret.byteCounts.contains(secret.count) else { throw .invalidSecret }
+        return try keys.seal(secret, authorization: authorization, as: .secret, associatedData: context)
     }
 
     public func unseal(
         _ blob: Data, authorization: borrowing SecretBytes, context: Data
     ) throws(EnclaveError) -> SecretBytes {
         try keys.open(blob, authorization: authorization, as: .secret, associatedData: context)
-    }
-
-    // MARK: records
-
-    public func authenticationCode(for message: Data, label: String) throws(EnclaveError) -> Data {
-        keys.code(for: message, label: label, under: keys.authentication)
-    }
-
-    public func digest(_ value: Data, label: String) throws(EnclaveError) -> Data {
-        keys.code(for: value, label: label, under: keys.lookup)
-    }
-
-    public func protect(_ record: Data, label: String) throws(EnclaveError) -> Data {
-        try SoftwareBlob.seal(record, as: .record, under: SymmetricKey(keys.record), associatedData: Data(label.utf8))
-    }
-
-    public func unprotect(_ blob: Data, label: String) throws(EnclaveError) -> Data {
-        try SoftwareBlob.open(blob, as: .record, under: SymmetricKey(keys.record), associatedData: Data(label.utf8))
     }
 
     /// One byte for the type (of P-256 65, the size of its public key; of others their raw value), which says how long the
@@ -111,4 +98,12 @@ public final class SoftwareEnclave: Enclave {
         data.append(binding.outsideInfo)
         return data
     }
+}
+
+/// That an owner's passcode was proved to the software enclave's keeper. It holds no key: what the passcode opens here are
+/// key slots, and without their secret a key does not open.
+public struct SoftwarePasscodeSession: PasscodeSession {
+    public let owner: Data
+
+    public init(owner: Data) { self.owner = owner }
 }

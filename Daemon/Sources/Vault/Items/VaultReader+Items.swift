@@ -32,7 +32,7 @@ extension VaultReader {
         guard let row else { throw VaultError.corrupt(reference, .removed) }
         guard row.code == entry.code else { throw VaultError.corrupt(reference, .replayed) }
         guard
-            let record = try? ItemRow(row).record(owner: owner, generation: row.generation, index: entry.index),
+            let record = try? ItemRow(row).record(owner: owner, generation: entry.generation, index: entry.index),
             record.itemClass == entry.itemClass
         else { throw VaultError.corrupt(reference, .malformed) }
         return record
@@ -82,7 +82,7 @@ extension VaultWriter {
             throw VaultError.duplicate
         }
         guard catalogue.count < ItemLimits.itemCount else { throw VaultError.tooManyItems }
-        let mac = try listed.rows.put(ItemRow(record).row(owner: record.owner, generation: 1))
+        let mac = try listed.rows.put(ItemRow(record).row(owner: record.owner, generation: listed.lists.nextGeneration))
         catalogue.append(
             ItemCatalogue.Entry(
                 id: id, generation: 1, code: RowCode(prefixOf: mac), sequence: catalogue.nextSequence,
@@ -99,7 +99,7 @@ extension VaultWriter {
             record.generation == entry.generation + 1
         else { throw VaultError.conflict }
         guard !catalogue.holds(record.index.uniqueness, besides: record.id) else { throw VaultError.duplicate }
-        let mac = try listed.rows.put(ItemRow(record).row(owner: record.owner, generation: record.generation))
+        let mac = try listed.rows.put(ItemRow(record).row(owner: record.owner, generation: listed.lists.nextGeneration))
         entry.generation = record.generation
         entry.code = RowCode(prefixOf: mac)
         entry.index = record.index

@@ -53,23 +53,30 @@ extension VaultWriter {
     }
 
     /// What the buckets that verify each for itself say. They may be of different times.
-    private func formerEntries(_ list: ListID) throws -> [VaultID: ItemCatalogue.Entry] {
-        var entries: [VaultID: ItemCatalogue.Entry] = [:]
+    private func formerEntries(_ list: ListID) throws -> [VaultID: FormerItem] {
+        var entries: [VaultID: FormerItem] = [:]
         for case .readable(let bucket) in try listed.rows.buckets(of: list) {
             for row in (try? ListBucket.rows(bucket)) ?? [] {
                 guard let entry = try? ItemCatalogue.Entry(row) else { continue }
-                entries[VaultID(entry.id)] = entry
+                entries[VaultID(entry.id)] = FormerItem(entry: entry, listed: bucket.generation)
             }
         }
         return entries
     }
 }
 
+/// What a bucket that verifies says of an item, and when it said so.
+private struct FormerItem {
+    let entry: ItemCatalogue.Entry
+    /// The store's generation when the bucket was written.
+    let listed: UInt64
+}
+
 /// The items that the rebuilt list names, and the rows that it does not.
 private struct NewItemList {
     private(set) var relisting = Relisting()
     /// What buckets that verify list.
-    private let former: [VaultID: ItemCatalogue.Entry]
+    private let former: [VaultID: FormerItem]
     /// Of those, the items whose rows cannot be used: refused as before.
     private var refused: [ItemCatalogue.Entry] = []
     private var found: [Found] = []
@@ -96,20 +103,20 @@ private struct NewItemList {
         }
     }
 
-    init(former: [VaultID: ItemCatalogue.Entry]) { self.former = former }
+    init(former: [VaultID: FormerItem]) { self.former = former }
 
-    /// A row that verifies. If a bucket that verifies lists another writing of it that is not older, the row was put back.
+    /// A row that verifies. If a bucket that was written later lists another writing of it, the row was put back.
     mutating func add(_ record: ItemRecord, _ code: RowCode, _ description: ItemDescription) {
         let listed = former[record.id]
-        let isListed = listed?.code == code
-        guard isListed || record.generation > listed?.generation ?? 0 else { return addUnreadable(record.id.bytes) }
+        let isListed = listed?.entry.code == code
+        guard isListed || record.generation > listed?.listed ?? 0 else { return addUnreadable(record.id.bytes) }
         found.append(Found(record: record, code: code, description: description, isListed: isListed))
     }
 
     /// A row that is listed stays, to be refused and removed by its owner. Nobody can identify another one.
     mutating func addUnreadable(_ key: Data) {
-        guard let entry = VaultID(bytes: key).flatMap({ former[$0] }) else { return relisting.removed.append(key) }
-        refused.append(entry)
+        guard let item = VaultID(bytes: key).flatMap({ former[$0] }) else { return relisting.removed.append(key) }
+        refused.append(item.entry)
     }
 
     /// The entries, in their order. If two rows claim the same name, one is kept.

@@ -12,6 +12,7 @@ struct ListEntry: Equatable, Sendable {
     /// Without a row that verifies; its owner can only remove it.
     static let refused = ListEntry(generation: 0, code: .none, tag: [])
 
+    /// How often an object or item changed, as its record counts; of other rows the generation of the row.
     let generation: UInt64
     /// The code of the row as it was written last.
     let code: RowCode

@@ -32,8 +32,10 @@ struct ListedRows {
             guard manifest.entries[key] == nil else { throw VaultError.corrupt(reference, .removed) }
             return nil
         }
-        if let fault = manifest.fault(of: row) { throw VaultError.corrupt(reference, fault) }
-        return row
+        switch manifest.checked(row) {
+        case .readable(let row): return row
+        case .unreadable(let reference, let fault): throw VaultError.corrupt(reference, fault)
+        }
     }
 
     /// Every row that is there or ought to be, by key.
@@ -42,20 +44,22 @@ struct ListedRows {
         var missing = Set(manifest.entries.keys)
         var all = try rows.fetchAll(table, owner: owner).map { stored in
             missing.remove(stored.reference.key)
-            guard case .readable(let row) = stored, let fault = manifest.fault(of: row) else { return stored }
-            return .unreadable(row.reference, fault)
+            guard case .readable(let row) = stored else { return stored }
+            return manifest.checked(row)
         }
         for key in missing { all.append(.unreadable(RowReference(table: table, key: key), .removed)) }
         return all.sorted { $0.reference.key.lexicographicallyPrecedes($1.reference.key) }
     }
 
-    /// Writes the row and lists it; without a `generation`, it gets the transaction's.
+    /// Writes the row and lists it.
+    ///
+    /// - Parameter generation: what the list says, where records count their own changes.
     func put(
         _ record: some SealedRecord, owner: VaultID, generation: UInt64? = nil, tag: Data = Data()
     ) throws {
         let manifest = try manifest(of: type(of: record).table, owner: owner)
+        let code = RowCode(prefixOf: try rows.put(record.row(owner: owner, generation: lists.nextGeneration)))
         let generation = generation ?? lists.nextGeneration
-        let code = RowCode(prefixOf: try rows.put(record.row(owner: owner, generation: generation)))
         manifest.list(record.rowKey, ListEntry(generation: generation, code: code, tag: Array(tag)))
     }
 
@@ -78,9 +82,13 @@ struct ListedRows {
 }
 
 extension Manifest {
-    fileprivate func fault(of row: SealedRow) -> RowFault? {
-        guard let entry = entries[row.key] else { return .planted }
-        return entry.code == row.code ? nil : .replayed
+    /// The row with the generation that is listed, if it is the listed one.
+    fileprivate func checked(_ row: SealedRow) -> Stored<SealedRow> {
+        guard let entry = entries[row.key] else { return .unreadable(row.reference, .planted) }
+        guard entry.code == row.code else { return .unreadable(row.reference, .replayed) }
+        var row = row
+        row.generation = entry.generation
+        return .readable(row)
     }
 }
 

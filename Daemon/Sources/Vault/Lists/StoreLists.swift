@@ -166,6 +166,15 @@ struct CommittedRoot {
         }
     }
 
+    /// Throws ``VaultError/unreadable(_:)`` if any row was written after the root.
+    ///
+    /// Lists would refuse such rows one by one. But they are not damage: the rest of the store was put back around them.
+    func requireNewest(in rows: RowStore) throws {
+        for table in VaultTable.present where try rows.newestGeneration(in: table, above: root.counter) != nil {
+            throw VaultError.unreadable(.newerThanRoot)
+        }
+    }
+
     /// Whether the row is there, byte for byte.
     func isStored(in database: Database) throws -> Bool {
         let statement = try database.cachedStatement(

@@ -58,6 +58,23 @@ struct RowStore {
             .execute(arguments: [owner.bytes])
     }
 
+    /// The generation of the newest row of the table that verifies, whoever's it is, if that is above `generation`.
+    func newestGeneration(in table: VaultTable, above generation: UInt64 = 0) throws -> UInt64? {
+        let sql = "SELECT owner, row_key FROM \(table.name) WHERE generation > ? ORDER BY generation DESC"
+        let candidates = try Row.fetchCursor(
+            try database.cachedStatement(sql: sql), arguments: [Int64(clamping: generation)])
+        while let row = try candidates.next() {
+            // A row that does not verify can claim any generation.
+            guard let owner = (row[0] as Data?).flatMap({ VaultID(bytes: $0) }), let key = row[1] as Data? else {
+                continue
+            }
+            do {
+                if let stored = try fetch(table, owner: owner, key: key) { return stored.generation }
+            } catch VaultError.corrupt {}
+        }
+        return nil
+    }
+
     // MARK: lists
 
     /// The buckets of a list that are there, by key, each verified.

@@ -70,6 +70,8 @@ public enum VaultTable: UInt8, CaseIterable, Sendable {
     static let ofUsers: [VaultTable] = [.keyPairs, .passcodeRecords, .attemptCounters, .objects, .items]
     /// The tables whose rows belong to the store as a whole.
     static let ofStore: [VaultTable] = [.users, .logAnchors, .logEpochs]
+    /// The tables that a store of today has, but for the store's own record, which is in no list.
+    static let present: [VaultTable] = ofStore + ofUsers + [.lists, .itemLists]
     /// Whether the table's rows belong to the store as a whole, and not to a user.
     public var isOfStore: Bool { Self.ofStore.contains(self) }
 

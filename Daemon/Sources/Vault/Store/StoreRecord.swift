@@ -22,8 +22,7 @@ struct StoreRecord: SealedRecord {
     }
 
     /// Writes the record of a new store, the empty lists of what belongs to it, and the root over them.
-    static func create(in database: Database, protector: any RecordProtector, created: UInt64) throws {
-        let id = VaultID()
+    static func create(in database: Database, protector: any RecordProtector, id: VaultID, created: UInt64) throws {
         let rows = RowStore(database: database, protector: protector, storeID: id)
         try rows.put(StoreRecord(created: created).row(owner: id, generation: 1))
         let lists = StoreLists(try CommittedRoot(writing: Root(), to: rows))

@@ -3,7 +3,7 @@ import GRDB
 
 extension Vault {
     /// Opens the database at `path`, refusing before anything is changed what is not a store of this version. Only one that
-    /// ``create(_:protector:)`` is about to fill may be empty: in the store's place it is a store that was lost.
+    /// ``create(_:protector:id:)`` is about to fill may be empty: in the store's place it is a store that was lost.
     static func connect(_ path: String, mayBeEmpty: Bool = false) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.busyMode = .timeout(1)
@@ -20,13 +20,13 @@ extension Vault {
     }
 
     /// Makes a whole store beside its place and moves it there.
-    static func create(_ file: VaultFile, protector: any RecordProtector) throws {
+    static func create(_ file: VaultFile, protector: any RecordProtector, id: VaultID) throws {
         try file.makeUnfinished()
         let queue = try connect(file.unfinishedPath, mayBeEmpty: true)
         try VaultSchema.migrator().migrate(queue)
         try queue.write { database in
             try StoreRecord.create(
-                in: database, protector: protector, created: UInt64(max(0, Date().timeIntervalSince1970)))
+                in: database, protector: protector, id: id, created: UInt64(max(0, Date().timeIntervalSince1970)))
         }
         try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         try queue.close()
@@ -46,7 +46,9 @@ extension Vault {
                     throw VaultError.unreadable(.storeRecord)
                 }
                 let rows = RowStore(database: database, protector: protector, storeID: store.id)
-                return Opened(queue: queue, storeID: store.id, root: try CommittedRoot(readingFrom: rows))
+                let root = try CommittedRoot(readingFrom: rows)
+                try root.requireNewest(in: rows)
+                return Opened(queue: queue, storeID: store.id, root: root)
             }
         }
     }

@@ -37,16 +37,18 @@ public final class Vault: Sendable {
     /// - Parameters:
     ///   - create: Whether to make the folder and the store if there is nothing. What is there but unusable is never
     ///     replaced.
-    ///   - protector: The enclave's cryptography. Another enclave's store is ``UnreadableReason/storeRecord``.
+    ///   - protector: The store's keys. A store of other keys is ``UnreadableReason/storeRecord``.
     ///   - observer: Told about each commit.
+    ///   - newID: The identity of the store if it is made; nil for a random one.
     /// - Throws: ``VaultError``, or what `protector` throws.
     public init(
-        folder: String, create: Bool, protector: any RecordProtector, observer: (any WriteObserver)? = nil
+        folder: String, create: Bool, protector: any RecordProtector, observer: (any WriteObserver)? = nil,
+        newID: VaultID? = nil
     ) throws {
         let file = VaultFile(folder: folder)
         if try !file.exists() {
             guard create else { throw VaultError.missing }
-            try VaultError.mapping { try Self.create(file, protector: protector) }
+            try VaultError.mapping { try Self.create(file, protector: protector, id: newID ?? VaultID()) }
         }
         let opened: Opened
         do { opened = try Self.open(file, protector: protector) } catch VaultError.diskFull {

@@ -18,7 +18,12 @@ struct Version2Store {
         let (id, row, record) = try StoreRecord.authentic(in: database, protector: protector)
         guard record.formatVersion < 3 else { throw VaultError.unreadable(.storeRecord) }
         let rows = RowStore(database: database, protector: protector, storeID: id)
-        let lists = StoreLists(try CommittedRoot(writing: Root(), to: rows))
+        // Rows keep the numbers that they have; those of today are higher.
+        var root = Root()
+        for table in VaultTable.ofStore + VaultTable.ofUsers {
+            root.counter = max(root.counter, try rows.newestGeneration(in: table) ?? 0)
+        }
+        let lists = StoreLists(try CommittedRoot(writing: root, to: rows))
         let store = Version2Store(rows: rows, lists: lists, version: record.formatVersion)
         // Without the list of the users nobody can say whose lists there ought to be.
         let users = try store.manifest(ListID(owner: id, table: .users))

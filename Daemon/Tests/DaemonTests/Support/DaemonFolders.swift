@@ -16,6 +16,7 @@ final class DaemonFolders: Sendable {
     var socket: String { runtime + "/ostiaryd.socket" }
     var store: String { state + "/vault.sqlite" }
     var deviceSecret: String { state + "/device-secret" }
+    var storeKeys: String { state + "/store-keys" }
 
     /// - Parameter configurationText: the lines of `ostiaryd.conf`.
     init(configurationText: String = "") throws {

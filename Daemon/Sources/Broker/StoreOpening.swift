@@ -1,0 +1,149 @@
+import Enclave
+import Foundation
+import SecretMemory
+public import StoreKeys
+public import Vault
+
+/// Opens what lies in a state folder, each part with the one before: the enclave, the store's keys, the store.
+///
+/// Device secret and store keys are made together with the store and never beside an existing one: others there would make
+/// everything unreadable for good.
+struct StoreOpening {
+    let path: String
+    /// The user whom everything in the folder must belong to.
+    let userID: UInt32
+    let observer: (any WriteObserver)?
+
+    private var file: StoreKeysFile { StoreKeysFile(directory: path, ownedBy: userID) }
+    private var formerKeys: FormerStoreKeys { FormerStoreKeys(directory: path, ownedBy: userID) }
+
+    func open() throws -> (enclave: any Enclave, keys: StoreKeys, vault: Vault) {
+        let isNew = try !isStoreThere()
+        let enclave = try openEnclave(createIfMissing: isNew)
+        do {
+            let (keys, vault) = try open(with: enclave, isNew: isNew)
+            // From here on a missing file of keys is a fault.
+            try formerKeys.retire()
+            return (enclave, keys, vault)
+        } catch let error as StoreKeysFileError {
+            throw complaint(error)
+        } catch let error as EnclaveError {
+            throw BrokerOpeningError.enclave(
+                "The device secret in \(path) could not be brought up to date (\(error)). Free space on its disk and start "
+                    + "again; nothing is lost.")
+        }
+    }
+
+    private func open(with enclave: SoftwareEnclave, isNew: Bool) throws -> (keys: StoreKeys, vault: Vault) {
+        let (keys, id): (StoreKeys, Data)
+        do {
+            (keys, id) = try isNew ? makeKeys(sealedBy: enclave) : file.read(openedBy: enclave)
+        } catch StoreKeysFileError.missing {
+            return try migrate(enclave)
+        }
+        let vault = try openVault(keys, newID: isNew ? id : nil)
+        guard vault.storeID.bytes == id else { throw StoreKeysFileError.enclave(.unreadable) }
+        return (keys, vault)
+    }
+
+    private func isStoreThere() throws -> Bool {
+        do { return try Vault.exists(inFolder: path) } catch { throw complaint(error) }
+    }
+
+    private func openEnclave(createIfMissing: Bool) throws -> SoftwareEnclave {
+        do {
+            return try SoftwareEnclave(directory: path, ownedBy: userID, createIfMissing: createIfMissing)
+        } catch .deviceSecretMissing {
+            throw BrokerOpeningError.enclave(
+                "The device secret in \(path) is missing, and the store there cannot be read without it. Restore the file "
+                    + "from a backup. To start with an empty store, move the folder away.")
+        } catch .deviceSecretUnreadable(let defect) {
+            throw BrokerOpeningError.enclave(
+                "The device secret in \(path) cannot be used: \(defect.words). Restore it from a backup; nothing was "
+                    + "changed.")
+        } catch {
+            throw BrokerOpeningError.enclave(
+                "No device secret could be made in \(path) (\(error)). Free space on its disk and start again.")
+        }
+    }
+
+    /// The keys of a store that is about to be made. Those that are there already belong to a store of which no more was made,
+    /// or whose database somebody took away and may put back.
+    private func makeKeys(
+        sealedBy enclave: any Enclave
+    ) throws(StoreKeysFileError) -> (keys: StoreKeys, storeID: Data) {
+        do {
+            return try file.read(openedBy: enclave)
+        } catch .missing {
+            try file.create(RootSecret(), storeID: VaultID().bytes, sealedBy: enclave)
+            return try file.read(openedBy: enclave)
+        }
+    }
+
+    /// - Parameter newID: the identity of the store, if it is to be made.
+    private func openVault(_ keys: StoreKeys, newID: Data?) throws -> Vault {
+        do {
+            return try Vault(
+                folder: path, create: newID != nil, protector: keys, observer: observer,
+                newID: newID.flatMap(VaultID.init(bytes:)))
+        } catch let error as VaultError {
+            throw complaint(error)
+        }
+    }
+
+    // MARK: stores from before they had keys of their own
+
+    /// Opens a store whose rows carry codes by keys of the device secret: they become the store's own.
+    ///
+    /// A store that had keys of its own and lost them is refused: its device secret gives no keys for it, or other ones.
+    private func migrate(_ enclave: SoftwareEnclave) throws -> (keys: StoreKeys, vault: Vault) {
+        guard let bytes = try formerKeys.read(), let root = RootSecret(bytes) else { throw StoreKeysFileError.missing }
+        let keys = StoreKeys(root)
+        let vault = try openVault(keys, newID: nil)
+        try file.create(root, storeID: vault.storeID.bytes, sealedBy: enclave)
+        return (keys, vault)
+    }
+
+    // MARK: complaints
+
+    private func complaint(_ error: StoreKeysFileError) -> BrokerOpeningError {
+        switch error {
+        case .missing:
+            .enclave(
+                "The file \(StoreKeysFile.name) in \(path) is missing, and the store there cannot be read without it. "
+                    + "Restore the file from a backup. To start with an empty store, move the folder away.")
+        case .unusable(let defect):
+            .enclave(
+                "The file \(StoreKeysFile.name) in \(path) cannot be used: \(defect.words). Restore it from a backup; nothing was "
+                    + "changed.")
+        case .enclave(.unreadable), .enclave(.wrongKind), .enclave(.refused):
+            .enclave(
+                "The file \(StoreKeysFile.name) in \(path) was changed, or does not belong to this store and this device. "
+                    + "Restore the whole folder from one backup; nothing was changed.")
+        case .enclave(let error):
+            .enclave("The enclave did not open the store in \(path) (\(error)). Start again; nothing was changed.")
+        case .notWritten(let code):
+            .enclave(
+                "The file \(StoreKeysFile.name) could not be made in \(path) (errno \(code)). Free space on its disk and "
+                    + "start again.")
+        }
+    }
+
+    private func complaint(_ error: VaultError) -> BrokerOpeningError {
+        switch error {
+        case .tooNew(let found, let supported):
+            .store(
+                "The store in \(path) has version \(found), but this daemon reads only up to \(supported). Upgrade "
+                    + "Ostiary; nothing was changed.")
+        case .diskFull:
+            .store("The disk that holds \(path) is full, so the store cannot be opened; free space and start again.")
+        default:
+            .store(
+                "The store in \(path) cannot be used: \(error.words). Restore it from a backup, or move the folder "
+                    + "away to start with an empty store. Nothing was changed.")
+        }
+    }
+}
+
+/// The vault stands on the store's keys.
+extension StoreKeys: RecordProtector {}
