@@ -114,19 +114,17 @@ struct AccessControlTests {
     }
 
     @Test(arguments: [
-        ("passcode", .keyBound, .hardwareBound),
-        ("security-key", .keyBound, .hardwareBound),
-        ("application-password", .keyBound, .hardwareBound),
-        ("biometry", .brokerBound, .brokerBound),
-        ("biometry-current-set", .brokerBound, .brokerBound),
-        ("passcode and biometry", .brokerBound, .brokerBound),
-        ("passcode and security-key", .keyBound, .hardwareBound),
-        ("unrestricted", nil, nil),
-    ] as [(String, Strength?, Strength?)])
-    func `a proof is labelled as its weakest part`(text: String, software: Strength?, hardware: Strength?) throws {
-        let alternative = try Self.requirement(text).alternatives[0]
-        #expect(alternative.strength(inHardware: false) == software)
-        #expect(alternative.strength(inHardware: true) == hardware)
+        (.passcode, .keyBound, .hardwareBound),
+        (.securityKey, .keyBound, .hardwareBound),
+        (.applicationPassword, .keyBound, .hardwareBound),
+        (.biometry, .brokerBound, .brokerBound),
+        (.biometryCurrentSet, .brokerBound, .brokerBound),
+    ] as [(Factor, Strength, Strength)])
+    func `a factor that yields a key is bound to it, a finger to the broker`(
+        factor: Factor, software: Strength, hardware: Strength
+    ) {
+        #expect(factor.strength(inHardware: false) == software)
+        #expect(factor.strength(inHardware: true) == hardware)
     }
 
     @Test func `labels are ordered from the weakest`() {

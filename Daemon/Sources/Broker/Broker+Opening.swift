@@ -58,11 +58,13 @@ extension Broker {
             replacingDamagedLog: replacingDamagedLog)
     }
 
-    /// As the public form, but with another way of stretching typed secrets. `around` replaces the enclave for keys.
+    /// As the public form, but with another way of stretching typed secrets and with more authenticators. `around` replaces
+    /// the enclave for keys.
     package static func open(
         _ configuration: BrokerConfiguration, log: Logger, stretching: PasscodeStretching,
         prompter: (any Prompter)? = nil, clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil,
-        replacingDamagedLog: Bool = false, around: (any Enclave) -> any Enclave = { $0 }
+        replacingDamagedLog: Bool = false, adding added: AddedAuthenticators = .none,
+        around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
         let user = try SystemUser.current()
         let clock = try clock ?? Self.systemClock()
@@ -78,7 +80,7 @@ extension Broker {
             return try Broker(
                 configuration: configuration, log: log, enclave: around(enclave), keys: keys, vault: vault,
                 owner: owner.id, ring: ring, clock: clock, prompter: prompter ?? Self.systemPrompter(configuration),
-                stretching: stretching, audit: audit)
+                stretching: stretching, audit: audit, adding: added)
         } catch let error as VaultError {
             throw BrokerOpeningError.store(
                 "The store in \(configuration.stateDirectory) cannot be used: \(error.words). Restore it from a "

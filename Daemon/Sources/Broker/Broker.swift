@@ -14,7 +14,7 @@ import Synchronization
 import Vault
 
 /// The trusted side: owns the keys, decides, and answers requests. Which request goes where is ``answer(_:in:cancellation:)``;
-/// what each may be sent for is the `DispatchTable`; whether it is allowed is `plan` in the module AccessControl.
+/// what each may bring is in `RequestTable.swift`; whether it is allowed is `plan` in the module AccessControl.
 public final class Broker: Sendable {
     let log: Logger
     let configuration: BrokerConfiguration
@@ -45,7 +45,7 @@ public final class Broker: Sendable {
     init(
         configuration: BrokerConfiguration, log: Logger, enclave: any Enclave, keys: StoreKeys, vault: Vault,
         owner: VaultID, ring: KeyRing, clock: any BootClock, prompter: any Prompter, stretching: PasscodeStretching,
-        audit: AuditLog
+        audit: AuditLog, adding added: AddedAuthenticators
     ) throws {
         self.configuration = configuration
         self.log = log
@@ -74,9 +74,17 @@ public final class Broker: Sendable {
         applications = ApplicationRegistry(
             vault: vault, owner: owner, folder: configuration.applicationsDirectory, log: log)
         trail = AuditTrail(audit: audit, vault: vault, seeds: seeds, log: log)
+        let isHardware = enclave.kind == .tpm
+        let authenticators: [any Authenticator] = [
+            PasscodeAuthenticator(
+                keeper: keeper, life: life, ring: ring, trail: trail,
+                strength: Factor.passcode.strength(inHardware: isHardware)),
+            ApplicationPasswordAuthenticator(
+                counters: counters, strength: Factor.applicationPassword.strength(inHardware: isHardware)),
+        ]
         evaluator = Evaluator(
-            keeper: keeper, counters: counters, life: life, ring: ring, prompter: prompter, trail: trail,
-            isHardware: enclave.kind == .tpm)
+            authenticators: AuthenticatorTable(authenticators + added.authenticators, isHardware: isHardware), ring: ring,
+            prompter: prompter, trail: trail)
         // A daemon that was killed after a change and before it erased what the change replaced left that to this one.
         eraser.erase()
         // A delay that a reboot interrupted counts from the daemon's start, not from when somebody first looks at it. An
@@ -110,7 +118,7 @@ public final class Broker: Sendable {
         } catch {
             let refusal = refusal(for: error)
             if RefusalMapping.isDecision(refusal) {
-                trail.refuse(event(request.eventName, session, object: objectName(of: request)), because: refusal)
+                trail.refuse(event(request.eventName, session, object: objectName(of: request.row.subject)), because: refusal)
             }
             throw refusal
         }
@@ -129,7 +137,7 @@ public final class Broker: Sendable {
         _ request: IncomingRequest, in session: Session, cancellation: RequestCancellation?
     ) throws -> Reply {
         let identity = session.caller.identity
-        guard !identity.isChanged || request.kind.isOpenToChangedPrograms else {
+        guard !identity.isChanged || request.row.isOpenToChangedPrograms else {
             throw Refusals.programChanged(session.caller.program.application)
         }
         switch request.body {
@@ -206,25 +214,16 @@ public final class Broker: Sendable {
     }
 
     /// The name that a refused request was about, as far as the request says it.
-    private func objectName(of request: IncomingRequest) -> String {
-        switch request.body {
-        case .createRight(let body): body.identifier
-        case .findRight(let body): body.identifier
-        case .removeRight(let body): body.identifier
-        case .authorize(let body): name(ofRight: body.rightID)
-        case .sign(let body): name(ofRight: body.rightID)
-        case .decrypt(let body): name(ofRight: body.rightID)
-        case .exchange(let body): name(ofRight: body.rightID)
-        case .readSecret(let body): name(ofRight: body.rightID)
-        case .decapsulate(let body): name(ofRight: body.keyID)
-        case .removeKey(let body): name(ofRight: body.keyID)
-        case .registerApplication(let body): NameDefect(body.applicationID) == nil ? body.applicationID : ""
-        case .removeApplication(let body): NameDefect(body.applicationID) == nil ? body.applicationID : ""
-        default: ""
+    private func objectName(of subject: RequestSubject) -> String {
+        switch subject {
+        case .nothing: ""
+        case .name(let name): name
+        case .object(let id): name(ofObject: id)
+        case .application(let id): NameDefect(id) == nil ? id : ""
         }
     }
 
-    private func name(ofRight bytes: Data) -> String {
+    private func name(ofObject bytes: Data) -> String {
         guard let id = VaultID(bytes: bytes), let object = try? vault.read({ try $0.object(id, owner: owner) }) else {
             return ""  // The refusal is recorded without a name: the row is absent or unreadable.
         }

@@ -22,6 +22,9 @@ public protocol Enclave: Sendable {
     /// Who can try passcodes against a copy of the store, and how often.
     var guessing: GuessingExposure { get }
 
+    /// Whether open keys answer so fast that nothing else need wait on a thread of its own. False for a chip.
+    var isImmediate: Bool { get }
+
     /// Makes a key that opens only with `authorization` and only together with `binding`.
     ///
     /// - Parameter authorization: not empty, not ending in a zero byte; see ``KeyAuthorization``.

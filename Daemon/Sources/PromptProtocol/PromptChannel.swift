@@ -4,9 +4,11 @@ public enum PromptDescriptor {
     public static let request: Int32 = 3
     /// What was typed is written here: raw bytes, nothing else, and only with the outcome ``PromptReply/entered``.
     public static let secret: Int32 = 4
-    /// One byte: a ``PromptReply``. It is written last, after the terminal is as it was before.
+    /// Words of one byte: ``PromptReply/shown`` when the question is visible, where the front end can tell, and one other
+    /// ``PromptReply``. That one is written last, after the terminal is as it was before.
     public static let reply: Int32 = 5
-    /// Nothing is ever written here. When the other end closes, because the daemon gave up or died, the prompt ends.
+    /// A socket that takes a ``PromptUpdate`` as one message. When its other end closes, because the daemon gave up or died,
+    /// the prompt ends. Nothing is read from it on the other side.
     public static let control: Int32 = 6
     /// The caller's terminal, or the null device.
     public static let terminal: Int32 = 7
@@ -14,7 +16,7 @@ public enum PromptDescriptor {
     public static let count = 8
 }
 
-/// How a prompt ended, as it says so itself. A prompt that ends without a word was killed.
+/// A prompt's word: that its question is visible, or how it ended. A prompt that ends without a word was killed.
 public enum PromptReply: UInt8, Equatable, Sendable, CaseIterable {
     case entered = 1
     case confirmed = 2
@@ -30,6 +32,8 @@ public enum PromptReply: UInt8, Equatable, Sendable, CaseIterable {
     case badRequest = 9
     /// There is no room for what must be shown, so the question was not put.
     case unshowable = 10
+    /// The question is on the screen. The only word that is not the last one.
+    case shown = 11
 }
 
 /// Limits that both sides of a prompt keep.

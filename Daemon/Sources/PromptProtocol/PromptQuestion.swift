@@ -1,3 +1,5 @@
+public import Foundation
+
 /// What one field feeds. One question feeds one factor; nothing typed for one is ever handed to another.
 public enum PromptFactor: String, Codable, Equatable, Sendable, CaseIterable {
     case passcode
@@ -14,20 +16,79 @@ public enum PromptKind: Codable, Equatable, Sendable {
     case repeatApplicationPassword
     /// A warning that the person confirms by typing "yes", or with a button; no secret is asked for.
     case confirmation(warning: DisplayText)
+    /// Nothing is typed: one of the question's sensors is waited for.
+    case sensor
+
+    /// Whether the person answers with keys or a button, and not only by cancelling.
+    public var isTyped: Bool { self != .sensor }
+
+    /// Whether the answer is a confirmation.
+    public var isConfirmation: Bool {
+        if case .confirmation = self { true } else { false }
+    }
 
     /// The factor that the answer is for; nil when the answer is no secret.
     public var factor: PromptFactor? {
         switch self {
         case .enterPasscode, .newPasscode, .repeatPasscode: .passcode
         case .applicationPassword, .newApplicationPassword, .repeatApplicationPassword: .applicationPassword
-        case .confirmation: nil
+        case .confirmation, .sensor: nil
         }
+    }
+}
+
+/// A device that waits for the person while a question is visible, and what it says now.
+public struct PromptSensor: Codable, Equatable, Sendable {
+    /// What the person uses it with.
+    public enum Kind: String, Codable, Equatable, Sendable, CaseIterable {
+        case finger
+        case face
+        case securityKey
+    }
+
+    public let kind: Kind
+    /// For example "Touch the sensor." Ostiary's words.
+    public let text: DisplayText
+
+    public init(_ kind: Kind, _ text: DisplayText) {
+        self.kind = kind
+        self.text = text
+    }
+}
+
+/// Another text for one of the sensors of the question that is visible.
+public struct PromptUpdate: Codable, Equatable, Sendable {
+    /// Index in ``PromptQuestion/sensors``.
+    public let sensor: Int
+    public let text: DisplayText
+
+    public init(sensor: Int, text: DisplayText) {
+        self.sensor = sensor
+        self.text = text
+    }
+
+    /// Largest encoded update.
+    public static let maximumByteCount = 4096
+
+    /// JSON. An update is one message of a channel that keeps messages apart, so it needs no length.
+    public func encoded() throws -> Data {
+        let bytes = try JSONEncoder().encode(self)
+        guard bytes.count <= Self.maximumByteCount else { throw PromptRequestError.tooLarge }
+        return bytes
+    }
+
+    /// Reads exactly one update.
+    public init(decoding bytes: Data) throws(PromptRequestError) {
+        guard bytes.count <= Self.maximumByteCount else { throw .tooLarge }
+        do { self = try JSONDecoder().decode(Self.self, from: bytes) } catch { throw .malformed }
     }
 }
 
 /// One question to a person: everything that is shown beside the program's name.
 public struct PromptQuestion: Codable, Equatable, Sendable {
     public let kind: PromptKind
+    /// What else the person can use instead of typing; each is as good as the field.
+    public private(set) var sensors: [PromptSensor]
     /// The right, item or key that the answer opens.
     public let object: DisplayText?
     /// What will be done with it.
@@ -49,11 +110,12 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     public let isShownInFull: Bool
 
     public init(
-        _ kind: PromptKind, object: DisplayText? = nil, operation: DisplayText, consequence: DisplayText? = nil,
+        _ kind: PromptKind, sensors: [PromptSensor] = [], object: DisplayText? = nil, operation: DisplayText, consequence: DisplayText? = nil,
         reason: DisplayText? = nil, notice: DisplayText? = nil, triesLeft: Int? = nil,
         cancelTitle: DisplayText? = nil, fallbackTitle: DisplayText? = nil, isShownInFull: Bool = false
     ) {
         self.kind = kind
+        self.sensors = sensors
         self.object = object
         self.operation = operation
         self.consequence = consequence
@@ -63,5 +125,12 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
         self.cancelTitle = cancelTitle
         self.fallbackTitle = fallbackTitle
         self.isShownInFull = isShownInFull
+    }
+
+    /// The same question for a front end that cannot tell when it is visible, so that no sensor may wait beside it.
+    public var withoutSensors: PromptQuestion {
+        var question = self
+        question.sensors = []
+        return question
     }
 }

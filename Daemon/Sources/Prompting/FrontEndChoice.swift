@@ -6,6 +6,8 @@ struct FrontEndChoice {
     /// The caller's terminal as checked; nil when it passed none.
     let terminal: Result<VerifiedTerminal, TerminalRefusal>?
     let terminalType: TerminalType
+    /// Whether the person answers with keys. A pinentry can put no other question: it does not tell when it is visible.
+    var isTyped = true
     /// Why the configured pinentry must not be started; nil when it may, or when none is configured.
     let pinentryDistrust: ProgramDistrust?
 
@@ -23,7 +25,7 @@ struct FrontEndChoice {
     }
 
     private var pinentryOptions: PinentryOptions? {
-        guard let program = configuration.pinentryPath, pinentryDistrust == nil else { return nil }
+        guard isTyped, let program = configuration.pinentryPath, pinentryDistrust == nil else { return nil }
         guard configuration.hasDisplay || verifiedTerminal != nil else { return nil }
         return PinentryOptions(
             program: program, terminalPath: verifiedTerminal?.path, terminalType: terminalType,
@@ -33,7 +35,7 @@ struct FrontEndChoice {
 
     private var unavailability: PromptUnavailability {
         if case .failure(let refusal) = terminal { return .terminalRefused(refusal) }
-        let couldPinentryAsk = configuration.hasDisplay || verifiedTerminal != nil
+        let couldPinentryAsk = isTyped && (configuration.hasDisplay || verifiedTerminal != nil)
         guard let pinentryDistrust, couldPinentryAsk, configuration.frontEnds.contains(.pinentry) else {
             return .notInteractive
         }

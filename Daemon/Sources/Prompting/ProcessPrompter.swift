@@ -25,26 +25,24 @@ public struct ProcessPrompter: Prompter {
         check = TerminalCheck(policy: configuration.terminalPolicy, logins: logins)
     }
 
-    public func ask(
-        _ question: PromptQuestion, on caller: PromptCaller, cancellation: PromptCancellation
-    ) -> PromptOutcome {
-        if let interruption = cancellation.interruption { return .interrupted(by: interruption) }
+    public func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome {
+        if let interruption = live.cancellation.interruption { return .interrupted(by: interruption) }
         guard !question.isShownInFull || DisplayText(wholeFact: caller.program) != nil else {
             return .unavailable(.unshowable)
         }
         let terminal = caller.terminal.map { terminal in verified(terminal, of: caller) }
         let choice = FrontEndChoice(
             configuration: configuration, terminal: terminal, terminalType: caller.terminalType,
-            pinentryDistrust: configuration.pinentryPath.flatMap(distrust))
+            isTyped: question.kind.isTyped, pinentryDistrust: configuration.pinentryPath.flatMap(distrust))
         switch choice.choose() {
         case .failure(let unavailability): return .unavailable(unavailability)
         case .success(let frontEnd):
             let request = PromptRequest(
-                question: question, program: DisplayText(fact: caller.program),
+                question: frontEnd.tellsWhenShown ? question : question.withoutSensors, program: DisplayText(fact: caller.program),
                 application: caller.application.map { DisplayText(fact: $0) }, processID: caller.processID,
                 frontEnd: frontEnd, timeLimitSeconds: configuration.timeLimitSeconds)
             let usedTerminal = frontEnd.usesTerminal ? try? terminal?.get() : nil
-            return ask(request, on: usedTerminal?.descriptor, caller, cancellation)
+            return ask(request, on: usedTerminal?.descriptor, caller, live)
         }
     }
 
@@ -60,20 +58,23 @@ public struct ProcessPrompter: Prompter {
     }
 
     private func ask(
-        _ request: PromptRequest, on terminal: SharedDescriptor?, _ caller: PromptCaller, _ cancellation: PromptCancellation
+        _ request: PromptRequest, on terminal: SharedDescriptor?, _ caller: PromptCaller, _ live: LiveQuestion
     ) -> PromptOutcome {
         let before: TerminalState?
         do { before = try terminal.map { try TerminalState(of: $0.number) } } catch {
             return .interrupted(by: .terminalGone)
         }
-        guard let process = try? PromptProcess(program: program, request: request, terminal: terminal?.number) else {
+        guard var process = try? PromptProcess(program: program, request: request, terminal: terminal?.number) else {
             return .unavailable(.promptFailed)
         }
-        let interruption = watch(process, hasTerminal: terminal != nil, caller, cancellation)
+        let updates = process.updates
+        let interruption = live.showingUpdates(with: updates.send) {
+            watch(&process, hasTerminal: terminal != nil, caller, live)
+        }
         let end = process.finish()
         if let terminal { before?.restoreIfChanged(on: terminal.number) }
         // An answer that came together with a reason to take the question away is no answer.
-        switch interruption ?? cancellation.interruption.map(Interruption.because) {
+        switch interruption ?? live.cancellation.interruption.map(Interruption.because) {
         case .because(let interruption): return .interrupted(by: interruption)
         case .stuck: return .timedOut
         case nil: return outcome(of: end, to: request.question.kind)
@@ -84,19 +85,21 @@ public struct ProcessPrompter: Prompter {
 
     /// Waits until the prompt said its last word: then nil. Otherwise why it has to be ended.
     private func watch(
-        _ process: borrowing PromptProcess, hasTerminal: Bool, _ caller: PromptCaller, _ cancellation: PromptCancellation
+        _ process: inout PromptProcess, hasTerminal: Bool, _ caller: PromptCaller, _ live: LiveQuestion
     ) -> Interruption? {
         let limit = Duration.seconds(configuration.timeLimitSeconds) + Self.stuckPatience
         let deadline = ContinuousClock.now.advanced(by: limit)
         while ContinuousClock.now < deadline {
             if let interruption = interruption(of: caller, hasTerminal: hasTerminal) { return .because(interruption) }
             var polled = [
-                pollfd(fd: cancellation.descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: live.cancellation.descriptor, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: process.replyDescriptor, events: Int16(POLLIN), revents: 0),
             ]
             guard unsafe poll(&polled, nfds_t(polled.count), Self.watchMilliseconds) > 0 else { continue }
-            if let interruption = cancellation.interruption { return .because(interruption) }
-            if polled[1].revents != 0 { return nil }
+            if let interruption = live.cancellation.interruption { return .because(interruption) }
+            guard polled[1].revents != 0 else { continue }
+            guard process.readWord() == .shown else { return nil }
+            live.noteShown()
         }
         return .stuck
     }
@@ -125,7 +128,7 @@ public struct ProcessPrompter: Prompter {
 
     private func outcome(of reply: PromptReply, to kind: PromptKind) -> PromptOutcome {
         switch reply {
-        case .confirmed where kind.factor == nil: .confirmed
+        case .confirmed where kind.isConfirmation: .confirmed
         case .cancelled: .cancelled
         case .fallback: .fallback
         case .timedOut: .timedOut
@@ -133,12 +136,14 @@ public struct ProcessPrompter: Prompter {
         case .dialogFailed: .unavailable(.dialogFailed)
         case .badRequest: .unavailable(.promptFailed)
         case .unshowable: .unavailable(.unshowable)
-        case .ended, .entered, .confirmed: .interrupted(by: .promptEnded)
+        case .shown, .ended, .entered, .confirmed: .interrupted(by: .promptEnded)
         }
     }
 }
 
 extension PromptFrontEnd {
+    fileprivate var tellsWhenShown: Bool { self == .terminal }
+
     fileprivate var usesTerminal: Bool {
         switch self {
         case .terminal: true

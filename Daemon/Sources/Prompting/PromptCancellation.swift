@@ -25,6 +25,13 @@ public final class PromptCancellation: Sendable {
     /// Why the question was taken away; nil while it was not.
     public var interruption: PromptInterruption? { state.withLock { $0 } }
 
+    /// Waits until the question was taken away, at most so long; nil when it was not. For prompters in this process.
+    public func wait(milliseconds: CInt) -> PromptInterruption? {
+        var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while unsafe poll(&polled, 1, milliseconds) < 0, errno == EINTR {}
+        return interruption
+    }
+
     /// Readable once the question was taken away.
     var descriptor: CInt { signal.descriptor }
 }

@@ -9,8 +9,9 @@ struct PromptProcess: ~Copyable {
     private let process: ChildProcess
     private let secret: Descriptor
     private let reply: Descriptor
-    /// Open as long as the prompt is wanted.
+    /// Open as long as the prompt is wanted. It takes updates, each of them one message.
     private let control: Descriptor
+    private var lastWord: Word = .none
 
     /// How long a prompt may take to end by itself; it must end a dialog and restore the terminal meanwhile.
     private static let endPatienceMilliseconds: CInt = 1000
@@ -21,18 +22,18 @@ struct PromptProcess: ~Copyable {
         try Self.write(request.encoded(), to: requestPipe.writer)
         let secretPipe = try PipeEnds()
         let replyPipe = try PipeEnds()
-        let controlPipe = try PipeEnds()
+        let controlEnds = try ControlEnds()
         var descriptors = [CInt](repeating: -1, count: Int(PromptDescriptor.count))
         descriptors[Int(PromptDescriptor.request)] = requestPipe.reader.number
         descriptors[Int(PromptDescriptor.secret)] = secretPipe.writer.number
         descriptors[Int(PromptDescriptor.reply)] = replyPipe.writer.number
-        descriptors[Int(PromptDescriptor.control)] = controlPipe.reader.number
+        descriptors[Int(PromptDescriptor.control)] = controlEnds.prompt.number
         descriptors[Int(PromptDescriptor.terminal)] = terminal ?? -1
         process = try ChildProcess(
             program: program, environment: Self.environment, descriptors: descriptors, leadsSession: true)
         secret = secretPipe.reader
         reply = replyPipe.reader
-        control = controlPipe.writer
+        control = controlEnds.daemon
     }
 
     /// Swift's crash reporter would print registers, and the memory that these point at.
@@ -46,20 +47,55 @@ struct PromptProcess: ~Copyable {
         }
     }
 
-    /// Readable, or hung up, once the prompt said its last word or died.
+    /// What the prompt said on its reply pipe.
+    private enum Word: Equatable {
+        case none
+        case reply(PromptReply)
+        /// It hung up, or said something else than a prompt says.
+        case silence
+    }
+
+    /// Reads the next word of the prompt, which must be there; nil when it said none. Every word but `shown` is its last.
+    mutating func readWord() -> PromptReply? {
+        if case .none = lastWord { lastWord = Self.nextWord(from: reply.number) }
+        guard case .reply(let word) = lastWord else { return nil }
+        if word == .shown { lastWord = .none }
+        return word
+    }
+
+    private static func nextWord(from descriptor: CInt) -> Word {
+        var byte: UInt8 = 0
+        let count = unsafe withUnsafeMutableBytes(of: &byte) { unsafe read(descriptor, into: $0) }
+        guard count == 1, let word = PromptReply(rawValue: byte) else { return .silence }
+        return .reply(word)
+    }
+
+    /// Where updates go, for as long as this process has not been finished.
+    var updates: PromptUpdates { PromptUpdates(descriptor: control.number) }
+
+    /// Readable, or hung up, once the prompt said a word or died.
     var replyDescriptor: CInt { reply.number }
 
     /// Ends the prompt if it has not ended yet, waits until it and its dialog are gone, and returns what it said last.
     consuming func finish() -> PromptEnd {
         let (replyNumber, secretNumber) = (reply.number, secret.number)
+        var word = lastWord
         Self.close(control)
-        var polled = pollfd(fd: replyNumber, events: Int16(POLLIN), revents: 0)
-        while unsafe poll(&polled, 1, Self.endPatienceMilliseconds) < 0, errno == EINTR {}
+        while word == .none || word == .reply(.shown) {
+            // Without a last word within that time it is stuck.
+            guard Self.isReadable(replyNumber, within: Self.endPatienceMilliseconds) else { break }
+            word = Self.nextWord(from: replyNumber)
+        }
         process.killAndReap(withGroup: true)
-        var byte: UInt8 = 0
-        let count = unsafe withUnsafeMutableBytes(of: &byte) { unsafe Self.read(replyNumber, into: $0) }
-        guard count == 1, let reply = PromptReply(rawValue: byte) else { return .silent }
+        guard case .reply(let reply) = word else { return .silent }
         return reply == .entered ? Self.readSecret(secretNumber) : .reply(reply)
+    }
+
+    private static func isReadable(_ descriptor: CInt, within milliseconds: CInt) -> Bool {
+        var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        var count = unsafe poll(&polled, 1, milliseconds)
+        while count < 0, errno == EINTR { count = unsafe poll(&polled, 1, milliseconds) }
+        return count > 0
     }
 
     private static func close(_ descriptor: consuming Descriptor) {}
@@ -91,4 +127,31 @@ enum PromptEnd: ~Copyable {
     case reply(PromptReply)
     /// It was killed, or said something else than a prompt says.
     case silent
+}
+
+/// Sends updates to a prompt.
+struct PromptUpdates: Sendable {
+    let descriptor: CInt
+
+    /// Sends an update, or drops it: a prompt that does not read, or has ended, keeps nobody waiting.
+    func send(_ update: PromptUpdate) {
+        guard let message = try? update.encoded() else { return }
+        unsafe message.withUnsafeBytes { bytes in
+            _ = unsafe Glibc.send(descriptor, bytes.baseAddress!, bytes.count, CInt(MSG_DONTWAIT | MSG_NOSIGNAL))
+        }
+    }
+}
+
+/// Both ends of the control channel: a socket pair that keeps messages apart, close-on-exec.
+private struct ControlEnds: ~Copyable {
+    let daemon: Descriptor
+    let prompt: Descriptor
+
+    init() throws(SystemCallError) {
+        var numbers: [CInt] = [-1, -1]
+        let type = CInt(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
+        guard unsafe socketpair(AF_UNIX, type, 0, &numbers) == 0 else { throw SystemCallError("socketpair") }
+        daemon = Descriptor(owning: numbers[0])
+        prompt = Descriptor(owning: numbers[1])
+    }
 }

@@ -40,9 +40,8 @@ public final class PromptQueue: Prompter {
     public var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     /// Waits for the turn, then asks. Blocks for as long as the questions before take, each of which has a time limit.
-    public func ask(
-        _ question: PromptQuestion, on caller: PromptCaller, cancellation: PromptCancellation
-    ) -> PromptOutcome {
+    public func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome {
+        let cancellation = live.cancellation
         switch enter(caller.program, cancellation) {
         case .interrupted(let interruption): return .interrupted(by: interruption)
         case .refused(let reason): return .unavailable(reason)
@@ -54,7 +53,7 @@ public final class PromptQueue: Prompter {
         if let remaining = state.withLock({ $0.cooldown.remaining(for: sources, at: now()) }) {
             return .unavailable(.coolingDown(remaining: remaining))
         }
-        let outcome = prompter.ask(question, on: caller, cancellation: cancellation)
+        let outcome = prompter.ask(question, on: caller, live: live)
         note(outcome, of: sources)
         return outcome
     }
@@ -69,6 +68,7 @@ public final class PromptQueue: Prompter {
         case .entered: noteAnswer(of: sources)
         case .confirmed: noteAnswer(of: sources)
         case .fallback: noteAnswer(of: sources)
+        case .interrupted(by: .proved): noteAnswer(of: sources)
         default: break
         }
     }

@@ -6,9 +6,9 @@ public protocol Prompter: Sendable {
     /// Puts `question` to whoever sits before `caller`'s terminal or display, and blocks until there is an outcome.
     ///
     /// Anything but an answer means no: nobody asked, nobody there, no time left.
-    func ask(
-        _ question: PromptQuestion, on caller: PromptCaller, cancellation: PromptCancellation
-    ) -> PromptOutcome
+    ///
+    /// - Parameter live: ends the question, changes what it says of a sensor, and is told when it is visible.
+    func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome
 }
 
 /// How a question ended.
@@ -58,6 +58,8 @@ public enum PromptInterruption: Equatable, Sendable {
     case lock
     /// The evaluation was satisfied or ended without this question.
     case superseded
+    /// A sensor recognised the person while the question was visible, so nothing need be typed.
+    case proved
     /// The prompt's process was killed, or broke off without an outcome.
     case promptEnded
 }

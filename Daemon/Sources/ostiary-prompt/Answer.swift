@@ -21,6 +21,9 @@ enum Reply {
         }
     }
 
+    /// Tells the daemon that the question is visible.
+    static func sendShown() { send(.shown) }
+
     private static func send(_ reply: PromptReply) {
         unsafe withUnsafeBytes(of: reply.rawValue) { _ = unsafe write($0, to: PromptDescriptor.reply) }
     }

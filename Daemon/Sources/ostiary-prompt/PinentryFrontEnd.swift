@@ -23,6 +23,7 @@ struct PinentryFrontEnd {
     }
 
     private func askInDialog(_ watch: borrowing PromptWatch) -> Answer {
+        guard request.question.kind.isTyped else { return .reply(.unshowable) }
         guard let commands = PinentryScript(options: options, request: request).commands else {
             return .reply(.unshowable)
         }
@@ -46,7 +47,7 @@ struct PinentryFrontEnd {
             case .failed(let reply): return .reply(reply)
             }
         }
-        return request.question.kind.factor == nil ? confirm(&session, watch) : readSecret(&session, watch)
+        return request.question.kind.isConfirmation ? confirm(&session, watch) : readSecret(&session, watch)
     }
 
     private func confirm(_ session: inout PinentrySession, _ watch: borrowing PromptWatch) -> Answer {

@@ -50,6 +50,8 @@ struct PinentrySession: ~Copyable {
             let output = dialog.output.number
             switch watch.wait(for: output) {
             case .readable: break
+            // No sensor waits beside a dialog that does not tell when it is visible.
+            case .updated: continue
             case .timedOut: return .failed(.timedOut)
             case .ended: return .failed(.ended)
             case .closed, .quiet: return .failed(.dialogFailed)

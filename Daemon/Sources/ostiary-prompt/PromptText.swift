@@ -8,13 +8,40 @@ struct PromptText {
     /// Who asks, and for what: Ostiary, not the program.
     var heading: String {
         switch question.kind {
-        case .enterPasscode: "Ostiary asks for your passcode."
+        case .enterPasscode: "Ostiary asks for your passcode\(Self.alternatives(sensors))."
         case .newPasscode: "Ostiary asks for a new passcode."
         case .repeatPasscode: "Ostiary asks for the new passcode again."
         case .applicationPassword: "Ostiary asks for the password of this item, not for your passcode."
         case .newApplicationPassword: "Ostiary asks for a new password for this item, not for your passcode."
         case .repeatApplicationPassword: "Ostiary asks for the item's new password again, not for your passcode."
         case .confirmation: "Ostiary asks you to confirm."
+        case .sensor: "Ostiary asks for \(sensors.map { Self.noun(of: $0.kind) }.joined(separator: " or "))."
+        }
+    }
+
+    /// Devices that the person may use instead of typing.
+    var sensors: [PromptSensor] { question.sensors }
+
+    var isTyped: Bool { question.kind.isTyped }
+
+    private static func alternatives(_ sensors: [PromptSensor]) -> String {
+        sensors.map { " or \(noun(of: $0.kind))" }.joined()
+    }
+
+    private static func noun(of kind: PromptSensor.Kind) -> String {
+        switch kind {
+        case .finger: "your finger"
+        case .face: "your face"
+        case .securityKey: "your security key"
+        }
+    }
+
+    /// What begins a sensor's line.
+    static func label(of kind: PromptSensor.Kind) -> String {
+        switch kind {
+        case .finger: "Finger"
+        case .face: "Face"
+        case .securityKey: "Key"
         }
     }
 
@@ -28,6 +55,7 @@ struct PromptText {
         case .newApplicationPassword: "New item password"
         case .repeatApplicationPassword: "Repeat new item password"
         case .confirmation: "Type yes to go on"
+        case .sensor: "Waiting"
         }
     }
 

@@ -1,4 +1,6 @@
+import Foundation
 import Glibc
+import PromptProtocol
 import UnixSocket
 
 /// What can end a prompt while it waits for a key or for a dialog: the daemon, a signal, the clock.
@@ -14,6 +16,8 @@ struct PromptWatch: ~Copyable {
     }
 
     enum Event: Equatable {
+        /// The daemon has another text for a sensor.
+        case updated(PromptUpdate)
         /// Something can be read.
         case readable
         /// Nothing more will come: the terminal hung up, the dialog ended.
@@ -21,7 +25,7 @@ struct PromptWatch: ~Copyable {
         /// Nothing came within the time that was asked for.
         case quiet
         case timedOut
-        /// The daemon closed the control pipe, or a signal asks to end.
+        /// The daemon closed the control channel, or a signal asks to end.
         case ended
     }
 
@@ -40,12 +44,32 @@ struct PromptWatch: ~Copyable {
                 guard errno == EINTR else { return .ended }
                 continue
             }
-            if polled[0].revents != 0 || polled[1].revents != 0 { return .ended }
+            if polled[1].revents != 0 { return .ended }
+            if polled[0].revents != 0 {
+                switch readControl() {
+                case .update(let update): return .updated(update)
+                case .nothing: continue
+                case .closed: return .ended
+                }
+            }
             if polled[2].revents & Int16(POLLIN) != 0 { return .readable }
             if polled[2].revents != 0 { return .closed }
             if ContinuousClock.Instant.now >= deadline { return .timedOut }
             if let patienceEnd, ContinuousClock.Instant.now >= patienceEnd { return .quiet }
         }
+    }
+
+    private enum Control { case update(PromptUpdate), nothing, closed }
+
+    /// One message of the daemon. What cannot be read as an update is passed over; an error ends the prompt, as the end of
+    /// the channel does.
+    private borrowing func readControl() -> Control {
+        var bytes = [UInt8](repeating: 0, count: PromptUpdate.maximumByteCount)
+        let count = unsafe recv(control, &bytes, bytes.count, CInt(MSG_DONTWAIT))
+        if count < 0, errno == EINTR || errno == EAGAIN { return .nothing }
+        guard count > 0 else { return .closed }
+        guard let update = try? PromptUpdate(decoding: Data(bytes[..<count])) else { return .nothing }
+        return .update(update)
     }
 
     /// Rounded up, so that a wait does not end just before its time; in steps of at most a minute.

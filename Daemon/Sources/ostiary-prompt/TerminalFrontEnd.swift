@@ -15,7 +15,8 @@ struct TerminalFrontEnd {
     /// Enough for "yes" and some mistyping.
     private static let confirmationByteCount = 16
 
-    private var isConfirmation: Bool { request.question.kind.factor == nil }
+    private var isConfirmation: Bool { request.question.kind.isConfirmation }
+    private var isTyped: Bool { request.question.kind.isTyped }
 
     /// Draws the question, waits for an answer, restores the terminal.
     func ask(_ watch: borrowing PromptWatch) -> Answer {
@@ -28,6 +29,7 @@ struct TerminalFrontEnd {
         }
         defer { before.restore(on: terminal) }
         guard draw(layout.lines.joined(separator: "\r\n") + "\r\n" + layout.field) else { return .reply(.terminalGone) }
+        Reply.sendShown()
         let answer = readLine(layout, watch)
         _ = draw("\r\n")
         return answer
@@ -44,6 +46,9 @@ struct TerminalFrontEnd {
             case .timedOut: return .reply(.timedOut)
             case .closed: return .reply(.terminalGone)
             case .quiet: step = editor.escapeStoodAlone()
+            case .updated(let update):
+                show(update, layout)
+                continue
             case .readable:
                 switch readByte() {
                 case .byte(let byte): step = editor.accept(byte)
@@ -54,12 +59,21 @@ struct TerminalFrontEnd {
             switch step {
             case .cancelled: return .reply(.cancelled)
             case .fallback: return .reply(.fallback)
+            case _ where !isTyped: continue
             case .submitted: return isConfirmation ? confirmation(of: editor.line) : .entered(editor.take())
             case .tooLong: _ = draw("\r\nToo long: at most \(editor.line.capacity) bytes.\r\n\(layout.field)")
             case .ignored: break
             case .edited: if isConfirmation { redraw(editor.line, layout) }
             }
         }
+    }
+
+    /// Writes the sensor's new text below what is there, and the field again: what was typed there stays typed, and was never
+    /// shown.
+    private func show(_ update: PromptUpdate, _ layout: TerminalLayout) {
+        guard request.question.sensors.indices.contains(update.sensor) else { return }
+        let sensor = PromptSensor(request.question.sensors[update.sensor].kind, update.text)
+        _ = draw("\r\u{1B}[K" + layout.lines(of: sensor).joined(separator: "\r\n") + "\r\n" + layout.field)
     }
 
     private func confirmation(of line: borrowing SecretLine) -> Answer {

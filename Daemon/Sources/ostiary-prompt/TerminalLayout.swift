@@ -29,18 +29,23 @@ struct TerminalLayout {
         if let reason = text.reason { lines += labelled(reason.label, "“\(reason.words)”") }
         if let warning = text.warning { lines += labelled("Warning", warning) }
         if let notice = text.notice { lines += wrapped(notice, indent: 0) }
+        for sensor in text.sensors { lines += self.lines(of: sensor) }
         lines += wrapped(keys, indent: 0)
         if let title = text.cancelTitle { lines += labelled("Ctrl-C", "“\(title)”") }
         if let title = text.fallbackTitle { lines += labelled("Tab", "“\(title)”") }
         return lines
     }
 
+    /// The lines of a sensor.
+    func lines(of sensor: PromptSensor) -> [String] { labelled(PromptText.label(of: sensor.kind), sensor.text.string) }
+
     var field: String { "\(text.field): " }
 
     private var keys: String {
         let typing = text.warning == nil ? "Typing is not shown. " : ""
+        let enter = text.isTyped ? "\(typing)Enter: continue. " : ""
         let other = text.fallbackTitle == nil ? "" : " Tab: another way."
-        return "\(typing)Enter: continue. Ctrl-C: Cancel.\(other)"
+        return "\(enter)Ctrl-C: Cancel.\(other)"
     }
 
     private func labelled(_ label: String, _ text: String) -> [String] {

@@ -17,6 +17,7 @@ package final class BrokerFixture {
     private var server: Server
     private var socketNumber = 0
     private let stretching: PasscodeStretching
+    private let sensors: AddedAuthenticators
 
     package let stateDirectory: String
     package static func stateDirectory(in folder: TestFolder) -> String { folder.path("state") }
@@ -29,17 +30,18 @@ package final class BrokerFixture {
     package init(
         in folder: TestFolder? = nil, stateDirectory: String? = nil, stretching: PasscodeStretching = .quick,
         clock: TestClock = TestClock(), observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false,
-        adoptedUserName: String? = nil,
+        adoptedUserName: String? = nil, sensors: AddedAuthenticators = .none,
         around: @escaping (any Enclave) -> any Enclave = { $0 }
     ) throws {
         let folder = try folder ?? TestFolder()
         self.folder = folder
         self.clock = clock
         self.stretching = stretching
+        self.sensors = sensors
         self.stateDirectory = stateDirectory ?? Self.stateDirectory(in: folder)
         broker = try Self.open(
             self.stateDirectory, stretching, prompter, clock, observer, replacingDamagedLog, folder.path("apps.d"),
-            adoptedUserName, around)
+            adoptedUserName, sensors, around)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 
@@ -50,7 +52,8 @@ package final class BrokerFixture {
     private static func open(
         _ state: String, _ stretching: PasscodeStretching, _ prompter: ScriptedPrompter, _ clock: TestClock,
         _ observer: (any WriteObserver)?, _ replacingDamagedLog: Bool, _ applicationsDirectory: String,
-        _ adoptedUserName: String? = nil, _ around: (any Enclave) -> any Enclave = { $0 }
+        _ adoptedUserName: String? = nil, _ sensors: AddedAuthenticators = .none,
+        _ around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
         umask(0o077)
         return try Broker.open(
@@ -58,7 +61,8 @@ package final class BrokerFixture {
                 stateDirectory: state, promptProgram: "/nonexistent", prompts: PromptConfiguration(), version: "test",
                 applicationsDirectory: applicationsDirectory, adoptedUserName: adoptedUserName),
             log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, stretching: stretching, prompter: prompter,
-            clock: clock, observer: observer, replacingDamagedLog: replacingDamagedLog, around: around)
+            clock: clock, observer: observer, replacingDamagedLog: replacingDamagedLog,
+            adding: sensors, around: around)
     }
 
     private static func serve(_ broker: Broker, in folder: TestFolder) throws -> (Server, String) {
@@ -80,7 +84,7 @@ package final class BrokerFixture {
     /// Ends the broker in order and opens it again.
     package func restart() throws {
         close()
-        broker = try Self.open(stateDirectory, stretching, prompter, clock, nil, false, folder.path("apps.d"))
+        broker = try Self.open(stateDirectory, stretching, prompter, clock, nil, false, folder.path("apps.d"), nil, sensors)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 

@@ -10,6 +10,12 @@ public final class ScriptedPrompter: Prompter {
         case confirm
         case cancel
         case fallback
+        /// Nothing is done: the question stays until it is taken away, or its time is over.
+        case wait
+        /// As ``wait``, but the question is never visible, as behind another one or in a dialog that does not tell.
+        case waitUnseen
+        /// Cancelled by the person in the very moment in which something else ended the question.
+        case cancelAnyway
     }
 
     private struct State {
@@ -18,6 +24,7 @@ public final class ScriptedPrompter: Prompter {
         var unpreparedCount = 0
         var habit: (@Sendable (PromptQuestion) -> Answer)?
         var interlude: (@Sendable () -> Void)?
+        var updates: [PromptUpdate] = []
     }
 
     private let state = Mutex(State())
@@ -29,6 +36,7 @@ public final class ScriptedPrompter: Prompter {
         state.withLock {
             $0.answers = answers
             $0.asked = []
+            $0.updates = []
             $0.unpreparedCount = 0
         }
     }
@@ -45,20 +53,35 @@ public final class ScriptedPrompter: Prompter {
     public var asked: [PromptQuestion] { state.withLock { $0.asked } }
     /// What kinds of questions these were.
     public var askedKinds: [PromptKind] { asked.map(\.kind) }
+    /// What questions said of their sensors while they were visible, since the last ``prepare(_:)``.
+    public var updates: [PromptUpdate] { state.withLock { $0.updates } }
     /// Answers that nobody asked for.
     public var unusedAnswers: [Answer] { state.withLock { $0.answers } }
     public var unpreparedCount: Int { state.withLock { $0.unpreparedCount } }
 
-    public func ask(
-        _ question: PromptQuestion, on caller: PromptCaller, cancellation: PromptCancellation
-    ) -> PromptOutcome {
+    /// How long a question stays for which ``Answer/wait`` was prepared.
+    private static let patienceMilliseconds: CInt = 20_000
+
+    public func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome {
         let interlude = state.withLock { state in
             state.asked.append(question)
             return state.interlude.take()
         }
-        interlude?()
-        if let interruption = cancellation.interruption { return .interrupted(by: interruption) }
-        return outcome(answer(to: question), to: question)
+        let isSeen = state.withLock { $0.habit != nil || $0.answers.first != .waitUnseen }
+        return live.showingUpdates(with: { update in self.state.withLock { $0.updates.append(update) } }) {
+            if isSeen { live.noteShown() }
+            interlude?()
+            let next = state.withLock { $0.answers.first }
+            if let interruption = live.cancellation.interruption, next != .cancelAnyway {
+                return .interrupted(by: interruption)
+            }
+            let answer = answer(to: question)
+            guard answer == .wait || answer == .waitUnseen else { return outcome(answer, to: question) }
+            guard let interruption = live.cancellation.wait(milliseconds: Self.patienceMilliseconds) else {
+                return .timedOut
+            }
+            return .interrupted(by: interruption)
+        }
     }
 
     private func answer(to question: PromptQuestion) -> Answer? {
@@ -77,7 +100,8 @@ public final class ScriptedPrompter: Prompter {
             return .entered(EnteredSecret(SecretBytes(text: text), for: factor))
         case .confirm: return .confirmed
         case .fallback: return .fallback
-        case .cancel, nil: return .cancelled
+        case .wait, .waitUnseen: return .timedOut
+        case .cancel, .cancelAnyway, nil: return .cancelled
         }
     }
 }

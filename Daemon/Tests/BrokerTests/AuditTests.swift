@@ -400,7 +400,7 @@ struct AuditTests {
         broken.close()
         let renewed = try BrokerFixture(in: folder, replacingDamagedLog: true)
         let first = try #require(try renewed.client().log().first)
-        #expect(first.event == "log-began-anew" && first.reason.hasSuffix("first misfit: 1"))
+        #expect(first.event == "log-replaced" && first.reason.hasSuffix("first misfit: 1"))
         #expect(try renewed.client().verifyLog(interactive: false).intact)
     }
 

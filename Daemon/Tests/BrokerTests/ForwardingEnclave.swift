@@ -10,6 +10,7 @@ protocol ForwardingEnclave: Enclave {
 extension ForwardingEnclave {
     var kind: EnclaveKind { enclave.kind }
     var guessing: GuessingExposure { enclave.guessing }
+    var isImmediate: Bool { enclave.isImmediate }
 
     func makeKey(
         _ type: EnclaveKeyType, authorization: borrowing SecretBytes, binding: KeyBinding

@@ -16,6 +16,7 @@ final class Interlude: Sendable {
 struct InterludeEnclave: ForwardingEnclave {
     let enclave: any Enclave
     let interlude: Interlude
+    var isImmediate = true
 
     func openKey(
         _ key: EnclaveKey, authorization: borrowing SecretBytes, binding: KeyBinding, session: (any PasscodeSession)?

@@ -263,8 +263,7 @@ struct ItemProtectionTests {
         try fixture.setPasscode()
         try add("alice", isProtected ? Self.passcodeRule : [[]])
         let proved = try fixture.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
-        let proof = Evaluation(
-            factors: .passcode, proved: .passcode, strength: "", passcode: proved.key, proof: proved)
+        let proof = Evaluation(of: proved)
         let older = try opener("alice")
         let secret = try older.takeSecret(by: isProtected ? proof : nil)
         #expect(try Self.opens(older, secret))

@@ -334,23 +334,21 @@ struct KeepingContextTests {
     @Test func `a passcode that was changed meanwhile is worth nothing, even if its key were still kept`() throws {
         let context = EvaluationContext(keepsFactors: true, clock: fixture.clock)
         let proof = try fixture.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
-        let evaluation = Evaluation(
-            factors: .passcode, proved: .passcode, strength: "", passcode: proof.key, proof: proof)
+        let evaluation = Evaluation(of: proof)
         try context.keep(evaluation, since: 0)
-        #expect(context.held(under: proof.half.publicHalf).factors == .passcode)
+        #expect(context.held(under: [proof.half.publicHalf]).factors == .passcode)
         try fixture.changePasscode(to: Self.new)
         #expect(context.isKeepingFactors, "nobody told this context")
-        #expect(context.held(under: fixture.broker.ring.publicHalf(.passcode)).factors == [])
+        #expect(context.held(under: fixture.broker.ring.publicHalves).factors == [])
         #expect(!context.isKeepingFactors)
         try context.keep(evaluation, since: 0)
-        #expect(context.held(under: nil).factors == [])
+        #expect(context.held(under: []).factors == [])
     }
 
     @Test func `what has expired is wiped though nobody looks at it, and grants after an end are not kept`() throws {
         let context = EvaluationContext(keepsFactors: true, clock: fixture.clock)
         let proof = try fixture.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
-        let evaluation = Evaluation(
-            factors: .passcode, proved: .passcode, strength: "", passcode: proof.key, proof: proof)
+        let evaluation = Evaluation(of: proof)
         try context.keep(evaluation, since: 0)
         context.wipeExpired()
         #expect(context.isKeepingFactors)
@@ -361,7 +359,8 @@ struct KeepingContextTests {
         #expect(throws: Refusal.self) { try context.keep(evaluation, since: 0) }
         #expect(!context.isKeepingFactors)
         // A use of what expired meanwhile does not bring it back.
-        let used = Evaluation(factors: .passcode, proved: [], strength: "", passcode: proof.key, proof: nil)
+        let held = HeldFactors(proofs: evaluation.proofs)
+        let used = Evaluation(proofs: [], factors: .passcode, held: held)
         try context.keep(used, since: 1)
         #expect(!context.isKeepingFactors)
     }

@@ -88,8 +88,7 @@ struct OldStoreTests {
         let object = try #require(try broker.rights.list(application: nil).first?.record)
         #expect(object.attributes.identifier == "bound")
         let opener = try RightOpener(object, label: nil, in: broker.vault, ring: broker.ring, stretching: .argon2id)
-        let evaluation = Evaluation(
-            factors: [.passcode], proved: [.passcode], strength: "", passcode: proved.key, proof: proved)
+        let evaluation = Evaluation(of: proved)
         let right = try opener.opened(by: evaluation, enclave: broker.enclave)
         let secret = try right.secret()
         let secretText = Data(exposing: secret)
@@ -179,7 +178,7 @@ struct OldStoreTests {
             + Data(HMAC<SHA256>.authenticationCode(for: head, using: SymmetricKey(data: foreign[5..<37])))
         try put(foreign, in: "device-secret")
         let error = #expect(throws: BrokerOpeningError.self) { try open() }
-        #expect(error?.description.contains("unreadable(Vault.UnreadableReason.storeRecord)") == true)
+        #expect(error?.description.contains("the record of the store is missing or does not verify") == true)
         #expect(try !names().contains("store-keys"))
         #expect(try bytes(of: "device-secret") == foreign)
     }

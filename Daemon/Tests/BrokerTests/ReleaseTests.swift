@@ -19,8 +19,10 @@ struct ReleaseTests {
     private static let mlKem = WireKeyKind.mlKem768
     private let interlude = Interlude()
 
-    private func fixture() throws -> BrokerFixture {
-        try BrokerFixture(around: { [interlude] in InterludeEnclave(enclave: $0, interlude: interlude) })
+    private func fixture(isImmediate: Bool = true) throws -> BrokerFixture {
+        try BrokerFixture(around: { [interlude] in
+            InterludeEnclave(enclave: $0, interlude: interlude, isImmediate: isImmediate)
+        })
     }
 
     /// Brings the ending about, from another connection, when the key has done its work.
@@ -38,9 +40,11 @@ struct ReleaseTests {
         }
     }
 
-    @Test(arguments: Ending.allCases)
-    func `of a signature or an agreement does not happen when the right was ended meanwhile`(ending: Ending) throws {
-        let fixture = try fixture()
+    @Test(arguments: Ending.allCases, [true, false])
+    func `of a signature or an agreement does not happen when the right was ended meanwhile`(
+        ending: Ending, isImmediate: Bool
+    ) throws {
+        let fixture = try fixture(isImmediate: isImmediate)
         let client = try fixture.client()
         let uses: [(TestClient, WireRight, UInt64) throws -> Bool] = [
             { try $0.sign($1, in: $2) }, { try $0.exchange($1, in: $2) },
@@ -100,7 +104,7 @@ struct ReleaseTests {
         let stored = try broker.vault.read { try $0.object(vaultID, owner: broker.owner) }
         let object = try #require(stored)
         let opener = try RightOpener(object, label: nil, in: broker.vault, ring: broker.ring, stretching: .quick)
-        let evaluation = Evaluation(factors: [], proved: [], strength: "", passcode: nil, proof: nil)
+        let evaluation = Evaluation(proofs: [], factors: [], held: .none)
         return try opener.opened(by: evaluation, enclave: broker.enclave)
     }
 

@@ -77,7 +77,7 @@ struct RequirementGrantTests {
             try context.grant(requirement: Data([0]), grant, since: era)
         }
         #expect(context.heldRequirement(Data([0])) == nil)
-        for number in 0..<UInt8(SessionLimits.requirementCountOfContext) {
+        for number in 0..<UInt8(ContextLimits.requirementCount) {
             try context.grant(requirement: Data([number]), grant, since: context.era)
         }
         var refused: Refusal?

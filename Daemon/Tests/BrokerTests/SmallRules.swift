@@ -1,6 +1,8 @@
 import AccessControl
 import BrokerTestSupport
 
+@testable import Broker
+
 /// Every rule over passcode, biometry and application password that can be written down.
 enum SmallRules {
     static let all: [Requirement] = antichains(over: [.passcode, .biometry, .applicationPassword])
@@ -59,5 +61,13 @@ extension BrokerFixture {
             try client().authorize(name)
             return nil
         } catch let refused as Refused { return refused }
+    }
+}
+
+extension Evaluation {
+    /// What an evaluation comes to in which only the passcode was proved.
+    init(of passcode: ProvedPasscode) {
+        let proof = Proof(factor: .passcode, strength: .keyBound, half: passcode.half, detail: passcode)
+        self.init(proofs: [proof], factors: .passcode, held: .none)
     }
 }

@@ -52,23 +52,40 @@ enum Ending: Equatable {
 /// A question that is being put in a thread of its own.
 final class Asking: Sendable {
     let cancellation: PromptCancellation
+    let live: LiveQuestion
+    private let shown: ShownCount
     private let ending = Mutex<Ending>(.stillAsking)
     private let done = DispatchSemaphore(value: 0)
 
     init(_ prompter: any Prompter, _ question: PromptQuestion, on caller: PromptCaller) throws {
         cancellation = try PromptCancellation()
+        let shown = ShownCount()
+        live = LiveQuestion(endedBy: cancellation) { _ in shown.increment() }
+        self.shown = shown
         Thread.detachNewThread { [self] in
-            let ending = Ending(prompter.ask(question, on: caller, cancellation: cancellation))
+            let ending = Ending(prompter.ask(question, on: caller, live: live))
             self.ending.withLock { $0 = ending }
             done.signal()
         }
     }
+
+    /// Whether the prompter said that the question is visible.
+    var isShown: Bool { shown.value > 0 }
+    /// How often it said so.
+    var shownCount: Int { shown.value }
 
     /// What it came to, within ten seconds.
     func wait(seconds: Double = 10) -> Ending {
         if done.wait(timeout: .now() + seconds) == .success { done.signal() }
         return ending.withLock { $0 }
     }
+}
+
+/// Counts from any thread.
+final class ShownCount: Sendable {
+    private let count = Mutex(0)
+    var value: Int { count.withLock { $0 } }
+    func increment() { count.withLock { $0 += 1 } }
 }
 
 extension PromptQuestion {

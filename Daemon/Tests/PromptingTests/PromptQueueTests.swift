@@ -11,15 +11,15 @@ private final class ScriptedPrompter: Prompter {
     private let answers = DispatchSemaphore(value: 0)
     private let next = Mutex<Ending>(.cancelled)
 
-    func ask(
-        _ question: PromptQuestion, on caller: PromptCaller, cancellation: PromptCancellation
-    ) -> PromptOutcome {
+    func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome {
+        live.noteShown()
         shown.withLock { $0.append(caller.program) }
         change.signal()
         answers.wait()
         switch next.withLock({ $0 }) {
         case .confirmed: return .confirmed
         case .timedOut: return .timedOut
+        case .interrupted(let interruption): return .interrupted(by: interruption)
         default: return .cancelled
         }
     }
@@ -99,6 +99,30 @@ private final class TestClock: Sendable {
         prompter.answer(.confirmed)
         #expect(third.wait() == .confirmed)
         #expect(prompter.programs == ["a", "c"])
+    }
+
+    @Test func `a question is visible only when it is its turn`() throws {
+        let first = try ask("a")
+        prompter.waitForQuestion()
+        #expect(first.isShown)
+        let second = try enqueue("b", waiting: 1)
+        #expect(!second.isShown)
+        prompter.answer(.confirmed)
+        prompter.waitForQuestion()
+        #expect(second.isShown)
+        prompter.answer(.confirmed)
+        #expect(second.wait() == .confirmed)
+    }
+
+    @Test func `a sensor's proof counts as an answer: cancellations before it are no longer in a row`() throws {
+        for ending in [Ending.cancelled, .cancelled, .interrupted(.proved), .cancelled, .cancelled] {
+            let asking = try ask("nag")
+            prompter.waitForQuestion()
+            prompter.answer(ending)
+            #expect(asking.wait() == ending)
+        }
+        try cancel("nag", terminal: 0)
+        #expect(try ask("nag").wait() == .unavailable(.coolingDown(remaining: .seconds(30))))
     }
 
     @Test func `a question beyond the limit is refused at once`() throws {

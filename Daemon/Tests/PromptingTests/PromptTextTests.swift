@@ -107,6 +107,7 @@ import UnixSocket
             (.enterPasscode, .passcode), (.newPasscode, .passcode), (.repeatPasscode, .passcode),
             (.applicationPassword, .applicationPassword), (.newApplicationPassword, .applicationPassword),
             (.repeatApplicationPassword, .applicationPassword), (.confirmation(warning: DisplayText("x")), nil),
+            (.sensor, nil),
         ]
         for (kind, factor) in kinds { #expect(kind.factor == factor) }
     }

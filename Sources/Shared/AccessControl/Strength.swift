@@ -30,21 +30,14 @@ extension Strength: CustomStringConvertible {
 }
 
 extension Factor {
-    /// The label of this factor where the enclave is a chip (`inHardware`) or software.
+    /// The usual label of this factor where the enclave is a chip (`inHardware`) or software. A proof carries its own, which
+    /// the authenticator gives: ``Strength/touchOnly``, for one, depends on the security key at hand.
     ///
     /// A fingerprint is a statement by the fingerprint service, not a secret from the sensor: broker-bound either way.
-    /// ``Strength/touchOnly`` depends on the security key at hand and is given by whoever talked to it.
     public func strength(inHardware: Bool) -> Strength {
         switch self {
         case .biometry, .biometryCurrentSet: .brokerBound
         case .passcode, .securityKey, .applicationPassword: inHardware ? .hardwareBound : .keyBound
         }
-    }
-}
-
-extension FactorSet {
-    /// The label of the weakest member; nil for the empty set, which proves nothing.
-    public func strength(inHardware: Bool) -> Strength? {
-        factors.map { $0.strength(inHardware: inHardware) }.min()
     }
 }

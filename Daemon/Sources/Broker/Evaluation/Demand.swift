@@ -1,9 +1,5 @@
 import AccessControl
-import Foundation
-import KeySlots
 import Prompting
-import SecretMemory
-import UnixSocket
 
 /// What has to be proved, and what the person is told it is for.
 struct Demand {
@@ -25,37 +21,4 @@ struct Demand {
     var label = DisplayText("")
     /// Whether the person must see object and operation in full.
     var isShownInFull = false
-}
-
-/// Checks an application password by opening the object with it.
-struct ApplicationPasswordCheck {
-    /// The counter of wrong tries: the object's id.
-    let subject: Data
-    /// True when it opens; throws when it could not be tried.
-    let opens: (_ entered: borrowing SecretBytes, _ passcode: PrivateHalf?) throws -> Bool
-}
-
-/// Whom to ask and how.
-struct Asking {
-    let session: Session
-    let terminal: SharedDescriptor?
-    let question: QuestionStyle
-    let cancellation: RequestCancellation
-    /// A password that the program gave the context beforehand.
-    var applicationPassword: EvaluationContext.Credential?
-}
-
-/// What was proved.
-struct Evaluation {
-    /// The factors that were used, in total.
-    let factors: FactorSet
-    /// Those that the person was asked for; the others were held.
-    let proved: FactorSet
-    let strength: String
-    /// What the passcode opens, when it was used; wiped with its last holder.
-    let passcode: PasscodeKey?
-    /// The passcode that was entered, when it was asked for.
-    let proof: ProvedPasscode?
-
-    var factorNames: [String] { factors.factors.map(\.name) }
 }

@@ -1,113 +1,114 @@
 import AccessControl
 import Foundation
-import KeySlots
 import OstiaryMessages
 import Prompting
-import SecretMemory
-import Vault
 
-/// Turns a demand into proofs: asks `plan` what is missing, collects it from the person, and asks again until `plan` is
-/// satisfied or says that it cannot be.
+/// Turns a demand into proofs: asks `plan` what is missing and `offer` what to ask for next, has it collected, and asks again
+/// until `plan` is satisfied or says that it cannot be. It knows no factor; that is what authenticators are for.
 struct Evaluator {
-    /// Wrong passcodes in one evaluation before it fails; the delays count across evaluations.
-    static let triesPerEvaluation = 3
-
-    let keeper: any PasscodeKeeper
-    let counters: AttemptCounters
-    let life: PasscodeLife
+    let authenticators: AuthenticatorTable
     let ring: KeyRing
     let prompter: any Prompter
     let trail: AuditTrail
-    let isHardware: Bool
+    /// How long a sensor may take to stop, once its question has ended.
+    var sensorPatience: Duration = .seconds(1)
+    let overdue = OverdueSensors()
+
+    init(authenticators: AuthenticatorTable, ring: KeyRing, prompter: any Prompter, trail: AuditTrail) {
+        self.authenticators = authenticators
+        self.ring = ring
+        self.prompter = prompter
+        self.trail = trail
+    }
 
     /// Says whether a demand could be satisfied now; never prompts.
     func preflight(_ demand: Demand, held: HeldFactors = .none) throws {
-        _ = try next(demand, held: held.factors)
+        _ = try next(demand, inHand: held.factors, after: [:])
     }
 
     /// Proves a demand, asking the person for what is missing on top of what is held.
-    func evaluate(_ demand: Demand, held: HeldFactors = .none, asking: Asking) throws -> Evaluation {
-        var proved = FactorSet()
-        var proof: ProvedPasscode?
-        while let factor = try next(demand, held: held.factors.union(proved)) {
-            switch factor {
-            case .passcode:
-                proof = try provePasscode(demand, asking: asking)
-            case .applicationPassword:
-                try proveApplicationPassword(demand, passcode: (proof?.key ?? held.passcode)?.half, asking: asking)
-            case .biometry, .biometryCurrentSet, .securityKey:
-                // `plan` offers only what availability() calls available.
-                throw Refusal(.internal, "No authenticator serves \(factor.name).")
+    ///
+    /// - Parameter assumed: factors that count as held without a proof, because something else checks them later.
+    func evaluate(
+        _ demand: Demand, held: HeldFactors = .none, assuming assumed: FactorSet = [], asking: Asking
+    ) throws -> Evaluation {
+        var collector = ProofCollector(self, for: demand, asking)
+        while true {
+            let inHand = HeldFactors(proofs: collector.proofs).factors.union(held.factors).union(assumed)
+            let offered = try next(demand, inHand: inHand, after: collector.failures)
+            guard !offered.isEmpty else {
+                return Evaluation(proofs: collector.proofs, factors: deciding(demand, inHand: inHand), held: held)
             }
+            try collector.collect(offered, held: held.proofs)
             try asking.cancellation.check()
-            proved.insert(FactorSet(factor))
         }
-        let factors = proved.union(deciding(demand, held: held.factors.union(proved)))
-        return Evaluation(
-            factors: factors, proved: proved, strength: strength(of: factors),
-            passcode: factors.contains(.passcode) ? proof?.key ?? held.passcode : nil, proof: proof)
     }
 
-    /// The label of the weakest of `factors`.
-    func strength(of factors: FactorSet) -> String { factors.strength(inHardware: isHardware)?.rawValue ?? "" }
-
-    /// Of what is held, what satisfies the demand.
-    private func deciding(_ demand: Demand, held: FactorSet) -> FactorSet {
-        let unlock = demand.availability.map(ring.unlockState(of:)) ?? .open
+    /// Of what is in hand, what satisfies the demand.
+    private func deciding(_ demand: Demand, inHand: FactorSet) -> FactorSet {
+        let unlock = unlock(for: demand)
         return FactorSet(
             demand.requirements.map { requirement in
-                if case .satisfied(let by) = plan(requirement, held: held, available: [:], unlock: unlock) { by } else { [] }
+                if case .satisfied(let by) = plan(requirement, held: inHand, available: [:], unlock: unlock) {
+                    by
+                } else {
+                    []
+                }
             })
     }
 
+    private func unlock(for demand: Demand) -> UnlockState { demand.availability.map(ring.unlockState(of:)) ?? .open }
+
     // MARK: planning
 
-    /// The factor to ask for next; nil when every requirement is satisfied.
-    private func next(_ demand: Demand, held: FactorSet) throws -> Factor? {
-        let unlock = demand.availability.map(ring.unlockState(of:)) ?? .open
+    /// The factors to ask for next; none when every requirement is satisfied.
+    ///
+    /// - Parameter failures: sensors that gave up.
+    private func next(
+        _ demand: Demand, inHand: FactorSet, after failures: [Factor: any Error]
+    ) throws -> [Factor] {
+        let unlock = unlock(for: demand)
         let missing = demand.requirements.filter { requirement in
-            // What nothing is missing for does not depend on what could be proved, nor on rows that say so.
-            if case .satisfied = plan(requirement, held: held, available: [:], unlock: unlock) { false } else { true }
+            // A satisfied requirement needs no availability check, and none of the rows that this would read.
+            if case .satisfied = plan(requirement, held: inHand, available: [:], unlock: unlock) { false } else { true }
         }
-        guard !missing.isEmpty else { return nil }
-        let available = try availability(for: demand)
-        var needed = FactorSet()
-        for requirement in missing {
-            switch plan(requirement, held: held, available: available, unlock: unlock) {
-            case .satisfied: continue
-            case .needs(let alternatives): needed.formUnion(alternatives[0])
-            // Nobody is asked for one thing while another one is out of reach.
-            case .impossible(let impossibility): throw try refusal(impossibility)
-            }
+        guard !missing.isEmpty else { return [] }
+        let joint = Requirement(allOf: missing.compactMap(\.self))
+        let available = try availability(of: joint.factors(while: unlock), for: demand, after: failures)
+        switch plan(missing.contains(nil) ? nil : joint, held: inHand, available: available, unlock: unlock) {
+        case .satisfied: return []
+        case .needs(let alternatives):
+            let offered = offer(alternatives, available: available)
+            for factor in offered { try authenticators[factor].requireCheckable(factor) }
+            return offered
+        case .impossible(let impossibility):
+            // Where an operation is impossible by itself, that is what to tell the person.
+            let first = missing.lazy.compactMap { requirement in
+                if case .impossible(let own) = plan(requirement, held: inHand, available: available, unlock: unlock) {
+                    own as Impossibility?
+                } else {
+                    nil
+                }
+            }.first
+            throw try error(for: first ?? impossibility, after: failures)
         }
-        // The passcode comes before an application password: the password's slot layer lies inside the others.
-        let factor = needed.factors.min()
-        if factor == .passcode { try keeper.requireRecords() }
-        return factor
     }
 
-    func availability(for demand: Demand) throws -> FactorAvailability {
-        var available = Self.availabilityWithoutPasscode
-        available[.passcode] = try passcodeAvailability(delay: keeper.attempts().remaining)
-        if demand.applicationPassword != nil { available[.applicationPassword] = .available }
+    private func availability(
+        of factors: FactorSet, for demand: Demand, after failures: [Factor: any Error]
+    ) throws -> FactorAvailability {
+        var available = FactorAvailability()
+        for factor in factors.factors {
+            let isUnusable = failures[factor] != nil || overdue.contains(authenticators[factor])
+            available[factor] =
+                isUnusable
+                ? .unavailable(AuthenticatorTable.absence(of: factor))
+                : try authenticators[factor].availability(of: factor, for: demand)
+        }
         return available
     }
 
-    /// What is so whatever the passcode's counter says.
-    static let availabilityWithoutPasscode: FactorAvailability = [
-        .biometry: .unavailable(.biometryNotAvailable),
-        .biometryCurrentSet: .unavailable(.biometryNotAvailable),
-        .securityKey: .unavailable(.securityKeyNotEnrolled),
-        .applicationPassword: .unavailable(.applicationPasswordUnsupported),
-    ]
-
-    /// - Parameter delay: what is left of the delay after wrong passcodes; looked at only where there is a passcode.
-    func passcodeAvailability(delay: @autoclosure () throws -> Duration) rethrows -> FactorAvailability.State {
-        guard ring.isPasscodeSet else { return .unavailable(.passcodeNotSet) }
-        return try delay() > .zero ? .unavailable(.passcodeLockedOut) : .available
-    }
-
-    private func refusal(_ impossibility: Impossibility) throws -> Refusal {
+    private func error(for impossibility: Impossibility, after failures: [Factor: any Error]) throws -> any Error {
         switch impossibility {
         case .operationNotPermitted:
             return Refusal(
@@ -115,108 +116,8 @@ struct Evaluator {
                 cause: "right.operation-not-permitted")
         case .locked: return Refusals.locked
         case .withoutClassKey: return Refusals.passcodeNotSet
-        case .unavailable(let factor, let reason): return try Self.refusal(factor, reason, keeper)
+        case .unavailable(let factor, let reason):
+            return try failures[factor] ?? authenticators[factor].refusal(of: factor, because: reason)
         }
     }
-
-    private static func refusal(
-        _ factor: Factor, _ reason: Unavailability, _ keeper: any PasscodeKeeper
-    ) throws -> Refusal {
-        switch reason {
-        case .passcodeNotSet: Refusals.passcodeNotSet
-        case .passcodeLockedOut: Refusals.lockedOut(try keeper.attempts().remaining)
-        case .biometryLockout:
-            Refusal(.biometryLockout, "Biometry is locked out; enter the passcode once.", cause: "biometry.lockout")
-        case .biometryNotEnrolled:
-            Refusal(.biometryNotEnrolled, "No finger is enrolled.", cause: "biometry.not-enrolled")
-        case .biometryNotAvailable, .biometryRestsUntilPasscode, .biometrySetChanged:
-            Refusal(
-                .biometryNotAvailable, "Biometry is not available: no sensor is supported yet.",
-                cause: "biometry.no-sensor")
-        case .securityKeyNotEnrolled, .securityKeyNotPresent, .securityKeyUnsupported:
-            Refusal(.companionNotAvailable, "No security key is enrolled.", cause: "security-key.not-enrolled")
-        case .applicationPasswordUnsupported, .notOffered:
-            Refusal(
-                .operationNotPermitted, "The factor \(factor.name) cannot be proved here.", cause: "factor.unsupported")
-        }
-    }
-
-    // MARK: collecting
-
-    private func provePasscode(_ demand: Demand, asking: Asking) throws -> ProvedPasscode {
-        // A lock that comes while the person types ends what is asked; what was typed must not unlock after it.
-        let era = ring.era
-        return try prove(
-            .enterPasscode, demand, asking: asking, wrong: "Wrong passcode.", requireNoDelay: keeper.requireNoDelay
-        ) { entered in
-            let entered = SecretBytes(copying: entered)
-            return try keeper.exclusively {
-                let proved = try keeper.prove(entered)
-                ring.add(try life.privateHalves(openedBy: proved), since: era)
-                trail.coverSeeds(under: proved.half)
-                return proved
-            }
-        }
-    }
-
-    private func proveApplicationPassword(_ demand: Demand, passcode: PrivateHalf?, asking: Asking) throws {
-        guard let check = demand.applicationPassword else { throw Refusal(.internal, "There is no password to check.") }
-        if let given = asking.applicationPassword {
-            do { return try prove(given.bytes, by: check, passcode) } catch is WrongSecret { throw Self.failed }
-        }
-        try prove(
-            .applicationPassword, demand, asking: asking, wrong: "Wrong password.",
-            requireNoDelay: { try counters.requireNoDelay(at: check.subject) }
-        ) { entered in try prove(entered, by: check, passcode) }
-    }
-
-    private func prove(
-        _ entered: borrowing SecretBytes, by check: ApplicationPasswordCheck, _ passcode: PrivateHalf?
-    ) throws {
-        let password = SecretBytes(copying: entered)
-        try counters.attempt(at: check.subject) { try check.opens(password, passcode) ? () : nil }
-    }
-
-    /// Asks until the answer fits, at most ``triesPerEvaluation`` times, and never while a delay runs.
-    private func prove<Proof>(
-        _ kind: PromptKind, _ demand: Demand, asking: Asking, wrong: String, requireNoDelay: () throws -> Void,
-        _ check: (borrowing SecretBytes) throws -> Proof
-    ) throws -> Proof {
-        var notice: DisplayText?
-        var triesLeft: Int?
-        for _ in 1...Self.triesPerEvaluation {
-            try requireNoDelay()
-            let question = PromptQuestion(
-                kind,
-                object: demand.object.isEmpty
-                    ? nil : DisplayText(fact: demand.object, calledByPrograms: demand.label),
-                operation: DisplayText(fact: demand.operation), consequence: demand.consequence,
-                reason: asking.question.reason, notice: notice, triesLeft: triesLeft,
-                cancelTitle: asking.question.cancelTitle, fallbackTitle: Self.fallbackTitle(kind, asking.question),
-                isShownInFull: demand.isShownInFull)
-            let entered = try Questioning(prompter: prompter, asking: asking).secret(question)
-            do { return try check(entered) } catch let error as WrongSecret {
-                recordWrongTry(kind, demand, asking)
-                notice = DisplayText(wrong)
-                triesLeft = error.freeTriesLeft
-            }
-        }
-        throw Self.failed
-    }
-
-    /// The passcode is the fallback of everything else, so nothing is offered instead of it.
-    private static func fallbackTitle(_ kind: PromptKind, _ question: QuestionStyle) -> DisplayText? {
-        kind.factor == .passcode ? nil : question.fallbackTitle
-    }
-
-    /// A wrong try is a decision of its own, whatever the evaluation comes to.
-    private func recordWrongTry(_ kind: PromptKind, _ demand: Demand, _ asking: Asking) {
-        let event = AuditTrail.Event(
-            name: "attempt", program: asking.session.caller.program, object: demand.logName ?? demand.object,
-            operation: kind.factor == .applicationPassword ? "application-password" : "passcode")
-        trail.refuse(event, because: Self.failed)
-    }
-
-    private static let failed = Refusal(
-        .authenticationFailed, "The passcode or password is wrong.", cause: "authentication.failed")
 }

@@ -15,7 +15,7 @@ struct Questioning {
                 throw Refusal(.internal, "The prompt answered for another factor.")
             }
             return secret
-        case let outcome: throw Self.refusal(outcome, asking.cancellation)
+        case let outcome: throw refusal(of: outcome)
         }
     }
 
@@ -23,27 +23,34 @@ struct Questioning {
     func confirmation(_ question: PromptQuestion) throws(Refusal) {
         switch try ask(question) {
         case .confirmed: return
-        case let outcome: throw Self.refusal(outcome, asking.cancellation)
+        case let outcome: throw refusal(of: outcome)
         }
     }
 
-    private func ask(_ question: PromptQuestion) throws(Refusal) -> PromptOutcome {
+    /// Puts a question and returns what it came to.
+    ///
+    /// - Parameter onShown: called when the person can see it.
+    func ask(
+        _ question: PromptQuestion, onShown: @escaping @Sendable (LiveQuestion) -> Void = { _ in }
+    ) throws(Refusal) -> PromptOutcome {
         guard asking.question.isInteractionAllowed else { throw Refusals.notInteractive }
-        try asking.cancellation.check()
-        let caller = try asking.session.caller.promptCaller(terminal: asking.terminal)
-        return prompter.ask(question, on: caller, cancellation: asking.cancellation.prompt)
+        return try asking.cancellation.endingQuestion { cancellation throws(Refusal) in
+            let caller = try asking.caller.promptCaller(terminal: asking.terminal)
+            return prompter.ask(question, on: caller, live: LiveQuestion(endedBy: cancellation, onShown: onShown))
+        }
     }
 
-    private static func refusal(_ outcome: consuming PromptOutcome, _ cancellation: RequestCancellation) -> Refusal {
+    /// Why an outcome that is no answer to the question refuses the request.
+    func refusal(of outcome: consuming PromptOutcome) -> Refusal {
         switch outcome {
         case .cancelled: Refusal(.userCancel, "The person cancelled.", cause: "prompt.cancelled")
         case .fallback:
             Refusal(.userFallback, "The person chose the program's other way.", cause: "prompt.fallback")
         case .timedOut: Refusal(.timedOut, "Nobody answered in time.", cause: "prompt.timed-out")
-        case .interrupted(let interruption): refusal(interruption, cancellation)
-        case .unavailable(let reason): refusal(reason)
-        case .entered: unfitting
-        case .confirmed: unfitting
+        case .interrupted(let interruption): Self.refusal(interruption, asking.cancellation)
+        case .unavailable(let reason): Self.refusal(reason)
+        case .entered: Self.unfitting
+        case .confirmed: Self.unfitting
         }
     }
 
@@ -55,7 +62,7 @@ struct Questioning {
             switch interruption {
             case .background: "The prompt ended, because the program is no longer in its terminal's foreground."
             case .terminalGone: "The prompt ended, because its terminal is gone."
-            case .clientGone, .lock, .superseded, .promptEnded: "The prompt ended without an answer."
+            case .clientGone, .lock, .superseded, .proved, .promptEnded: "The prompt ended without an answer."
             }
         return Refusal(.systemCancel, what, cause: "prompt.\(interruption)")
     }
@@ -69,13 +76,15 @@ struct Questioning {
                     + "the foreground of its terminal, or name a pinentry in ostiaryd.conf.",
                 cause: "prompt.terminal-\(refusal)")
         case .dialogFailed:
-            Refusal(.notInteractive, "The configured pinentry did not work; check ostiaryd.conf.", cause: "prompt.dialog")
+            Refusal(
+                .notInteractive, "The configured pinentry did not work; check ostiaryd.conf.", cause: "prompt.dialog")
         case .untrusted(let distrust):
             Refusal(
                 .notInteractive, "The configured pinentry was not started, because another user could have replaced "
                     + "it: \(distrust). `ostiary doctor` says more.", cause: "prompt.untrusted")
         case .promptFailed:
-            Refusal(.notInteractive, "ostiary-prompt could not be started; run `ostiary doctor`.", cause: "prompt.failed")
+            Refusal(
+                .notInteractive, "ostiary-prompt could not be started; run `ostiary doctor`.", cause: "prompt.failed")
         case .unshowable:
             Refusal(
                 .notInteractive,
@@ -83,7 +92,8 @@ struct Questioning {
                 cause: "prompt.unshowable")
         case .coolingDown(let remaining):
             Refusal(
-                .cooldown, "This program's questions were cancelled several times; it may ask again in "
+                .cooldown,
+                "This program's questions were cancelled several times; it may ask again in "
                     + "\(Refusals.readable(remaining)).", retryAfter: remaining, cause: "prompt.cooldown")
         case .tooManyWaiting:
             Refusal(.tooMany, "Too many questions are waiting already; try again later.", cause: "prompt.queue-full")

@@ -88,7 +88,7 @@ final class ItemOpener {
         case (.classKey(let wrapped)?, _, _):
             return try ItemCipher.unwrap(
                 wrapped, with: ring.openHalf(.classKey(accessControl.availability)), header: header)
-        case (.slots?, let slots?, let proof?): return try slots.takeSecret(by: proof)
+        case (.slots?, let slots?, let proof?): return try slots.takeSecret(by: proof.factors, proof.halves)
         default: throw SlotError.refused
         }
     }

@@ -28,11 +28,11 @@ extension Broker {
             operation: "\(operation.name) with an object that the program keeps")
         return try context.evaluating(asking.cancellation) { era in
             let evaluation = try evaluator.evaluate(
-                demand, held: held(in: context).adding(.applicationPassword), asking: asking)
+                demand, held: held(in: context), assuming: .applicationPassword, asking: asking)
             let password = try enteredPassword(for: demand, evaluation, context, asking)
             try session.verifyCaller()
             let factors = evaluation.factors.subtracting(.applicationPassword)
-            let (names, strength) = (factors.factors.map(\.name), evaluator.strength(of: factors))
+            let (names, strength) = (factors.factors.map(\.name), evaluation.label)
             try trail.decide {
                 try asking.cancellation.check()
                 try trail.grant(
@@ -54,13 +54,13 @@ extension Broker {
     /// The application password that the person is asked for; nil when none is needed or the context has one.
     private func enteredPassword(
         for demand: Demand, _ evaluation: Evaluation, _ context: EvaluationContext, _ asking: Asking
-    ) throws(Refusal) -> EvaluationContext.Credential? {
+    ) throws(Refusal) -> Credential? {
         guard evaluation.factors.contains(.applicationPassword), context.applicationPassword == nil else { return nil }
         let question = PromptQuestion(
             .applicationPassword, operation: DisplayText(demand.operation), reason: asking.question.reason,
             cancelTitle: asking.question.cancelTitle, fallbackTitle: asking.question.fallbackTitle)
         let entered = try Questioning(prompter: prompter, asking: asking).secret(question)
         try asking.cancellation.check()
-        return EvaluationContext.Credential(entered)
+        return Credential(entered)
     }
 }

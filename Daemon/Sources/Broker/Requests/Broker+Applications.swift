@@ -21,7 +21,7 @@ extension Broker {
         let event = event(body.adopts ? "application-adopt" : "application-register", session, object: registration.applicationID)
         try askOwner(
             body.adopts ? "adopt the program as \(registration.applicationID)" : Self.request(registration),
-            registration.path, asking, for: event, consequence: leftBehind?.consequence)
+            registration.path, asking, session, for: event, consequence: leftBehind?.consequence)
         guard applications.isInPlace(registration) else { throw Refusals.programChanged(registration.path) }
         try commit(event, registration, former, session, asking) {
             try applications.store(registration, replacing: former)
@@ -52,7 +52,8 @@ extension Broker {
         let asking = try asking(body.question, request, session, cancellation)
         let registration = try ownRegistration { $0.applicationID == body.applicationID }
         let event = event("application-remove", session, object: registration.applicationID)
-        try askOwner("remove the registration of \(registration.applicationID)", registration.path, asking, for: event)
+        try askOwner(
+            "remove the registration of \(registration.applicationID)", registration.path, asking, session, for: event)
         try commit(event, registration, nil, session, asking) { try applications.remove(registration) }
         return Reply(.done(.with { $0.count = 1 }))
     }
@@ -111,7 +112,8 @@ extension Broker {
     ///
     /// - Parameter object: what it is about, the path of a program for instance.
     func askOwner(
-        _ operation: String, _ object: String, _ asking: Asking, for event: AuditTrail.Event, consequence: DisplayText? = nil
+        _ operation: String, _ object: String, _ asking: Asking, _ session: Session, for event: AuditTrail.Event,
+        consequence: DisplayText? = nil
     ) throws {
         guard let shown = DisplayText(wholeFact: object), let text = DisplayText(wholeFact: operation) else {
             throw Refusal(
@@ -125,7 +127,7 @@ extension Broker {
             return try Questioning(prompter: prompter, asking: asking).confirmation(question)
         }
         _ = try provePasscode(
-            operation, object: object, consequence: consequence, isShownInFull: true, asking, for: event)
+            operation, object: object, consequence: consequence, isShownInFull: true, asking, session, for: event)
     }
 
     private func commit(

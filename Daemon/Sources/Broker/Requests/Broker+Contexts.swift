@@ -25,7 +25,7 @@ extension Broker {
             throw Refusal(.invalidParameter, "Only application passwords can be set.", cause: "credential.type")
         }
         guard body.remove || !request.tail.isEmpty else { throw Refusals.emptyPassword }
-        let credential = body.remove ? nil : EvaluationContext.Credential(SecretBytes(copying: request.tail))
+        let credential = body.remove ? nil : Credential(SecretBytes(copying: request.tail))
         context.setApplicationPassword(credential)
         return .done
     }
@@ -63,21 +63,22 @@ extension Broker {
         let event = event("evaluate-policy", session, operation: "policy \(body.policy)")
         if let grant = context.policyGrant(body.policy, now: BootTime.now()) {
             return try grantAgain(
-                grant.factors.factors.map(\.name), evaluator.strength(of: grant.factors), as: event, session,
+                grant.factorNames, grant.strength, as: event, session,
                 whileStanding: { context.policyGrant(body.policy, now: BootTime.now()) != nil })
         }
         let asking = try asking(body.question, request, session, cancellation)
         let evaluation = try context.evaluating(asking.cancellation) { era in
             let evaluation = try evaluator.evaluate(demand, held: held(in: context), asking: asking)
-            try grant(evaluation, asking, as: event) {
+            try grant(evaluation, asking, session, as: event) {
                 let grant = EvaluationContext.PolicyGrant(
-                    factors: evaluation.factors, expires: BootTime.now() + EvaluationContext.policyLifetime)
+                    factorNames: evaluation.factorNames, strength: evaluation.label,
+                    expires: BootTime.now() + EvaluationContext.policyLifetime)
                 try context.grant(policy: body.policy, grant, since: era)
                 try context.keep(evaluation, since: era)
             }
             return evaluation
         }
-        return Reply(.granted(granted(evaluation.factorNames, evaluation.strength)))
+        return Reply(.granted(granted(evaluation.factorNames, evaluation.label)))
     }
 
     // MARK: rights and requirements
@@ -115,12 +116,12 @@ extension Broker {
         return try context.evaluating(asking.cancellation) { era in
             let evaluation = try evaluator.evaluate(opener.demand, held: held(in: context), asking: asking)
             let right = try keeper.exclusively { try opener.opened(by: evaluation, enclave: enclave) }
-            try grant(evaluation, asking, as: event("authorize", session, object: right.identifier)) {
+            try grant(evaluation, asking, session, as: event("authorize", session, object: right.identifier)) {
                 try requireStillStored(id)
                 try context.grant(right, since: era)
                 try context.keep(evaluation, since: era)
             }
-            return Reply(.granted(granted(evaluation.factorNames, evaluation.strength)))
+            return Reply(.granted(granted(evaluation.factorNames, evaluation.label)))
         }
     }
 
@@ -147,15 +148,15 @@ extension Broker {
         }
         let evaluation = try context.evaluating(asking.cancellation) { era in
             let evaluation = try evaluator.evaluate(demand, held: held(in: context), asking: asking)
-            try grant(evaluation, asking, as: event("authorize-requirement", session)) {
+            try grant(evaluation, asking, session, as: event("authorize-requirement", session)) {
                 let grant = EvaluationContext.RequirementGrant(
-                    factorNames: evaluation.factorNames, strength: evaluation.strength)
+                    factorNames: evaluation.factorNames, strength: evaluation.label)
                 try context.grant(requirement: bytes, grant, since: era)
                 try context.keep(evaluation, since: era)
             }
             return evaluation
         }
-        return Reply(.granted(granted(evaluation.factorNames, evaluation.strength)))
+        return Reply(.granted(granted(evaluation.factorNames, evaluation.label)))
     }
 
     // MARK: shared
@@ -163,12 +164,13 @@ extension Broker {
     /// Records an authorization and then keeps it, in one step, unless it was ended while the person was asked: then it is
     /// neither recorded nor kept.
     func grant(
-        _ evaluation: Evaluation, _ asking: Asking, as event: AuditTrail.Event, keeping keep: () throws -> Void
+        _ evaluation: Evaluation, _ asking: Asking, _ session: Session, as event: AuditTrail.Event,
+        keeping keep: () throws -> Void
     ) throws {
-        try asking.session.verifyCaller()
+        try session.verifyCaller()
         try trail.decide {
             try asking.cancellation.check()
-            try trail.grant(event, factors: evaluation.factorNames, strength: evaluation.strength)
+            try trail.grant(event, factors: evaluation.factorNames, strength: evaluation.label)
             try keep()
         }
     }
@@ -190,12 +192,12 @@ extension Broker {
         _ question: WireQuestion, _ request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?
     ) throws -> Asking {
         Asking(
-            session: session, terminal: request.terminal, question: try QuestionStyle(question),
+            caller: session.caller, terminal: request.terminal, question: try QuestionStyle(question),
             cancellation: try slow(cancellation))
     }
 
     /// What need not be asked for in a context.
-    func held(in context: EvaluationContext) -> HeldFactors { context.held(under: ring.publicHalf(.passcode)) }
+    func held(in context: EvaluationContext) -> HeldFactors { context.held(under: ring.publicHalves) }
 
     /// Says whether a demand could be satisfied now, in a context or without one.
     private func preflight(_ demand: Demand, _ contextID: UInt64, _ session: Session) throws -> Reply {

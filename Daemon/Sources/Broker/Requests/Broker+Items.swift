@@ -127,7 +127,7 @@ extension Broker {
             guard let object else { return }
             try trail.use(
                 event(request.eventName, session, object: object, operation: AccessControl.Operation.read.name),
-                factors: proofs.last?.factorNames ?? [], strength: proofs.last?.strength ?? "")
+                factors: proofs.last?.factorNames ?? [], strength: proofs.last?.label ?? "")
         }
         return page.reply(next: page.count < limit ? begin : 0)
     }

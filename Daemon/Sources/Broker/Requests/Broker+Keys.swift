@@ -102,7 +102,7 @@ extension Broker {
         else { throw RightStore.keyNotFound }
         try RightStore.requireRemovable(key)
         let event = event(request.eventName, session, object: key.attributes.identifier)
-        try askOwner("destroy a key of the enclave for good", Self.shownObject(key), asking, for: event)
+        try askOwner("destroy a key of the enclave for good", Self.shownObject(key), asking, session, for: event)
         try session.verifyCaller()
         var removed: [ItemMatch] = []
         try changing.withLock {

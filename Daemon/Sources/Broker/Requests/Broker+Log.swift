@@ -49,7 +49,7 @@ extension Broker {
         guard try seeds.needPasscode(), !body.question.interactionNotAllowed else { return nil }
         do {
             return try provePasscode(
-                "check the seals of the audit log", asking(body.question, request, session, cancellation),
+                "check the seals of the audit log", asking(body.question, request, session, cancellation), session,
                 for: event(request.eventName, session)
             ).half
         } catch let refusal as Refusal where refusal.code == .notInteractive { return nil }

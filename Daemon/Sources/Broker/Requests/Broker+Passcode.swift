@@ -36,7 +36,7 @@ extension Broker {
 
     private func changePasscode(_ session: Session, _ asking: Asking) throws {
         let era = ring.era
-        let proved = try provePasscode("change the passcode", asking, for: event("passcode-change", session))
+        let proved = try provePasscode("change the passcode", asking, session, for: event("passcode-change", session))
         let chosen = try newSecret(
             .newPasscode, repeated: .repeatPasscode, object: "", operation: "change the passcode", asking: asking)
         try commit("passcode-change", session, asking) { try life.change(proved, to: chosen, since: era) }
@@ -44,7 +44,7 @@ extension Broker {
 
     private func removePasscode(_ session: Session, _ asking: Asking) throws {
         let era = ring.era
-        let proved = try provePasscode("remove the passcode", asking, for: event("passcode-remove", session))
+        let proved = try provePasscode("remove the passcode", asking, session, for: event("passcode-remove", session))
         let bound = try life.boundToPasscode()
         let items = try life.itemsBoundToPasscode(destroying: bound.map(\.id))
         let warning = Self.warning(bound, itemCount: items.count)
@@ -114,16 +114,16 @@ extension Broker {
     /// then on.
     func provePasscode(
         _ operation: String, object: String = "", consequence: DisplayText? = nil, isShownInFull: Bool = false,
-        _ asking: Asking, for event: AuditTrail.Event
+        _ asking: Asking, _ session: Session, for event: AuditTrail.Event
     ) throws -> ProvedPasscode {
         let demand = Demand(
             requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: object,
             operation: operation, consequence: consequence, isShownInFull: isShownInFull)
         let evaluation = try evaluator.evaluate(demand, asking: asking)
-        guard let proved = evaluation.proof else { throw Refusals.passcodeNeeded }
+        guard let proved = evaluation.detail(ProvedPasscode.self) else { throw Refusals.passcodeNeeded }
         let proof = AuditTrail.Event(
             name: "authorize", program: event.program, object: event.object, operation: event.name)
-        try grant(evaluation, asking, as: proof) {}
+        try grant(evaluation, asking, session, as: proof) {}
         return proved
     }
 
@@ -137,7 +137,7 @@ extension Broker {
         let questioning = Questioning(prompter: prompter, asking: asking)
         var notice = policy.summary
         var last = Refusal(.passcodeTooWeak, "No acceptable passcode was entered.", cause: "passcode.too-weak")
-        for _ in 1...Evaluator.triesPerEvaluation {
+        for _ in 1...ProofCollector.triesPerEvaluation {
             let first = try questioning.secret(question(kind, object, operation, notice, asking))
             if let violation = policy.violation(of: first) {
                 notice = violation.sentence

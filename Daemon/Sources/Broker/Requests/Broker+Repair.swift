@@ -16,7 +16,7 @@ extension Broker {
         let names = damaged.map(\.name).joined(separator: " and ")
         let event = event(request.eventName, session, object: names)
         try askOwner(
-            "rebuild the damaged lists from the rows that verify", names, asking, for: event,
+            "rebuild the damaged lists from the rows that verify", names, asking, session, for: event,
             consequence: DisplayText(Self.consequence))
         try session.verifyCaller()
         let relistings = try changing.withLock {

@@ -66,25 +66,17 @@ extension Broker {
     func requireUsable(_ accessControl: AccessControl) throws {
         try Self.requireCheckable(accessControl)
         let factors = accessControl.keyRequirement.factors
-        if factors.contains(.securityKey) {
-            throw Refusal(
-                .companionNotAvailable, "The rule names a security key, but none is enrolled.",
-                cause: "security-key.not-enrolled")
-        }
-        if factors.contains(.biometryCurrentSet) {
-            throw Refusal(
-                .biometryNotAvailable, "The rule names the current set of fingers, but no sensor can identify it.",
-                cause: "biometry.no-sensor")
-        }
+        let authenticators = evaluator.authenticators
+        for factor in factors.factors.reversed() { try authenticators[factor].requireBindable(factor) }
         let needsPasscode = !factors.isDisjoint(with: [.passcode, .biometry])
         guard ring.isPasscodeSet || !(needsPasscode || accessControl.availability == .whenPasscodeSet) else {
             throw Refusals.passcodeNotSet
         }
         let uses = accessControl.operations.filter(\.needsAccessSecret).compactMap { accessControl[$0] }
-        if uses.contains(where: { $0.alternatives.allSatisfy { $0.contains(.biometry) } }) {
-            throw Refusal(
-                .biometryNotAvailable, "The rule of an operation always needs biometry, but there is no sensor.",
-                cause: "biometry.no-sensor")
+        for use in uses {
+            for factor in Factor.allCases where use.alternatives.allSatisfy({ $0.contains(FactorSet(factor)) }) {
+                try authenticators[factor].requireProvableEver(factor)
+            }
         }
     }
 
@@ -111,7 +103,7 @@ extension Broker {
     /// not taken for a right, since the person must know it; it is for a key or item, as on Apple's systems.
     func newApplicationPassword(
         _ accessControl: AccessControl, object: String, operation: String,
-        given: EvaluationContext.Credential? = nil, asking: () throws -> Asking
+        given: Credential? = nil, asking: () throws -> Asking
     ) throws -> ApplicationPassword? {
         guard accessControl.keyRequirement.factors.contains(.applicationPassword) else { return nil }
         let parameters = ApplicationPasswordParameters()

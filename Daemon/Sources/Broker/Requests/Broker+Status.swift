@@ -28,7 +28,7 @@ extension Broker {
             }
             $0.rights.count = UInt32(clamping: readable.count)
             $0.rights.unreadableCount = UInt32(clamping: listed.count - readable.count)
-            $0.factors = factorStatus(delay: attempts?.remaining)
+            $0.factors = factorStatus(isCounterReadable: attempts != nil)
             $0.logRecordCount = trail.audit.recordCount
             $0.caller.program = session.caller.program.displayName
             $0.caller.label = session.caller.label
@@ -46,19 +46,24 @@ extension Broker {
         }
     }
 
-    /// - Parameter delay: what is left of the delay after wrong passcodes; nil when nobody knows.
-    private func factorStatus(delay: Duration?) -> [WireFactorStatus] {
-        var available = Evaluator.availabilityWithoutPasscode
-        available[.applicationPassword] = .available
-        if let delay { available[.passcode] = evaluator.passcodeAvailability(delay: delay) }
-        let isHardware = enclave.kind == .tpm
-        return Factor.allCases.filter { $0 != .biometryCurrentSet }.map { factor in
-            .with {
+    /// - Parameter isCounterReadable: whether it is known how many wrong passcodes were entered.
+    private func factorStatus(isCounterReadable: Bool) -> [WireFactorStatus] {
+        Factor.allCases.filter { $0 != .biometryCurrentSet }.map { factor in
+            let authenticator = evaluator.authenticators[factor]
+            return .with {
                 $0.factor = factor.name
-                $0.available = available[factor] == .available
-                $0.strength = factor.strength(inHardware: isHardware).rawValue
-                if case .unavailable(let reason) = available[factor] { $0.note = "\(reason)" }
-                if factor == .passcode, delay == nil { $0.note = "the counter of wrong tries cannot be read" }
+                $0.strength = authenticator.strength(of: factor).rawValue
+                do {
+                    switch try authenticator.availability(of: factor, for: nil) {
+                    case .available: $0.available = true
+                    case .unavailable(let reason): $0.note = "\(reason)"
+                    }
+                } catch {
+                    log.error("a factor's state is not known", metadata: ["factor": "\(factor)", "cause": "\(error)"])
+                    $0.note = "its state cannot be read"
+                }
+                guard factor == .passcode, !isCounterReadable else { return }
+                ($0.available, $0.note) = (false, "the counter of wrong tries cannot be read")
             }
         }
     }

@@ -30,7 +30,7 @@ final class OpenedRight: Sendable {
         identifier = object.attributes.identifier
         self.operations = operations
         factorNames = evaluation.factorNames
-        strength = evaluation.strength
+        strength = evaluation.label
         payload = object.payload
         self.header = header
         guard object.enclaveKind == enclave.kind.code else { throw EnclaveError.wrongKind }
@@ -38,7 +38,7 @@ final class OpenedRight: Sendable {
         key = try enclave.openKey(
             EnclaveKey(kind: enclave.kind, type: keyType, publicKey: object.publicKey, blob: object.keyBlob),
             authorization: KeyAuthorization.derived(from: accessSecret), binding: try KeyBinding(of: header),
-            session: evaluation.passcode?.session)
+            session: evaluation.session)
         self.accessSecret = accessSecret
     }
 

@@ -1,9 +1,7 @@
 import AccessControl
-import Authenticators
 import Enclave
 import Foundation
 import KeySlots
-import SecretMemory
 import Vault
 
 /// Opens one right's slots with what an evaluation proved.
@@ -49,30 +47,6 @@ final class RightOpener {
     func opened(by evaluation: Evaluation, enclave: any Enclave) throws -> OpenedRight {
         try OpenedRight(
             object, operations: operations, evaluation: evaluation, header: header,
-            accessSecret: slots.takeSecret(by: evaluation), enclave: enclave)
-    }
-}
-
-/// How an application password is stretched: parameters and salt, as they stand in a slot.
-struct ApplicationPasswordParameters {
-    private let parameters: StretchParameters
-    private let salt: StretchSalt
-
-    /// The recommended parameters with a new salt.
-    init() {
-        parameters = .recommended
-        salt = .random()
-    }
-
-    init(_ bytes: Data) throws {
-        parameters = try StretchParameters(canonicalBytes: Array(bytes.prefix(StretchParameters.byteCount)))
-        guard let salt = StretchSalt(Array(bytes.dropFirst(StretchParameters.byteCount))) else { throw SlotError.malformed }
-        self.salt = salt
-    }
-
-    var bytes: Data { Data(parameters.canonicalBytes + salt.bytes) }
-
-    func stretch(_ password: borrowing SecretBytes, by stretching: PasscodeStretching) throws -> SecretBytes {
-        try stretching.stretch(password, salt: salt, parameters: parameters)
+            accessSecret: slots.takeSecret(by: evaluation.factors, evaluation.halves), enclave: enclave)
     }
 }

@@ -6,12 +6,12 @@ import OstiaryWire
 import SecretMemory
 import Vault
 
-/// How many objects there may be. Each bounds the authenticated list of them, which is written anew with each change.
+/// How many objects there may be. Each bounds the authenticated list of them, which is written again with each change.
 struct ObjectLimits: Sendable {
     /// Rights of one owner, and as many keys.
-    var count = SessionLimits.rightCount
+    var count = 20_000
     /// Keys of one access group, so that no program uses up what all have together.
-    var keyCountOfGroup = SessionLimits.keyCountOfGroup
+    var keyCountOfGroup = 1_000
 }
 
 /// The rights of the owner, and the enclave keys that back none: making, finding, listing, removing. Making one asks for no factor, because slots are wrapped to

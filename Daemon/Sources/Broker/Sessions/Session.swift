@@ -1,5 +1,6 @@
 import CLinuxShims
 import Dispatch
+import Enclave
 import Foundation
 import Glibc
 import Logging
@@ -142,17 +143,19 @@ final class Session: Sendable {
 
     private func handle(_ request: IncomingRequest) throws {
         do {
-            let rule = try admit(request)
+            try admit(request)
             if case .hello(let hello) = request.body {
                 try accept(hello)
                 return try send(.done, to: request.id)
             }
-            switch rule.thread {
+            switch request.row.thread {
             case .connection: try answer(request)
             case .own: try startSlow(request)
+            case .connectionUnlessEnclaveIsSlow:
+                if broker.enclave.isImmediate { try answer(request) } else { try startSlow(request) }
             case .connectionUnlessAsking:
                 do { try answer(request) } catch is PersonNeeded {
-                    guard !request.withholdsQuestion else { throw Refusals.questionNeeded }
+                    guard !request.row.withholdsQuestion else { throw Refusals.questionNeeded }
                     try startSlow(request)
                 }
             }
@@ -162,20 +165,19 @@ final class Session: Sendable {
         }
     }
 
-    private func admit(_ request: IncomingRequest) throws -> RequestRule {
-        let rule = DispatchTable.rule(for: request.kind)
+    private func admit(_ request: IncomingRequest) throws {
+        let row = request.row
         guard request.id != 0 else { throw Refusal(.malformed, "Request id 0 is not allowed.") }
         guard !slow.isRunning(request.id) else { throw Refusal(.malformed, "The request id is in use.") }
-        guard rule.state == state.withLock({ $0 }) else {
+        guard row.state == state.withLock({ $0 }) else {
             throw Refusal(.outOfOrder, "The request is not allowed at this point of the connection.")
         }
-        guard request.tail.count <= rule.tailByteCount else {
-            throw Refusal(.tooLarge, "The request is too large; it may carry at most \(rule.tailByteCount) bytes.")
+        guard request.tail.count <= row.tailByteCount else {
+            throw Refusal(.tooLarge, "The request is too large; it may carry at most \(row.tailByteCount) bytes.")
         }
-        guard rule.acceptsTerminal || request.terminal == nil else {
+        guard row.acceptsTerminal || request.terminal == nil else {
             throw Refusal(.malformed, "The request takes no descriptor.")
         }
-        return rule
     }
 
     private func answer(_ request: IncomingRequest) throws {

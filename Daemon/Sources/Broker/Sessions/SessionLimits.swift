@@ -2,10 +2,6 @@
 enum SessionLimits {
     /// Connections at once. Each costs a thread and about 20 kB; a desktop session has some dozens of programs.
     static let connectionCount = 256
-    /// Contexts of one connection: one for each `LAContext` and each authorized right that the program keeps.
-    static let contextCount = 1024
-    /// Requirements that count as satisfied in one context.
-    static let requirementCountOfContext = 64
     /// Requests of one connection that wait for a person or a slow part.
     static let slowRequestCount = 16
     /// Such requests of all connections. Each holds up to three descriptors, and a process has 1,024 as a rule, of which the
@@ -20,12 +16,6 @@ enum SessionLimits {
     /// Time for all sessions to end when the daemon does, in seconds: a prompt has one to restore its terminal, and checking
     /// a passcode takes less.
     static let endSeconds = 3
-    /// Stack of a connection's thread: the deepest use is an HPKE open.
-    static let stackByteCount = 512 * 1024
-    /// Rights of one owner; bounds the authenticated list of them, which is written anew with each change.
-    static let rightCount = 20_000
-    /// Enclave keys of one access group.
-    static let keyCountOfGroup = 1_000
     /// Keys of one connection that wait for their item, each a few kB: as many as a program can be making at once.
     static let draftKeyCount = slowRequestCount
     /// An access control as a program shows it again.

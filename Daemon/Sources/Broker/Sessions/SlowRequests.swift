@@ -21,11 +21,7 @@ final class SlowRequests: Sendable {
                 .tooMany, "\(SessionLimits.slowRequestCount) requests of this program wait already; try again later.")
         }
         try quota.take()
-        let cancellation: RequestCancellation
-        do { cancellation = try RequestCancellation() } catch {
-            quota.giveBack()
-            throw error
-        }
+        let cancellation = RequestCancellation()
         running.withLock { $0[id] = cancellation }
         threads.enter()
         Threads.start("ostiary-request") { [threads, quota] in

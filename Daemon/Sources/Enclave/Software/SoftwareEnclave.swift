@@ -13,6 +13,7 @@ public import SecretMemory
 public final class SoftwareEnclave: Enclave {
     public let kind = EnclaveKind.software
     public let guessing = GuessingExposure.offline
+    public let isImmediate = true
 
     private let keys: DeviceKeys
 

@@ -1,19 +1,5 @@
 import AccessControl
 
-/// What an evaluation need not ask for, because it was proved before and is still in hand.
-struct HeldFactors: Sendable {
-    let factors: FactorSet
-    /// What the passcode opens, when it is among them.
-    let passcode: PasscodeKey?
-
-    static let none = HeldFactors(factors: [], passcode: nil)
-
-    /// The same and `factor` besides.
-    func adding(_ factor: Factor) -> HeldFactors {
-        HeldFactors(factors: factors.union(FactorSet(factor)), passcode: passcode)
-    }
-}
-
 /// How long what was proved in a context that keeps it counts there, on the boot clock.
 struct KeptTime: Sendable {
     /// Without a use for this long it is gone.
@@ -37,16 +23,16 @@ struct KeptTime: Sendable {
 struct KeptFactors: Sendable {
     private(set) var held: HeldFactors
     /// An application password that the person entered ahead of the object that it opens, and that checks it.
-    private(set) var password: EvaluationContext.Credential?
+    private(set) var password: Credential?
     private(set) var time: KeptTime
 
     /// What `evaluation` proved just now; nil when it proved nothing that can be kept. An application password is checked by
     /// the one object that it opens, so it is no factor that is kept; one that was entered ahead of its object is kept beside.
-    init?(_ evaluation: Evaluation, password: EvaluationContext.Credential?, at now: Duration) {
-        let proved = evaluation.proved.subtracting(.applicationPassword)
-        guard !proved.isEmpty || password != nil else { return nil }
+    init?(_ evaluation: Evaluation, password: Credential?, at now: Duration) {
+        let proofs = evaluation.proofs.filter { $0.factor != .applicationPassword }
+        guard !proofs.isEmpty || password != nil else { return nil }
         self.password = password
-        held = HeldFactors(factors: proved, passcode: evaluation.proof?.key)
+        held = HeldFactors(proofs: proofs)
         time = KeptTime(since: now, now: now)
     }
 
@@ -57,8 +43,7 @@ struct KeptFactors: Sendable {
     mutating func use(at now: Duration, adding newer: KeptFactors?) {
         time.use(at: now)
         guard let newer else { return }
-        held = HeldFactors(
-            factors: held.factors.union(newer.held.factors), passcode: newer.held.passcode ?? held.passcode)
+        held = held.adding(newer.held)
         password = newer.password ?? password
     }
 }

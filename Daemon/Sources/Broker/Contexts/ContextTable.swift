@@ -19,14 +19,14 @@ final class ContextTable: Sendable {
     /// - Parameter keepsFactors: whether what is proved in the context is kept for what is opened in it next.
     func open(keepingFactors keepsFactors: Bool) throws(Refusal) -> UInt64 {
         let id: UInt64? = contents.withLock { contents in
-            guard contents.contexts.count < SessionLimits.contextCount else { return nil }
+            guard contents.contexts.count < ContextLimits.contextCount else { return nil }
             let id = contents.nextID
             contents.nextID += 1
             contents.contexts[id] = EvaluationContext(keepsFactors: keepsFactors, clock: clock)
             return id
         }
         guard let id else {
-            throw Refusal(.tooMany, "This program holds \(SessionLimits.contextCount) contexts already; release some.")
+            throw Refusal(.tooMany, "This program holds \(ContextLimits.contextCount) contexts already; release some.")
         }
         return id
     }
@@ -64,4 +64,12 @@ final class ContextTable: Sendable {
     }
 
     private var all: [EvaluationContext] { contents.withLock { Array($0.contexts.values) } }
+}
+
+/// What the contexts of one connection may hold.
+enum ContextLimits {
+    /// Contexts of one connection: one for each `LAContext` and each authorized right that the program keeps.
+    static let contextCount = 1024
+    /// Requirements that count as satisfied in one context.
+    static let requirementCount = 64
 }

@@ -35,14 +35,18 @@ final class SlotAccess {
     /// How an application password is checked; nil when the object has none.
     var applicationPasswordCheck: ApplicationPasswordCheck? {
         guard passwordParameters != nil else { return nil }
-        return ApplicationPasswordCheck(subject: header.objectID) { [self] entered, passcode in
-            try open(password: entered, passcode: passcode)
+        return ApplicationPasswordCheck(subject: header.objectID) { [self] entered, halves in
+            try open(password: entered, with: halves)
         }
     }
 
-    /// The access secret, once. Uses a slot that the evaluation satisfied.
-    func takeSecret(by evaluation: Evaluation) throws -> SecretBytes {
-        if accessSecret == nil { accessSecret = try open(evaluation) }
+    /// The access secret, once. Uses a slot that what was proved satisfies.
+    ///
+    /// - Parameters:
+    ///   - factors: what was proved.
+    ///   - halves: the private halves that this yielded; the key ring has the others.
+    func takeSecret(by factors: FactorSet, _ halves: [PrivateHalf]) throws -> SecretBytes {
+        if accessSecret == nil { accessSecret = try open(by: factors, halves) }
         guard let secret = accessSecret.take() else { throw SlotError.refused }
         return secret
     }
@@ -50,14 +54,12 @@ final class SlotAccess {
     /// The application password that opened, once: to wrap another secret under it. Nil when none was asked for.
     func takeApplicationPassword() -> ApplicationPassword? { applicationPassword.take() }
 
-    private func open(_ evaluation: Evaluation) throws -> SecretBytes {
-        guard let slot = try current().first(where: { evaluation.factors.satisfies($0.factors) }) else {
-            throw SlotError.refused
-        }
-        return try SlotOpener.open(slot, header: header, privateHalves: halves(evaluation.passcode?.half))
+    private func open(by factors: FactorSet, _ halves: [PrivateHalf]) throws -> SecretBytes {
+        guard let slot = try current().first(where: { factors.satisfies($0.factors) }) else { throw SlotError.refused }
+        return try SlotOpener.open(slot, header: header, privateHalves: ring.privateHalves + halves)
     }
 
-    private func open(password: borrowing SecretBytes, passcode: PrivateHalf?) throws -> Bool {
+    private func open(password: borrowing SecretBytes, with halves: [PrivateHalf]) throws -> Bool {
         // All slots of one object were made with the same password, salt and cost.
         guard let passwordParameters else { return false }
         let stretched = try ApplicationPasswordParameters(passwordParameters).stretch(password, by: stretching)
@@ -67,7 +69,7 @@ final class SlotAccess {
         for slot in slots where slot.passwordParameters == passwordParameters {
             do {
                 accessSecret = try SlotOpener.open(
-                    slot, header: header, privateHalves: halves(passcode),
+                    slot, header: header, privateHalves: ring.privateHalves + halves,
                     applicationPassword: SecretBytes(copying: stretched))
                 applicationPassword = ApplicationPassword(
                     stretchedKey: SecretBytes(copying: stretched), parameters: passwordParameters)
@@ -78,8 +80,36 @@ final class SlotAccess {
         guard isTried else { throw UncheckedSecret(refusal: Refusals.keysChanged) }
         return false
     }
+}
 
-    private func halves(_ passcode: PrivateHalf?) -> [PrivateHalf] {
-        ring.privateHalves + (passcode.map { [$0] } ?? [])
+/// Checks an application password by opening the object with it.
+struct ApplicationPasswordCheck {
+    /// The counter of wrong tries: the object's id.
+    let subject: Data
+    /// True when it opens; throws when it could not be tried. The private halves are those that the key ring does not hold.
+    let opens: (_ entered: borrowing SecretBytes, _ halves: [PrivateHalf]) throws -> Bool
+}
+
+/// How an application password is stretched: parameters and salt, as they stand in a slot.
+struct ApplicationPasswordParameters {
+    private let parameters: StretchParameters
+    private let salt: StretchSalt
+
+    /// The recommended parameters with a new salt.
+    init() {
+        parameters = .recommended
+        salt = .random()
+    }
+
+    init(_ bytes: Data) throws {
+        parameters = try StretchParameters(canonicalBytes: Array(bytes.prefix(StretchParameters.byteCount)))
+        guard let salt = StretchSalt(Array(bytes.dropFirst(StretchParameters.byteCount))) else { throw SlotError.malformed }
+        self.salt = salt
+    }
+
+    var bytes: Data { Data(parameters.canonicalBytes + salt.bytes) }
+
+    func stretch(_ password: borrowing SecretBytes, by stretching: PasscodeStretching) throws -> SecretBytes {
+        try stretching.stretch(password, salt: salt, parameters: parameters)
     }
 }

@@ -44,7 +44,8 @@ final class EvaluationContext: Sendable {
     }
 
     struct PolicyGrant: Sendable {
-        let factors: FactorSet
+        let factorNames: [String]
+        let strength: String
         /// On CLOCK_BOOTTIME.
         let expires: Duration
     }
@@ -53,12 +54,6 @@ final class EvaluationContext: Sendable {
     struct RequirementGrant: Sendable {
         let factorNames: [String]
         let strength: String
-    }
-
-    /// `SecretBytes` in a class, so that the dictionary-shaped state can hold it.
-    final class Credential: Sendable {
-        let bytes: SecretBytes
-        init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
     }
 
     /// Whether what is proved here is kept.
@@ -124,7 +119,7 @@ final class EvaluationContext: Sendable {
     /// Keeps that the requirement with these canonical bytes was satisfied, for as long as a right would be authorized.
     func grant(requirement: Data, _ grant: RequirementGrant, since era: UInt64) throws(Refusal) {
         let isFull = contents.withLock { contents in
-            contents.requirements.count >= SessionLimits.requirementCountOfContext && contents.requirements[requirement] == nil
+            contents.requirements.count >= ContextLimits.requirementCount && contents.requirements[requirement] == nil
         }
         guard !isFull else { throw Refusal(.tooMany, "The context holds too many requirements; use a new one.") }
         try add(since: era) { $0.requirements[requirement] = grant }
@@ -192,12 +187,12 @@ final class EvaluationContext: Sendable {
 
     /// What need not be asked for here.
     ///
-    /// - Parameter passcode: the present passcode key; one that was proved before it changed is worth nothing.
-    func held(under passcode: PublicHalf?) -> HeldFactors {
+    /// - Parameter publicHalves: the present keys; a factor whose key was changed since it was proved is worth nothing.
+    func held(under publicHalves: [PublicHalf]) -> HeldFactors {
         let now = clock.now().time
         return contents.withLock { contents in
             guard let kept = contents.kept, now < kept.end,
-                kept.held.passcode == nil || kept.held.passcode?.half.publicHalf == passcode
+                kept.held.proofs.compactMap(\.half).allSatisfy({ publicHalves.contains($0.publicHalf) })
             else {
                 contents.kept = nil
                 return .none

@@ -67,12 +67,12 @@ final class ItemProofs {
         let asking = try asking()
         guard let context = try context() else {
             let evaluation = try broker.evaluator.evaluate(demand, asking: asking)
-            try broker.grant(evaluation, asking, as: event) {}
+            try broker.grant(evaluation, asking, session, as: event) {}
             return evaluation
         }
         return try context.evaluating(asking.cancellation) { era in
             let evaluation = try broker.evaluator.evaluate(demand, held: broker.held(in: context), asking: asking)
-            try broker.grant(evaluation, asking, as: event) { try context.keep(evaluation, since: era) }
+            try broker.grant(evaluation, asking, session, as: event) { try context.keep(evaluation, since: era) }
             if proved == nil { proved = (context, era) }
             return evaluation
         }
@@ -87,14 +87,14 @@ final class ItemProofs {
     }
 
     /// The password that the program gave the context beforehand.
-    func applicationPassword() throws -> EvaluationContext.Credential? {
+    func applicationPassword() throws -> Credential? {
         try context()?.applicationPassword
     }
 
     /// How the person is asked; refuses with `notInteractive` later on, when there is nothing to ask with.
     func asking() throws -> Asking {
         var asking = Asking(
-            session: session, terminal: request.terminal,
+            caller: session.caller, terminal: request.terminal,
             question: use.hasQuestion ? try QuestionStyle(use.question) : .askingNobody,
             cancellation: try broker.slow(cancellation))
         asking.applicationPassword = try applicationPassword()

@@ -1,3 +1,4 @@
+import AccessControl
 import Authenticators
 import OstiaryWire
 import Prompting
@@ -38,6 +39,29 @@ enum Refusals {
         .notFound, "The object was removed while its password was being typed.", cause: "object.removed")
 
     static let locked = Refusal(.locked, "The store is locked; open it with `ostiary unlock`.", cause: "store.locked")
+
+    /// A factor that is needed and cannot be proved now, for a reason that no delay ends.
+    static func unavailable(_ factor: Factor, because reason: Unavailability) -> Refusal {
+        switch reason {
+        case .passcodeNotSet: passcodeNotSet
+        case .passcodeLockedOut: lockedOut(.zero)
+        case .biometryLockout:
+            Refusal(.biometryLockout, "Biometry is locked out; enter the passcode once.", cause: "biometry.lockout")
+        case .biometryNotEnrolled:
+            Refusal(.biometryNotEnrolled, "No finger is enrolled.", cause: "biometry.not-enrolled")
+        case .biometryNotAvailable, .biometryRestsUntilPasscode, .biometrySetChanged:
+            Refusal(
+                .biometryNotAvailable, "Biometry is not available: no sensor is supported yet.",
+                cause: "biometry.no-sensor")
+        case .securityKeyNotEnrolled, .securityKeyNotPresent, .securityKeyUnsupported:
+            Refusal(.companionNotAvailable, "No security key is enrolled.", cause: "security-key.not-enrolled")
+        case .applicationPasswordUnsupported, .notOffered:
+            Refusal(.operationNotPermitted, "\(factor.name) cannot be proved here.", cause: "factor.unsupported")
+        }
+    }
+
+    static let authenticationFailed = Refusal(
+        .authenticationFailed, "What was entered is wrong.", cause: "authentication.failed")
 
     static let keysChanged = Refusal(
         .systemCancel, "The passcode was changed or the store was locked meanwhile; try again.", cause: "keys.changed")

@@ -3,10 +3,13 @@ import Foundation
 /// Blocking threads with a stack of known size. The daemon blocks by design (sockets, prompts, disk), which the shared
 /// thread pool must never do.
 enum Threads {
+    /// The deepest use is an HPKE open.
+    private static let stackByteCount = 512 * 1024
+
     static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
         let thread = Thread(block: body)
         thread.name = name
-        thread.stackSize = SessionLimits.stackByteCount
+        thread.stackSize = stackByteCount
         thread.start()
     }
 }

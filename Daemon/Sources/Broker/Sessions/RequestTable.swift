@@ -1,0 +1,167 @@
+import AccessControl
+import Foundation
+import OstiaryWire
+
+/// Where a connection stands.
+enum SessionState: Equatable, Sendable {
+    /// Connected, identity taken, greeting sent; the caller has not echoed the nonce.
+    case connected
+    case greeted
+}
+
+/// Who answers a request. What asks a person, stretches a passcode or reads much has a thread of its own, so that the
+/// connection's end and a cancel are seen meanwhile.
+enum RequestThread: Equatable, Sendable {
+    case connection
+    case own
+    /// The connection's where the enclave answers at once, else one of its own: a chip may take a second.
+    case connectionUnlessEnclaveIsSlow
+    /// The connection's, until it turns out that a person must be asked: then it begins again on a thread of its own.
+    case connectionUnlessAsking
+}
+
+/// What a request is about, as far as it says so itself; for the record of a refusal.
+enum RequestSubject: Equatable, Sendable {
+    case nothing
+    /// The name that a program gives a right.
+    case name(String)
+    /// The id of a right or key.
+    case object(Data)
+    case application(String)
+}
+
+/// What the daemon accepts of one request, and what the log calls it.
+struct RequestRow: Equatable, Sendable {
+    /// What the audit log calls the request, granted or refused.
+    let eventName: String
+    let thread: RequestThread
+    /// Bytes of raw tail that it may carry.
+    let tailByteCount: Int
+    /// Whether a terminal may be attached.
+    let acceptsTerminal: Bool
+    let subject: RequestSubject
+    /// Whether a program may send it whose file is not the one that was registered: what names no object, and what ends
+    /// something. Everything else would be done in the name of another program.
+    let isOpenToChangedPrograms: Bool
+    /// Whether the program sends question and terminal only when they are asked for: most items need neither, and opening,
+    /// passing and closing a terminal costs as much as finding one.
+    let withholdsQuestion: Bool
+    /// The only state of the connection in which it may be sent.
+    let state: SessionState
+
+    init(
+        _ eventName: String, _ thread: RequestThread, tail: Int = 0, terminal: Bool = false,
+        of subject: RequestSubject = .nothing, forChanged: Bool = false, withholdsQuestion: Bool = false,
+        state: SessionState = .greeted
+    ) {
+        self.eventName = eventName
+        self.thread = thread
+        tailByteCount = tail
+        acceptsTerminal = terminal
+        self.subject = subject
+        isOpenToChangedPrograms = forChanged
+        self.withholdsQuestion = withholdsQuestion
+        self.state = state
+    }
+}
+
+/// Every request that a caller can send. Any program of the owner may send any of them; what it then gets is decided by the
+/// rule of the object and by the grants of its own connection's contexts. Who answers it: `Broker.carryOut`.
+extension WireRequest.OneOf_Body {
+    var row: RequestRow {
+        switch self {
+        // The connection and the daemon.
+        case .hello: RequestRow("hello", .connection, forChanged: true, state: .connected)
+        case .cancel: RequestRow("cancel", .connection, forChanged: true)
+        case .status: RequestRow("status", .connection, forChanged: true)
+        case .diagnose: RequestRow("diagnose", .own, forChanged: true)
+        case .repair: RequestRow("repair", .own, terminal: true)
+        case .readLog: RequestRow("readLog", .own, forChanged: true)
+        case .verifyLog: RequestRow("verifyLog", .own, terminal: true, forChanged: true)
+
+        // Passcode and lock.
+        case .passcode(let body): RequestRow(body.event, .own, terminal: true, forChanged: true)
+        case .lock: RequestRow("lock", .connection, forChanged: true)
+
+        // Contexts, and what is proved in them.
+        case .openContext: RequestRow("openContext", .connection)
+        case .closeContext: RequestRow("closeContext", .connection, forChanged: true)
+        case .deauthorize: RequestRow("deauthorize", .connection, forChanged: true)
+        case .setCredential: RequestRow("setCredential", .connection, tail: 1024)
+        case .credentialState: RequestRow("credentialState", .connection)
+        case .evaluatePolicy: RequestRow("evaluate-policy", .own, terminal: true)
+        case .evaluateAccessControl: RequestRow("evaluate-access-control", .own, terminal: true)
+        case .authorize(let body): RequestRow(body.event, .own, terminal: true, of: .object(body.rightID))
+
+        // Rights.
+        case .createRight(let body):
+            RequestRow("create", .own, tail: WireLimits.secretByteCount, terminal: true, of: .name(body.identifier))
+        case .findRight(let body): RequestRow("findRight", .connection, of: .name(body.identifier))
+        case .listRights: RequestRow("listRights", .own)
+        case .removeRight(let body): RequestRow("remove", .own, of: .name(body.identifier))
+        case .removeAllRights: RequestRow("remove-all", .own)
+
+        // Uses of a right or key that is authorized in a context.
+        case .sign(let body):
+            RequestRow(
+                "sign", .connectionUnlessEnclaveIsSlow, tail: WireLimits.tailByteCount, of: .object(body.rightID))
+        case .decrypt(let body):
+            RequestRow(
+                "decrypt", .connectionUnlessEnclaveIsSlow, tail: WireLimits.tailByteCount, of: .object(body.rightID))
+        case .exchange(let body):
+            RequestRow("key-exchange", .connectionUnlessEnclaveIsSlow, of: .object(body.rightID))
+        case .decapsulate(let body):
+            RequestRow("key-exchange", .connectionUnlessEnclaveIsSlow, tail: 4096, of: .object(body.keyID))
+        case .readSecret(let body): RequestRow("read", .connection, of: .object(body.rightID))
+
+        // Enclave keys that back no right.
+        case .createKey: RequestRow("key-create", .own, terminal: true)
+        case .findKey: RequestRow("findKey", .connection)
+        case .listKeys: RequestRow("listKeys", .own)
+        case .removeKey(let body): RequestRow("key-remove", .own, terminal: true, of: .object(body.keyID))
+
+        // Programs that are known by a name.
+        case .registerApplication(let body):
+            RequestRow(body.event, .own, terminal: true, of: .application(body.applicationID), forChanged: true)
+        case .listApplications: RequestRow("listApplications", .own, forChanged: true)
+        case .removeApplication(let body):
+            RequestRow(
+                "application-remove", .own, terminal: true, of: .application(body.applicationID), forChanged: true)
+
+        // Keychain items. Most ask for nothing; reading one takes microseconds, changing one a disk flush.
+        case .addItem(let body):
+            RequestRow(
+                "item-add", .connectionUnlessAsking, tail: ItemRequestLimits.dataByteCount, terminal: true,
+                withholdsQuestion: body.use.withholdsQuestion)
+        case .findItems(let body):
+            RequestRow(
+                "item-read", .connectionUnlessAsking, terminal: true, withholdsQuestion: body.use.withholdsQuestion)
+        case .updateItems(let body):
+            RequestRow(
+                "item-update", .connectionUnlessAsking, tail: ItemRequestLimits.dataByteCount, terminal: true,
+                withholdsQuestion: body.use.withholdsQuestion)
+        case .deleteItems: RequestRow("item-delete", .own)
+        }
+    }
+}
+
+extension WirePasscodeRequest {
+    fileprivate var event: String {
+        switch action {
+        case .set: "passcode-set"
+        case .change: "passcode-change"
+        case .remove: "passcode-remove"
+        case .unspecified, .UNRECOGNIZED: "passcode"
+        }
+    }
+}
+
+extension WireAuthorizeRequest {
+    fileprivate var event: String {
+        if case .requirement = subject { "authorize-requirement" } else { "authorize" }
+    }
+}
+
+extension WireRegisterApplicationRequest {
+    fileprivate var event: String { adopts ? "application-adopt" : "application-register" }
+}

@@ -1,0 +1,205 @@
+import Foundation
+import Glibc
+import PromptProtocol
+import Prompting
+import TerminalTestSupport
+import Testing
+import UnixSocket
+
+extension PromptQuestion {
+    fileprivate static let touch = PromptSensor(.finger, DisplayText("Touch the sensor."))
+
+    fileprivate static let passcodeOrFinger = PromptQuestion(
+        .enterPasscode, sensors: [touch], object: DisplayText("GitHub token"), operation: DisplayText("read"))
+
+    fileprivate static let finger = PromptQuestion(
+        .sensor, sensors: [touch], object: DisplayText("GitHub token"), operation: DisplayText("read"))
+}
+
+extension RealPromptTests {
+    /// Questions beside which a sensor waits.
+    @Suite struct SensorQuestionTests {
+        let terminal: PseudoTerminal
+        let process: CallerProcess
+
+        init() throws {
+            terminal = try PseudoTerminal()
+            process = try CallerProcess(on: terminal)
+        }
+
+        private func ask(
+            _ question: PromptQuestion, field: String, program: String = Build.prompt
+        ) throws -> Asking {
+            let prompter = ProcessPrompter(program: program, configuration: PromptConfiguration())
+            let asking = try Asking(prompter, question, on: process.caller(terminal.slave))
+            terminal.waitFor(field)
+            return asking
+        }
+
+        private func waitUntilShown(_ asking: Asking) {
+            let end = ContinuousClock.now.advanced(by: .seconds(10))
+            while !asking.isShown, ContinuousClock.now < end { usleep(1_000) }
+            #expect(asking.isShown)
+        }
+
+        // MARK: being visible
+
+        @Test func `the daemon is told once when the question is on the terminal, and not before`() throws {
+            for prompt in ["/bin/cat", "/bin/true"] {
+                let caller = try process.caller(terminal.slave)
+                let asking = try Asking(
+                    ProcessPrompter(program: prompt, configuration: PromptConfiguration()), .passcodeOrFinger,
+                    on: caller)
+                #expect(asking.wait() == .interrupted(.promptEnded))
+                #expect(!asking.isShown, "\(prompt) draws nothing")
+            }
+            let asking = try ask(.passcodeOrFinger, field: "Passcode: ")
+            waitUntilShown(asking)
+            terminal.type("x\r")
+            #expect(asking.wait() == .entered("x", .passcode))
+            #expect(asking.shownCount == 1)
+        }
+
+        @Test func `a question that has no room is not visible`() throws {
+            var size = winsize(ws_row: 10, ws_col: 20, ws_xpixel: 0, ws_ypixel: 0)
+            #expect(ioctl(terminal.slave.number, UInt(TIOCSWINSZ), &size) == 0)
+            let prompter = ProcessPrompter(program: Build.prompt, configuration: PromptConfiguration())
+            let asking = try Asking(prompter, .passcodeOrFinger, on: process.caller(terminal.slave))
+            #expect(asking.wait() == .unavailable(.unshowable))
+            #expect(!asking.isShown)
+        }
+
+        @Test func `a program that says it shows the question and then ends gives no answer`() throws {
+            let folder = try FileManager.default.url(
+                for: .itemReplacementDirectory, in: .userDomainMask, appropriateFor: URL(fileURLWithPath: "/tmp"),
+                create: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let program = folder.appendingPathComponent("prompt").path
+            // 013 is 11 in octal: the word that the question is visible.
+            try Data("#!/bin/sh\nprintf '\\013' >&5\n".utf8).write(to: URL(fileURLWithPath: program))
+            #expect(chmod(program, 0o700) == 0)
+            let prompter = ProcessPrompter(program: program, configuration: PromptConfiguration())
+            let asking = try Asking(prompter, .passcodeOrFinger, on: process.caller(terminal.slave))
+            #expect(asking.wait() == .interrupted(.promptEnded))
+        }
+
+        // MARK: ends and updates
+
+        @Test(arguments: [PromptQuestion.passcodeOrFinger, .finger])
+        func `a proof ends the question at once, whatever was typed, and the terminal is as before`(
+            question: PromptQuestion
+        ) throws {
+            let asking = try ask(question, field: question.kind == .sensor ? "Waiting: " : "Passcode: ")
+            waitUntilShown(asking)
+            terminal.type("half")
+            asking.live.cancellation.cancel(because: .proved)
+            #expect(asking.wait() == .interrupted(.proved))
+            #expect(terminal.isAsBefore)
+            #expect(runningPrompts().isEmpty)
+        }
+
+        @Test func `what the sensor says appears below, and what was typed stays typed`() throws {
+            let asking = try ask(.passcodeOrFinger, field: "Passcode: ")
+            #expect(terminal.shows("Ostiary asks for your passcode or your finger."))
+            #expect(terminal.shows("Finger Touch the sensor."))
+            waitUntilShown(asking)
+            terminal.type("ab")
+            terminal.clearScreen()
+            asking.live.update(PromptUpdate(sensor: 0, text: DisplayText("Not recognised. 2 tries left.")))
+            terminal.waitFor("  Finger    Not recognised. 2 tries left.")
+            terminal.waitFor("Passcode: ")
+            terminal.clearScreen()
+            for sensor in [1, -1, .max] {
+                asking.live.update(PromptUpdate(sensor: sensor, text: DisplayText("of no sensor")))
+            }
+            terminal.type("c\r")
+            #expect(asking.wait() == .entered("abc", .passcode))
+            #expect(!terminal.shows("of no sensor"))
+            asking.live.update(PromptUpdate(sensor: 0, text: DisplayText("too late")))
+            #expect(terminal.staysSilent())
+        }
+
+        @Test func `a prompt that does not read holds nobody up`() throws {
+            let asking = try ask(.passcodeOrFinger, field: "Passcode: ")
+            waitUntilShown(asking)
+            for prompt in runningPrompts() { kill(prompt, SIGSTOP) }
+            let text = DisplayText(String(repeating: "x", count: DisplayText.maximumScalarCount))
+            for _ in 0..<2_000 { asking.live.update(PromptUpdate(sensor: 0, text: text)) }
+            asking.live.cancellation.cancel(because: .superseded)
+            #expect(asking.wait() == .interrupted(.superseded))
+            #expect(terminal.isAsBefore)
+        }
+
+        @Test func `nothing can be typed where only a sensor is waited for, and Ctrl-C cancels`() throws {
+            let asking = try ask(.finger, field: "Waiting: ")
+            #expect(terminal.shows("Ostiary asks for your finger."))
+            terminal.clearScreen()
+            terminal.type("yes\r\r" + String(repeating: "x", count: 2000) + "\r")
+            #expect(terminal.staysSilent())
+            #expect(asking.wait(seconds: 0) == .stillAsking)
+            terminal.type("\u{3}")
+            #expect(asking.wait() == .cancelled)
+            #expect(terminal.isAsBefore)
+        }
+
+        // MARK: dialogs
+
+        private func dialog(_ question: PromptQuestion) throws -> Asking {
+            var configuration = PromptConfiguration()
+            configuration.frontEnds = [.pinentry]
+            configuration.pinentryPath = "/usr/bin/pinentry-tty"
+            let prompter = ProcessPrompter(program: Build.prompt, configuration: configuration)
+            return try Asking(prompter, question, on: process.caller(terminal.slave))
+        }
+
+        @Test func `beside a dialog that does not tell when it is visible no sensor waits`() throws {
+            let asking = try dialog(.passcodeOrFinger)
+            terminal.waitFor("Passcode:")
+            #expect(terminal.shows("Ostiary asks for your passcode."))
+            #expect(!terminal.shows("finger") && !terminal.shows("sensor"))
+            terminal.type("x\r")
+            #expect(asking.wait() == .entered("x", .passcode))
+            #expect(!asking.isShown)
+        }
+
+        @Test func `a dialog is not asked for a finger`() throws {
+            #expect(try dialog(.finger).wait() == .unavailable(.notInteractive))
+            #expect(terminal.screen.isEmpty)
+        }
+    }
+}
+
+@Suite struct PromptUpdateTests {
+    private let update = PromptUpdate(sensor: 1, text: DisplayText("Move your finger."))
+
+    @Test func `an update comes out of its bytes as it went in, and is harmless`() throws {
+        #expect(try PromptUpdate(decoding: update.encoded()) == update)
+        let hostile = Data(#"{"sensor":0,"text":"a\u001b[2J\nb"}"#.utf8)
+        #expect(try PromptUpdate(decoding: hostile).text == DisplayText("a\u{1B}[2J\nb"))
+        #expect(try !PromptUpdate(decoding: hostile).text.string.unicodeScalars.contains("\u{1B}"))
+    }
+
+    @Test func `cut, damaged and overlong bytes are no update`() throws {
+        let bytes = try update.encoded()
+        for count in 0..<bytes.count {
+            #expect(throws: PromptRequestError.malformed) { try PromptUpdate(decoding: bytes.prefix(count)) }
+        }
+        #expect(throws: PromptRequestError.malformed) { try PromptUpdate(decoding: bytes + Data("x".utf8)) }
+        #expect(throws: PromptRequestError.tooLarge) {
+            try PromptUpdate(decoding: bytes + Data(repeating: 0x20, count: PromptUpdate.maximumByteCount))
+        }
+    }
+
+    @Test func `updates reach nobody before the question is shown and after it has ended`() throws {
+        let live = LiveQuestion(endedBy: try PromptCancellation())
+        let count = ShownCount()
+        live.update(update)
+        live.showingUpdates(with: { _ in count.increment() }) {
+            #expect(count.value == 0)
+            live.update(update)
+            #expect(count.value == 1)
+        }
+        live.update(update)
+        #expect(count.value == 1)
+    }
+}
