@@ -38,7 +38,6 @@ let securityForC: [LinkerSetting] = [
     ])
 ]
 
-let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 
@@ -55,7 +54,9 @@ let package = Package(
         // Spoken by both sides; the trusted side imports these and nothing else of this package.
         .library(
             name: "OstiaryShared",
-            targets: ["AccessControl", "KeyAlgorithms", "OstiaryWire", "SecretMemory", "UnixSocket"]),
+            targets: [
+                "AccessControl", "CanonicalEncoding", "KeyAlgorithms", "OstiaryWire", "SecretMemory", "UnixSocket",
+            ]),
         .executable(name: "ostiary", targets: ["ostiary"]),
         // For the tests of both sides alone.
         .library(name: "SeededRandomness", targets: ["SeededRandomness"]),
@@ -63,7 +64,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
-        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     ],
     targets: [
@@ -101,7 +101,7 @@ let package = Package(
         .target(
             name: "OstiaryClient",
             dependencies: [
-                "AccessControl", "CLinuxShims", "KeyAlgorithms", "OstiaryWire", "SecretMemory", "UnixSocket", protobuf,
+                "AccessControl", "CLinuxShims", "KeyAlgorithms", "OstiaryWire", "SecretMemory", "UnixSocket",
             ],
             path: "Sources/Client/OstiaryClient", swiftSettings: strict),
         .target(
@@ -113,15 +113,12 @@ let package = Package(
         .target(
             name: "KeyAlgorithms", dependencies: [crypto, "SecretMemory"],
             path: "Sources/Shared/KeyAlgorithms", swiftSettings: strict),
-        .target(  // Generated code, which cannot say `unsafe` where it should: no strict memory safety.
-            name: "OstiaryMessages",
-            dependencies: [protobuf],
-            path: "Sources/Shared/OstiaryMessages", exclude: ["ostiary.proto"], swiftSettings: adapter),
+        .target(name: "CanonicalEncoding", path: "Sources/Shared/CanonicalEncoding", swiftSettings: strict),
         .target(
-            name: "OstiaryWire",
-            dependencies: [
-                "OstiaryMessages", "SecretMemory", "UnixSocket", protobuf,
-            ],
+            name: "OstiaryMessages", dependencies: ["CanonicalEncoding"],
+            path: "Sources/Shared/OstiaryMessages", swiftSettings: strict),
+        .target(
+            name: "OstiaryWire", dependencies: ["OstiaryMessages", "SecretMemory", "UnixSocket"],
             path: "Sources/Shared/OstiaryWire", swiftSettings: strict),
         .target(
             name: "SecretMemory", dependencies: [crypto, "CLinuxShims"],
@@ -148,8 +145,11 @@ let package = Package(
             name: "KeyAlgorithmsTests", dependencies: ["IndependentTools", "KeyAlgorithms", "SecretMemory", crypto],
             swiftSettings: adapter),
         .testTarget(name: "SecretMemoryTests", dependencies: ["SecretMemory", crypto], swiftSettings: adapter),
+        .testTarget(name: "CanonicalEncodingTests", dependencies: ["CanonicalEncoding"], swiftSettings: strict),
         .testTarget(
-            name: "OstiaryWireTests", dependencies: ["OstiaryWire", "UnixSocket"], swiftSettings: adapter),
+            name: "OstiaryWireTests",
+            dependencies: ["CanonicalEncoding", "OstiaryWire", "SecretMemory", "SeededRandomness", "UnixSocket"],
+            swiftSettings: adapter),
         .testTarget(
             name: "SecurityTests",
             dependencies: [
@@ -168,7 +168,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "ostiary", "OstiaryTesting", "OstiaryClient", "AccessControl", "CLinuxShims", "KeyAlgorithms", "OstiaryWire",
-                "SecretMemory", "UnixSocket", protobuf, .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "SecretMemory", "UnixSocket", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: adapter),
         .target(name: "IndependentTools", path: "Tests/IndependentTools", swiftSettings: adapter),

@@ -25,7 +25,6 @@ let adapter: [SwiftSetting] = [
 
 let shared: Target.Dependency = .product(name: "OstiaryShared", package: "Ostiary")
 let seeded: Target.Dependency = .product(name: "SeededRandomness", package: "Ostiary")
-let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -40,7 +39,6 @@ let package = Package(
     dependencies: [
         .package(name: "Ostiary", path: ".."),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -50,10 +48,9 @@ let package = Package(
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "Enclave", dependencies: [shared, crypto], swiftSettings: strict),
         .target(name: "StoreKeys", dependencies: [shared, crypto, "Enclave"], swiftSettings: strict),
-        .target(name: "KeySlots", dependencies: [shared, crypto, "CanonicalEncoding"], swiftSettings: strict),
-        .target(name: "CanonicalEncoding", swiftSettings: strict),
-        .target(name: "Vault", dependencies: [shared, grdb, "CanonicalEncoding"], swiftSettings: strict),
-        .target(name: "AuditLog", dependencies: [shared, crypto, "CanonicalEncoding"], swiftSettings: strict),
+        .target(name: "KeySlots", dependencies: [shared, crypto], swiftSettings: strict),
+        .target(name: "Vault", dependencies: [shared, grdb], swiftSettings: strict),
+        .target(name: "AuditLog", dependencies: [shared, crypto], swiftSettings: strict),
         .target(name: "Authenticators", dependencies: [shared, crypto, "CArgon2"], swiftSettings: strict),
         .target(name: "PromptProtocol", dependencies: [shared], swiftSettings: strict),
         .target(name: "Prompting", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
@@ -62,7 +59,7 @@ let package = Package(
         .target(
             name: "Broker",
             dependencies: [
-                shared, crypto, protobuf, logging, "CanonicalEncoding", "Enclave", "StoreKeys", "KeySlots", "Vault",
+                shared, crypto, logging, "Enclave", "StoreKeys", "KeySlots", "Vault",
                 "AuditLog", "Authenticators", "Prompting", "SessionLocks",
             ],
             swiftSettings: strict),
@@ -79,7 +76,6 @@ let package = Package(
             name: "StoreKeysTests", dependencies: [shared, crypto, "StoreKeys", "Enclave", "EnclaveContract"],
             swiftSettings: adapter),
         .testTarget(name: "KeySlotsTests", dependencies: [shared, crypto, "KeySlots", "Enclave"], swiftSettings: adapter),
-        .testTarget(name: "CanonicalEncodingTests", dependencies: ["CanonicalEncoding"], swiftSettings: strict),
         .testTarget(
             name: "VaultTests", dependencies: ["Vault", "StoreTestSupport", "vault-writer", grdb, seeded],
             swiftSettings: adapter),
@@ -118,7 +114,7 @@ let package = Package(
         .target(
             name: "BrokerTestSupport",
             dependencies: [
-                "Broker", "Authenticators", "Enclave", "Prompting", "Vault", "StoreTestSupport", shared, crypto, protobuf,
+                "Broker", "Authenticators", "Enclave", "Prompting", "Vault", "StoreTestSupport", shared, crypto,
                 logging,
             ],
             path: "Tests/BrokerTestSupport", swiftSettings: adapter),
@@ -134,7 +130,7 @@ let package = Package(
             dependencies: [
                 "Broker", "AuditLog", "Authenticators", "Enclave", "StoreKeys", "KeySlots", "Vault",
                 "BrokerTestSupport", "PasscodeKeeperContract", "StoreTestSupport", "broker-crasher", "ostiaryd", shared,
-                crypto, grdb, protobuf, seeded,
+                crypto, grdb, seeded,
             ],
             resources: [.copy("Stores")], swiftSettings: adapter),
         // The real programs, as processes, spoken to and attacked from outside.
@@ -142,7 +138,7 @@ let package = Package(
             name: "DaemonTests",
             dependencies: [
                 "ostiaryd", "ostiary-prompt", "test-caller", "Prompting", "StoreTestSupport", "SystemBusTestSupport",
-                "TerminalTestSupport", shared, grdb, protobuf,
+                "TerminalTestSupport", shared, grdb,
             ],
             swiftSettings: adapter),
         .executableTarget(

@@ -1,6 +1,5 @@
 import OstiaryClient
 import OstiaryWire
-import SwiftProtobuf
 import Testing
 
 @testable import ostiary

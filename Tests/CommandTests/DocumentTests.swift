@@ -2,7 +2,6 @@ import AccessControl
 import Foundation
 import OstiaryClient
 import OstiaryWire
-import SwiftProtobuf
 import Testing
 
 @testable import ostiary

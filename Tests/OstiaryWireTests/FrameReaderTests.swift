@@ -2,7 +2,6 @@ import Foundation
 import Glibc
 import OstiaryWire
 import SecretMemory
-import SwiftProtobuf
 import Testing
 import UnixSocket
 

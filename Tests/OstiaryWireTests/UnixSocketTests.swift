@@ -23,11 +23,11 @@ struct UnixSocketTests {
             UInt8(truncatingIfNeeded: $0 * 7)
         }
         let sending = Task.detached {
-            var frame: [UInt8] = []
+            var header = [UInt8](repeating: 0, count: FrameHeader.byteCount)
             try FrameHeader(
                 messageByteCount: WireLimits.messageByteCount, tailByteCount: WireLimits.tailByteCount
-            ).append(to: &frame)
-            try left.send(frame + body)
+            ).write(to: &header)
+            try left.send(header + body)
         }
         let header = try right.receiveHeader()
         #expect(header.bodyByteCount == body.count)

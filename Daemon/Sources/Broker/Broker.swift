@@ -9,7 +9,6 @@ import Prompting
 import SecretMemory
 import SessionLocks
 import StoreKeys
-import SwiftProtobuf
 import Synchronization
 import Vault
 

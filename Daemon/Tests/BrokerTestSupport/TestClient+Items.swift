@@ -2,7 +2,6 @@ public import AccessControl
 public import Foundation
 public import OstiaryWire
 import SecretMemory
-import SwiftProtobuf
 
 /// Attributes by name, as a test writes them: `["acct": .text("alice"), "port": .number(80)]`.
 public typealias ItemValues = [String: WireAttribute.OneOf_Value]

@@ -3,7 +3,6 @@ import Crypto
 public import Foundation
 public import OstiaryWire
 public import SecretMemory
-import SwiftProtobuf
 import UnixSocket
 
 /// What the broker answered instead of what was asked for.
@@ -132,9 +131,9 @@ public final class TestClient {
         }
     }
 
-    public func remove(_ name: String) throws { try done(.removeRight(.with { $0.identifier = name })) }
+    public func remove(_ name: String) throws { try done(.removeRight(.with { $0.which = .identifier(name) })) }
 
-    public func remove(id: Data) throws { try done(.removeRight(.with { $0.rightID = id })) }
+    public func remove(id: Data) throws { try done(.removeRight(.with { $0.which = .rightID(id) })) }
 
     public func removeAll() throws { try done(.removeAllRights(.init())) }
 
@@ -153,7 +152,7 @@ public final class TestClient {
     ) throws -> [String] {
         let request = WireAuthorizeRequest.with {
             $0.contextID = context
-            $0.rightID = rightID
+            $0.subject = .rightID(rightID)
             $0.preflight = preflight
             $0.question = Self.question
             $0.question.interactionNotAllowed = !interactive
@@ -172,7 +171,7 @@ public final class TestClient {
     ) throws -> [String] {
         let request = WireAuthorizeRequest.with {
             $0.contextID = context
-            $0.requirement = Data(requirement.canonicalBytes)
+            $0.subject = .requirement(Data(requirement.canonicalBytes))
             $0.question = Self.question
             $0.question.interactionNotAllowed = !interactive
         }

@@ -5,7 +5,6 @@ import Foundation
 import OstiaryWire
 import Prompting
 import StoreTestSupport
-import SwiftProtobuf
 import Testing
 import UnixSocket
 import Vault
@@ -109,7 +108,7 @@ struct ApplicationTests {
         _ = try client.createKey(.p256, open)
         let stored = try client.createKey(.p256, open, awaitsItem: true)
         try client.addItem("keys", ["pdmn": .text("dk")], data: nil, keyID: stored.keyID)
-        #expect(try !register().hasLeftBehind, "another program's things are nobody else's")
+        #expect(try register().leftBehind == nil, "another program's things are nobody else's")
         #expect(fixture.prompter.asked.first?.consequence == nil)
         try fixture.setPasscode()
         let answers = [ScriptedPrompter.Answer.text("wrong"), .text(BrokerFixture.passcode)]
@@ -120,7 +119,7 @@ struct ApplicationTests {
         for consequence in consequences {
             #expect(consequence.contains("under its path: 3 keychain items, 1 right, 1 enclave key."))
         }
-        #expect(try list().allSatisfy { !$0.hasLeftBehind })
+        #expect(try list().allSatisfy { $0.leftBehind == nil })
         #expect(try refusal { _ = try client.page(TestClient.query()) } == .notFound)
         try remove("com.example.tests", [.text(BrokerFixture.passcode)])
         #expect(try client.page(TestClient.query()).items.count == 1, "it is seen again")
@@ -129,7 +128,7 @@ struct ApplicationTests {
     @Test func `a program that is adopted elsewhere leaves behind what was stored there, and else nothing`() throws {
         try register(nil, "com.example.tests", [])
         try Self.write("\u{7F}ELF another program", to: program)
-        #expect(try !register(adopting: true).hasLeftBehind)
+        #expect(try register(adopting: true).leftBehind == nil)
         try client.addItem(["acct": .text("a")])
         let moved = try register(Self.ownProgram, "com.example.tests", adopting: true)
         #expect(moved.leftBehind == .with { $0.items = 1 })

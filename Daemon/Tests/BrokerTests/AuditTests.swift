@@ -3,7 +3,6 @@ import BrokerTestSupport
 import Foundation
 import OstiaryWire
 import StoreTestSupport
-import SwiftProtobuf
 import Testing
 import Vault
 

@@ -8,7 +8,6 @@ import OstiaryWire
 import Prompting
 import SecretMemory
 import StoreTestSupport
-import SwiftProtobuf
 import Testing
 import Vault
 
@@ -186,7 +185,7 @@ struct DatabaseWriterTests {
     func `the status says that nobody knows the wrong tries, and everything else`(_ fault: String) throws {
         let whole = try BrokerFixture(in: store.folder)
         let expected = try whole.client().status()
-        #expect(expected.passcode.hasFailedAttempts && expected.passcode.hasLockedOutSeconds)
+        #expect(expected.passcode.failedAttempts != nil && expected.passcode.lockedOutSeconds != nil)
         whole.close()
         switch fault {
         case "altered": #expect(try store.alter("generation", of: "attempt_counters", where: "1") == 1)
@@ -197,7 +196,7 @@ struct DatabaseWriterTests {
         }
         let fixture = try fixture()
         let status = try fixture.client().status()
-        #expect(!status.passcode.hasFailedAttempts && !status.passcode.hasLockedOutSeconds)
+        #expect(status.passcode.failedAttempts == nil && status.passcode.lockedOutSeconds == nil)
         let factor = try #require(status.factors.first { $0.factor == "passcode" })
         #expect(!factor.available && factor.note == "the counter of wrong tries cannot be read")
         var rest = expected

@@ -5,7 +5,6 @@ import Foundation
 import OstiaryWire
 import Prompting
 import StoreTestSupport
-import SwiftProtobuf
 import Testing
 import Vault
 

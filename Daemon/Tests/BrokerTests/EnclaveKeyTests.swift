@@ -8,7 +8,6 @@ import KeySlots
 import OstiaryWire
 import Prompting
 import StoreTestSupport
-import SwiftProtobuf
 import Testing
 import Vault
 
@@ -247,7 +246,7 @@ struct EnclaveKeyTests {
         let hexadecimal = key.keyID.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         #expect(try refusal { _ = try client.find(hexadecimal) } == .notFound)
         #expect(try refusal { try client.remove(hexadecimal) } == .notFound)
-        #expect(try refusal { try client.call(.removeRight(.with { $0.rightID = key.keyID })) } == .notFound)
+        #expect(try refusal { try client.call(.removeRight(.with { $0.which = .rightID(key.keyID) })) } == .notFound)
         #expect(try refusal { _ = try client.findKey(right.rightID) } == .notFound)
         #expect(try refusal { try client.removeKey(right.rightID) } == .notFound)
         #expect(try client.list() == [right])

@@ -9,7 +9,6 @@ import Prompting
 import SecretMemory
 import StoreKeys
 import StoreTestSupport
-import SwiftProtobuf
 import Synchronization
 import Testing
 import Vault
@@ -229,7 +228,7 @@ struct FormerStoreTests {
         #expect(try store.alter("entries", of: "manifests", where: "row_key = x'06'") == 1)
         let fixture = try fixture()
         let client = try fixture.client()
-        #expect(try !client.status().passcode.hasFailedAttempts)
+        #expect(try client.status().passcode.failedAttempts == nil)
         fixture.prompter.prepare([.text(FormerStore.passcode)])
         #expect(try refusal { try client.evaluatePolicy(2, in: client.openContext()) } == .itemUnreadable)
         #expect(fixture.prompter.asked.isEmpty)

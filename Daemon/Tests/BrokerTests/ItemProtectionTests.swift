@@ -9,7 +9,6 @@ import OstiaryWire
 import Prompting
 import SecretMemory
 import StoreTestSupport
-import SwiftProtobuf
 import Testing
 import Vault
 

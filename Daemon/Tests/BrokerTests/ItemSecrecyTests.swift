@@ -6,7 +6,6 @@ import Prompting
 import SecretMemory
 import SeededRandomness
 import StoreTestSupport
-import SwiftProtobuf
 import Testing
 import Vault
 

@@ -4,7 +4,6 @@ import Foundation
 import OstiaryWire
 import SecretMemory
 import StoreTestSupport
-import SwiftProtobuf
 import Testing
 import Vault
 
@@ -369,7 +368,7 @@ struct ItemTests {
     ])
     func `an attribute that the class does not have is named if it is named like one`(key: String, message: String) {
         let refused = #expect(throws: Refusal.self) {
-            _ = try ItemAttributes([.with { ($0.key, $0.text) = (key, "x") }], of: .genericPassword)
+            _ = try ItemAttributes([.with { ($0.key, $0.value) = (key, .text("x")) }], of: .genericPassword)
         }
         #expect(refused?.code == .noSuchAttribute && refused?.explanation == message)
     }

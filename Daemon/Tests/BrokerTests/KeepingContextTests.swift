@@ -6,7 +6,6 @@ import OstiaryWire
 import Prompting
 import SecretMemory
 import StoreTestSupport
-import SwiftProtobuf
 import Testing
 
 @testable import Broker

@@ -6,7 +6,6 @@ import OstiaryWire
 import Prompting
 import SeededRandomness
 import StoreTestSupport
-import SwiftProtobuf
 import Testing
 import Vault
 
@@ -118,8 +117,7 @@ struct OlderPartsTests {
             func tries() throws -> UInt32? {
                 var count: UInt32?
                 _ = try refusal {
-                    let status = try client.status().passcode
-                    count = status.hasFailedAttempts ? status.failedAttempts : nil
+                    count = try client.status().passcode.failedAttempts
                 }
                 return count
             }

@@ -2,7 +2,6 @@ import AccessControl
 import BrokerTestSupport
 import OstiaryWire
 import Prompting
-import SwiftProtobuf
 import Testing
 
 @testable import Broker
@@ -30,7 +29,7 @@ struct QuestionTests {
         fixture.prompter.prepare([.text(BrokerFixture.passcode), .fallback])
         let request = WireAuthorizeRequest.with {
             $0.contextID = context
-            $0.rightID = right.rightID
+            $0.subject = .rightID(right.rightID)
             $0.question = .with { ($0.reason, $0.fallbackTitle, $0.cancelTitle) = ("a test", "Another way", "Not now") }
         }
         #expect(try refusal { try client.call(.authorize(request)) } == .userFallback)

@@ -5,7 +5,6 @@ import GRDB
 import OstiaryWire
 import Prompting
 import StoreTestSupport
-import SwiftProtobuf
 import Testing
 import Vault
 

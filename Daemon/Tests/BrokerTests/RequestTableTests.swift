@@ -1,7 +1,6 @@
 import BrokerTestSupport
 import Foundation
 import OstiaryWire
-import SwiftProtobuf
 import Testing
 
 @testable import Broker
@@ -94,8 +93,8 @@ struct RequestTableTests {
 
     @Test func `calls a request what the log calls it, whatever it asks for in detail`() {
         let names: [(WireRequest.OneOf_Body, String)] = [
-            (.authorize(.with { $0.rightID = Data(count: 16) }), "authorize"),
-            (.authorize(.with { $0.requirement = Data([1]) }), "authorize-requirement"),
+            (.authorize(.with { $0.subject = .rightID(Data(count: 16)) }), "authorize"),
+            (.authorize(.with { $0.subject = .requirement(Data([1])) }), "authorize-requirement"),
             (.passcode(.with { $0.action = .set }), "passcode-set"),
             (.passcode(.with { $0.action = .change }), "passcode-change"),
             (.passcode(.with { $0.action = .remove }), "passcode-remove"), (.passcode(.init()), "passcode"),

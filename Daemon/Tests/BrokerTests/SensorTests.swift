@@ -4,7 +4,6 @@ import Dispatch
 import Foundation
 import OstiaryWire
 import Prompting
-import SwiftProtobuf
 import Synchronization
 import Testing
 
@@ -155,7 +154,7 @@ struct SensorTests {
         .authorize(
             .with {
                 $0.contextID = context
-                $0.rightID = right
+                $0.subject = .rightID(right)
                 $0.question = TestClient.question
             })
     }

@@ -2,7 +2,6 @@ import AccessControl
 import BrokerTestSupport
 import Foundation
 import OstiaryWire
-import SwiftProtobuf
 import Testing
 import UnixSocket
 

@@ -5,7 +5,6 @@ import Dispatch
 import Foundation
 import OstiaryWire
 import SecretMemory
-import SwiftProtobuf
 import Testing
 
 @testable import Broker

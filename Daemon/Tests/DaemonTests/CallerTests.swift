@@ -3,7 +3,6 @@ import Foundation
 import Glibc
 import OstiaryWire
 import StoreTestSupport
-import SwiftProtobuf
 import TerminalTestSupport
 import Testing
 import UnixSocket
@@ -73,7 +72,7 @@ import UnixSocket
         try thief.send(
             .hello(
                 .with {
-                    $0.protocolVersion = 1
+                    $0.protocolVersion = WireLimits.protocolVersion
                     $0.nonce = greeting.nonce
                 }))
         #expect(try thief.isEndedByDaemon)
@@ -216,7 +215,7 @@ import UnixSocket
         let other = try stage.daemon.client()
         #expect(try other.ask(.findRight(Stage.rightName)).refusal == .notFound)
         #expect(try other.ask(.removeRight(Stage.rightName)).refusal == .notFound)
-        #expect(try other.ask(.removeRight(.with { $0.rightID = stage.right })).refusal == .notFound)
+        #expect(try other.ask(.removeRight(.with { $0.which = .rightID(stage.right) })).refusal == .notFound)
         let context = try other.openContext()
         #expect(try other.ask(.authorize(stage.right, in: context)).refusal == .notFound)
         #expect(try other.ask(.removeAllRights(.init())).isDone)

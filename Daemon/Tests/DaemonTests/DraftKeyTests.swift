@@ -3,7 +3,6 @@ import Foundation
 import GRDB
 import Glibc
 import OstiaryWire
-import SwiftProtobuf
 import TerminalTestSupport
 import Testing
 

@@ -3,7 +3,6 @@ import Foundation
 import Glibc
 import OstiaryWire
 import StoreTestSupport
-import SwiftProtobuf
 import TerminalTestSupport
 import Testing
 import UnixSocket

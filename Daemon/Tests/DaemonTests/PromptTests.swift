@@ -3,7 +3,6 @@ import Foundation
 import Glibc
 import OstiaryWire
 import StoreTestSupport
-import SwiftProtobuf
 import TerminalTestSupport
 import Testing
 import UnixSocket
@@ -65,7 +64,7 @@ import UnixSocket
         let stage = try Stage()
         let question = try WireAuthorizeRequest.with {
             $0.contextID = try stage.client.openContext()
-            $0.rightID = stage.right
+            $0.subject = .rightID(stage.right)
             $0.question.reason = "to test"
             $0.question.interactionNotAllowed = true
         }

@@ -3,7 +3,6 @@ import Foundation
 import Glibc
 import OstiaryWire
 import StoreTestSupport
-import SwiftProtobuf
 import TerminalTestSupport
 import Testing
 import UnixSocket
@@ -43,10 +42,21 @@ import UnixSocket
             "no message in a frame", [0, 0, 0, 4, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF],
             "frame(OstiaryWire.FrameError.malformed)"
         ),
-        ("a request without a body", [0, 0, 0, 2, 0, 0, 0, 0, 0x08, 0x01], "frame(OstiaryWire.FrameError.malformed)"),
-        // Field 99, an empty message.
         (
-            "an unknown body", [0, 0, 0, 5, 0, 0, 0, 0, 0x08, 0x01, 0x9A, 0x06, 0x00],
+            "a request without a body", [0, 0, 0, 9, 0, 0, 0, 0] + [0, 0, 0, 0, 0, 0, 0, 1, 0],
+            "frame(OstiaryWire.FrameError.malformed)"
+        ),
+        (
+            "an unknown body", [0, 0, 0, 10, 0, 0, 0, 0] + [0, 0, 0, 0, 0, 0, 0, 1, 1, 99],
+            "frame(OstiaryWire.FrameError.malformed)"
+        ),
+        (
+            "a request and a byte more", [0, 0, 0, 11, 0, 0, 0, 0] + [0, 0, 0, 0, 0, 0, 0, 1, 1, 41, 0],
+            "frame(OstiaryWire.FrameError.malformed)"
+        ),
+        (
+            "the hello of protocol 1",
+            [0, 0, 0, 24, 0, 0, 0, 0, 0x08, 1, 0x12, 20, 0x08, 1, 0x12, 16] + [UInt8](repeating: 7, count: 16),
             "frame(OstiaryWire.FrameError.malformed)"
         ),
     ]
@@ -94,7 +104,7 @@ import UnixSocket
             #expect(try client.ask(body).refusal == .outOfOrder)
         }
         let hello = WireHello.with {
-            $0.protocolVersion = 1
+            $0.protocolVersion = WireLimits.protocolVersion
             $0.nonce = greeting.nonce
         }
         #expect(try client.ask(.hello(hello)).isDone)
@@ -108,7 +118,7 @@ import UnixSocket
         let client = try daemon.connect()
         _ = try client.greeting()
         let hello = WireHello.with {
-            $0.protocolVersion = 1
+            $0.protocolVersion = WireLimits.protocolVersion
             $0.nonce = nonce
         }
         #expect(try client.ask(.hello(hello)).refusal == .malformed)
@@ -121,13 +131,13 @@ import UnixSocket
         _ = try client.greeting()
         let other = try daemon.connect().greeting()
         let hello = WireHello.with {
-            $0.protocolVersion = 1
+            $0.protocolVersion = WireLimits.protocolVersion
             $0.nonce = other.nonce
         }
         #expect(try client.ask(.hello(hello)).refusal == .malformed)
     }
 
-    @Test(arguments: [0, 2, .max] as [UInt32])
+    @Test(arguments: [0, 1, 3, .max] as [UInt32])
     func `another protocol version is told so and sent away`(_ version: UInt32) throws {
         let client = try daemon.connect()
         let greeting = try client.greeting()
@@ -202,7 +212,7 @@ import UnixSocket
         let client = try daemon.client()
         let context = try client.openContext()
         #expect(try client.ask(.authorize(id, in: context)).refusal == .notFound)
-        #expect(try client.ask(.removeRight(.with { $0.rightID = id })).refusal == .notFound)
+        #expect(try client.ask(.removeRight(.with { $0.which = .rightID(id) })).refusal == .notFound)
         // Whether a right exists is not told to whoever is not authorized for it.
         let use = try client.ask(.sign(id, in: context), tail: WireRequest.OneOf_Body.digest)
         #expect(use.refusal == (id.count == 16 ? .notAuthorized : .notFound))

@@ -3,7 +3,6 @@ import Foundation
 import Glibc
 import OstiaryWire
 import StoreTestSupport
-import SwiftProtobuf
 import TerminalTestSupport
 import Testing
 import UnixSocket
@@ -139,7 +138,7 @@ import UnixSocket
         var caller: Caller?
         try whileDaemonIsStopped {
             let thief = try stage.stranger(next: [stage.path, "--wait"])
-            try thief.client.send(.hello(.with { ($0.protocolVersion, $0.nonce) = (1, Data(count: 32)) }))
+            try thief.client.send(.hello(.with { ($0.protocolVersion, $0.nonce) = (WireLimits.protocolVersion, Data(count: 32)) }))
             try thief.client.send(.findRight(name))
             try thief.executeNext(stage.path)
             caller = thief
@@ -148,7 +147,7 @@ import UnixSocket
         let greeting = try heir.greeting()
         #expect(try heir.answer().refusal == .malformed, "the nonce was made after it was queued")
         #expect(try heir.answer().refusal == .outOfOrder)
-        try heir.send(.hello(.with { ($0.protocolVersion, $0.nonce) = (1, greeting.nonce) }), id: 3)
+        try heir.send(.hello(.with { ($0.protocolVersion, $0.nonce) = (WireLimits.protocolVersion, greeting.nonce) }), id: 3)
         #expect(try heir.isEndedByDaemon)
         try expectLogged("connect", "foreign-sender")
     }

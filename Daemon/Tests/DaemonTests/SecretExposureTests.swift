@@ -4,7 +4,6 @@ import Glibc
 import OstiaryWire
 import Prompting
 import StoreTestSupport
-import SwiftProtobuf
 import TerminalTestSupport
 import Testing
 import UnixSocket

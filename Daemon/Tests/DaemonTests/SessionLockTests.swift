@@ -2,7 +2,6 @@ import Foundation
 import Glibc
 import OstiaryWire
 import StoreTestSupport
-import SwiftProtobuf
 import SystemBusTestSupport
 import TerminalTestSupport
 import Testing
@@ -66,7 +65,8 @@ import UnixSocket
             .with {
                 $0.itemClass = "genp"
                 $0.attributes = [
-                    .with { ($0.key, $0.text) = ("acct", "alice") }, .with { ($0.key, $0.text) = ("pdmn", "ak") },
+                    .with { ($0.key, $0.value) = ("acct", .text("alice")) },
+                    .with { ($0.key, $0.value) = ("pdmn", .text("ak")) },
                 ]
                 $0.hasData_p = true
                 $0.use.question = .reason("to test")

@@ -2,7 +2,6 @@ public import AccessControl
 public import Foundation
 import OstiaryWire
 public import SecretMemory
-import SwiftProtobuf
 import Synchronization
 import UnixSocket
 
@@ -276,8 +275,8 @@ public final class AuthorizationContext: Sendable {
     ) -> WireAuthorizeRequest {
         .with {
             switch subject {
-            case .right(let id): $0.rightID = id
-            case .requirement(let requirement): $0.requirement = Data(requirement.canonicalBytes)
+            case .right(let id): $0.subject = .rightID(id)
+            case .requirement(let requirement): $0.subject = .requirement(Data(requirement.canonicalBytes))
             }
             fill(&$0)
         }

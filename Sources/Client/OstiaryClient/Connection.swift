@@ -3,7 +3,6 @@ import Foundation
 import Glibc
 import OstiaryWire
 import SecretMemory
-import SwiftProtobuf
 import Synchronization
 import UnixSocket
 
@@ -19,7 +18,8 @@ struct Answer: ~Copyable {
 
     /// The request that it answers.
     var id: UInt64 { message.id }
-    var body: WireReply.OneOf_Body { message.body ?? .done(WireDone()) }
+    /// An answer without one is a refusal that says nothing.
+    var body: WireReply.OneOf_Body { message.body ?? .failure(WireFailure()) }
 
     consuming func takeTail() -> SecretBytes { tail }
 }

@@ -1,5 +1,4 @@
 import OstiaryWire
-import SwiftProtobuf
 import UnixSocket
 
 /// How a question to the person is put, if one has to be.

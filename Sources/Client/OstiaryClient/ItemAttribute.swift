@@ -1,6 +1,5 @@
 public import Foundation
 import OstiaryWire
-import SwiftProtobuf
 
 /// The value of one attribute of a keychain item. It keeps the type in which a program gave it, since it comes back so.
 public enum ItemAttributeValue: Sendable, Hashable {
@@ -18,10 +17,10 @@ extension WireAttribute {
         self = .with {
             $0.key = key
             switch value {
-            case .data(let data): $0.data = data
-            case .text(let text): $0.text = text
-            case .number(let number): $0.number = number
-            case .date(let date): $0.date = date.timeIntervalSinceReferenceDate
+            case .data(let data): $0.value = .data(data)
+            case .text(let text): $0.value = .text(text)
+            case .number(let number): $0.value = .number(number)
+            case .date(let date): $0.value = .date(date.timeIntervalSinceReferenceDate)
             }
         }
     }

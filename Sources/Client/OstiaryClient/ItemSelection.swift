@@ -1,6 +1,5 @@
 public import Foundation
 import OstiaryWire
-import SwiftProtobuf
 
 /// Which keychain items a call is about: those of a class whose attributes all match. Items of access groups that are not
 /// the program's are as good as absent.

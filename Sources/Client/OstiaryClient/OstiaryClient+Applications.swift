@@ -1,5 +1,4 @@
 import OstiaryWire
-import SwiftProtobuf
 
 /// A program that is known by more than its path, and the access groups it may use.
 public struct RegisteredApplication: Sendable, Equatable {
@@ -109,7 +108,7 @@ extension RegisteredApplication {
         self.init(
             path: application.path, applicationID: application.applicationID, accessGroups: application.accessGroups,
             label: application.label, isChanged: application.changed, isOfSystem: application.ofSystem,
-            leftBehind: application.hasLeftBehind ? LeftBehind(application.leftBehind) : nil)
+            leftBehind: application.leftBehind.map(LeftBehind.init))
     }
 }
 

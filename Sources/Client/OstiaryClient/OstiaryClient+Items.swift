@@ -2,7 +2,6 @@ public import AccessControl
 public import Foundation
 import OstiaryWire
 public import SecretMemory
-import SwiftProtobuf
 
 /// Keychain items. Every call blocks, those that use protected items as long as the person is asked.
 extension OstiaryClient {
@@ -162,7 +161,7 @@ extension OstiaryClient {
     }
 }
 
-extension SwiftProtobuf.Message {
+extension WireMessage {
     /// A copy with a change.
     func using(_ change: (inout Self) -> Void) -> Self {
         var copy = self

@@ -2,7 +2,6 @@ public import AccessControl
 public import Foundation
 import KeyAlgorithms
 import OstiaryWire
-import SwiftProtobuf
 
 /// What an enclave key is for.
 public enum EnclaveKeyKind: Sendable, CaseIterable {

@@ -1,6 +1,5 @@
 import Foundation
 public import OstiaryWire
-import SwiftProtobuf
 
 /// What the owner of the machine asks: status, passcode, lock, log.
 extension OstiaryClient {

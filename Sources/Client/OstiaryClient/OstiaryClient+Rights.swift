@@ -2,7 +2,6 @@ public import AccessControl
 public import Foundation
 import OstiaryWire
 public import SecretMemory
-import SwiftProtobuf
 
 /// A right that the daemon stores.
 public struct StoredRight: Sendable, Equatable {
@@ -76,12 +75,12 @@ extension OstiaryClient {
 
     /// Destroys a right with its key and secret. A row that does not verify is destroyed whichever program made it.
     public func removeRight(id: Data) throws {
-        _ = try call(.removeRight(.with { $0.rightID = id }))
+        _ = try call(.removeRight(.with { $0.which = .rightID(id) }))
     }
 
     /// Destroys the right that this program stored under `identifier`; throws `notFound`. An unreadable row is destroyed too.
     public func removeRight(_ identifier: String) throws {
-        _ = try call(.removeRight(.with { $0.identifier = identifier }))
+        _ = try call(.removeRight(.with { $0.which = .identifier(identifier) }))
     }
 
     /// Destroys all rights of this program; returns how many there were.

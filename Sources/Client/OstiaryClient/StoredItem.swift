@@ -1,7 +1,6 @@
 public import AccessControl
 public import Foundation
 import OstiaryWire
-import SwiftProtobuf
 
 /// A keychain item as the daemon shows it, without its data.
 public struct StoredItem: Sendable, Equatable {

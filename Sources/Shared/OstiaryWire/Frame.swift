@@ -1,28 +1,7 @@
 @_exported public import OstiaryMessages
 import Glibc
 public import SecretMemory
-public import SwiftProtobuf
 public import UnixSocket
-
-/// Every limit of the wire, with its reason.
-public enum WireLimits {
-    /// This protocol. A daemon and a program of different versions refuse each other with `versionMismatch`.
-    public static let protocolVersion: UInt32 = 1
-    /// Messages hold names, rules and log pages; the largest is a page of the log.
-    public static let messageByteCount = 256 * 1024
-    /// Tails hold payloads: a secret, a plaintext or ciphertext.
-    public static let tailByteCount = 1024 * 1024
-    /// The secret of a right: a key, a token or a password, not a file store.
-    public static let secretByteCount = 64 * 1024
-    /// One answer of the log.
-    public static let logPageCount: UInt32 = 200
-    /// The name of a right, in UTF-8.
-    public static let identifierByteCount = 512
-    /// Why the program asks, in UTF-8.
-    public static let reasonByteCount = 2048
-    /// The nonce of the greeting: 128 bits are never guessed or met twice.
-    public static let nonceByteCount = 16
-}
 
 /// The eight bytes before each message: two big-endian 32-bit counts, of the message and of the raw tail behind it.
 public struct FrameHeader: Equatable, Sendable {
@@ -56,14 +35,14 @@ public struct FrameHeader: Equatable, Sendable {
         (0..<4).reduce(0) { $0 << 8 | UInt32(bytes.unsafeLoadByte(at: offset + $1)) }
     }
 
-    /// Appends the header's eight bytes.
-    public func append(to bytes: inout [UInt8]) {
-        Self.append(messageByteCount, to: &bytes)
-        Self.append(tailByteCount, to: &bytes)
-    }
-
-    private static func append(_ count: Int, to bytes: inout [UInt8]) {
-        for shift in stride(from: 24, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: count >> shift)) }
+    /// Puts the header into the first eight of `bytes`.
+    ///
+    /// - Precondition: there are as many.
+    public func write(to bytes: inout [UInt8]) {
+        unsafe bytes.withUnsafeMutableBytes { bytes in
+            unsafe bytes.storeBytes(of: UInt32(messageByteCount).bigEndian, as: UInt32.self)
+            unsafe bytes.storeBytes(of: UInt32(tailByteCount).bigEndian, toByteOffset: 4, as: UInt32.self)
+        }
     }
 }
 
@@ -78,7 +57,7 @@ extension RawSpan {
 public enum FrameError: Error, Equatable, Sendable {
     /// Fewer bytes than a header has.
     case truncated
-    /// A frame without a message. Every message of the protocol has at least one field.
+    /// A frame without a message. No message of the protocol has no bytes.
     case empty
     /// A message or tail beyond ``WireLimits``.
     case tooLarge
@@ -93,7 +72,7 @@ public enum FrameWriter {
     /// The caller makes sure that one thread at a time sends on a socket. The buffer that held the tail is wiped.
     @specialized(where Message == WireRequest)
     @specialized(where Message == WireReply)
-    public static func send<Message: SwiftProtobuf.Message>(
+    public static func send<Message: FrameMessage>(
         _ message: Message, tail: borrowing SecretBytes = SecretBytes(zeroed: 0), descriptor: CInt = -1,
         on socket: UnixSocket
     ) throws(FrameWriteError) {
@@ -106,20 +85,24 @@ public enum FrameWriter {
         if case .failure(let error) = sent { throw .system(error) }
     }
 
-    /// Header, message and tail in one buffer of exactly that size, so that no growth leaves a copy behind.
+    /// Header, message and tail in one buffer. It has room for the tail before the tail comes, so that no growth leaves a copy
+    /// of it behind.
     ///
-    /// - Throws: ``FrameError/empty`` for a message with no field set, ``FrameError/tooLarge`` beyond ``WireLimits``: what
+    /// - Throws: ``FrameError/tooLarge`` beyond ``WireLimits``, ``FrameError/malformed`` for a message without an encoding: what
     ///   the other side would refuse is not sent.
-    package static func frame(
-        _ message: some SwiftProtobuf.Message, tail: borrowing SecretBytes = SecretBytes(zeroed: 0)
+    @specialized(where Message == WireRequest)
+    @specialized(where Message == WireReply)
+    package static func frame<Message: FrameMessage>(
+        _ message: Message, tail: borrowing SecretBytes = SecretBytes(zeroed: 0)
     ) throws(FrameError) -> [UInt8] {
-        let encoded: [UInt8]
-        do { encoded = try message.serializedBytes() } catch { throw .malformed }
-        let header = try FrameHeader(messageByteCount: encoded.count, tailByteCount: tail.count)
-        var frame: [UInt8] = []
-        frame.reserveCapacity(FrameHeader.byteCount + encoded.count + tail.count)
-        header.append(to: &frame)
-        frame.append(contentsOf: encoded)
+        guard tail.count <= WireLimits.tailByteCount else { throw .tooLarge }
+        var frame: [UInt8]
+        do { frame = try message.canonicalBytes(behind: FrameHeader.byteCount, reserving: tail.count) } catch {
+            throw error == .tooLarge ? .tooLarge : .malformed
+        }
+        let header = try FrameHeader(messageByteCount: frame.count - FrameHeader.byteCount, tailByteCount: tail.count)
+        header.write(to: &frame)
+        frame.reserveCapacity(frame.count + tail.count)
         unsafe tail.withUnsafeBytes { unsafe frame.append(contentsOf: $0) }
         return frame
     }

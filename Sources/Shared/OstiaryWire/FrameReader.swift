@@ -1,10 +1,9 @@
 import Glibc
 public import SecretMemory
-public import SwiftProtobuf
 public import UnixSocket
 
 /// One frame as it came in: the message's bytes, the raw tail, and a descriptor that came along.
-public struct IncomingFrame<Message: SwiftProtobuf.Message>: ~Copyable {
+public struct IncomingFrame<Message: FrameMessage>: ~Copyable {
     public let message: Message
     /// The raw tail; wiped with the frame.
     public let tail: SecretBytes
@@ -70,7 +69,7 @@ public struct FrameReader: ~Copyable {
     ///   ``FrameError/tooLarge`` before anything is allocated for it.
     @specialized(where Message == WireRequest)
     @specialized(where Message == WireReply)
-    public mutating func next<Message: SwiftProtobuf.Message>(
+    public mutating func next<Message: FrameMessage>(
         _ type: Message.Type = Message.self, bodyByteCount limit: Int = .max
     ) throws(FrameReadError) -> IncomingFrame<Message> {
         let header = try parsedHeader()
@@ -81,8 +80,7 @@ public struct FrameReader: ~Copyable {
         let tailStart = messageStart + header.messageByteCount
         let message: Message
         do {
-            message = try unsafe Message(
-                serializedBytes: [UInt8](UnsafeRawBufferPointer(rebasing: buffer[messageStart..<tailStart])))
+            message = try unsafe Message(reading: UnsafeRawBufferPointer(rebasing: buffer[messageStart..<tailStart]))
         } catch { throw .frame(.malformed) }
         let tail = unsafe SecretBytes(
             copying: UnsafeRawBufferPointer(rebasing: buffer[tailStart..<tailStart + header.tailByteCount]))
@@ -98,7 +96,8 @@ public struct FrameReader: ~Copyable {
         try receive(atLeast: FrameHeader.byteCount)
         do {
             let bytes = unsafe UnsafeRawBufferPointer(buffer)
-            return try unsafe FrameHeader(parsing: RawSpan(_unsafeStart: bytes.baseAddress! + start, byteCount: end - start))
+            return try unsafe FrameHeader(
+                parsing: RawSpan(_unsafeStart: bytes.baseAddress! + start, byteCount: end - start))
         } catch { throw .frame(error) }
     }
 

@@ -1,7 +1,6 @@
 import CanonicalEncoding
 import Foundation
 import OstiaryMessages
-import SwiftProtobuf
 import Vault
 
 /// A value as the program gave it, since it comes back so.

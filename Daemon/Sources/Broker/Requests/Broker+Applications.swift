@@ -3,7 +3,6 @@ import Foundation
 import KeySlots
 import OstiaryWire
 import Prompting
-import SwiftProtobuf
 
 /// Programs that are known by a name of their own. Whatever changes that asks the owner: for the passcode, or while there is
 /// none for a confirmation.

@@ -4,7 +4,6 @@ import Foundation
 import KeySlots
 import OstiaryWire
 import SecretMemory
-import SwiftProtobuf
 import UnixSocket
 import Vault
 

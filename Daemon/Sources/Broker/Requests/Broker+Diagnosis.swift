@@ -4,7 +4,6 @@ import Glibc
 import OstiaryWire
 import Prompting
 import SecretMemory
-import SwiftProtobuf
 
 /// What the doctor finds, beside the store's contents.
 extension Broker {

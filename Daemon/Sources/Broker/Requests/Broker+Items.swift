@@ -6,7 +6,6 @@ import KeySlots
 import OstiaryWire
 import Prompting
 import SecretMemory
-import SwiftProtobuf
 import Vault
 
 /// Keychain items: adding, finding, updating, deleting.

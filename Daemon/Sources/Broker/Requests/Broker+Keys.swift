@@ -3,7 +3,6 @@ import Enclave
 import Foundation
 import OstiaryWire
 import Prompting
-import SwiftProtobuf
 import Vault
 
 /// Enclave keys that back no right: making, finding and removing. They are authorized and used as rights are.
@@ -25,8 +24,8 @@ extension Broker {
         let password = try newApplicationPassword(
             accessControl, object: "a key", operation: "key", given: context?.applicationPassword
         ) {
-            guard body.use.hasQuestion else { throw Refusals.notInteractive }
-            return try asking(body.use.question, request, session, cancellation)
+            guard let question = body.use.question else { throw Refusals.notInteractive }
+            return try asking(question, request, session, cancellation)
         }
         let draft = RightStore.Draft.key(
             type, in: group, accessControl, shown: body.shownAccessControl, applicationPassword: password)

@@ -3,7 +3,6 @@ import Foundation
 import KeySlots
 import OstiaryWire
 import SecretMemory
-import SwiftProtobuf
 import Vault
 
 /// Reading and checking the audit log.

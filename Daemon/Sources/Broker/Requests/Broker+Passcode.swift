@@ -7,7 +7,6 @@ import Logging
 import OstiaryWire
 import Prompting
 import SecretMemory
-import SwiftProtobuf
 import Vault
 
 /// The passcode's life, and the lock.

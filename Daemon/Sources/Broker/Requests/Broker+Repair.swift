@@ -2,7 +2,6 @@ import Foundation
 import KeySlots
 import OstiaryWire
 import Prompting
-import SwiftProtobuf
 import Vault
 
 /// Rebuilding lists that do not verify: what the doctor advises where there is no backup.

@@ -5,7 +5,6 @@ import KeySlots
 import OstiaryWire
 import Prompting
 import SecretMemory
-import SwiftProtobuf
 import Vault
 
 /// Making, finding, listing and removing rights, and what their opened keys do.

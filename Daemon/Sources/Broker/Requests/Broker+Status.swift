@@ -4,7 +4,6 @@ import Enclave
 import Glibc
 import Logging
 import OstiaryWire
-import SwiftProtobuf
 import Vault
 
 /// What the daemon says about itself.

@@ -95,7 +95,7 @@ final class ItemProofs {
     func asking() throws -> Asking {
         var asking = Asking(
             caller: session.caller, terminal: request.terminal,
-            question: use.hasQuestion ? try QuestionStyle(use.question) : .askingNobody,
+            question: try use.question.map(QuestionStyle.init) ?? .askingNobody,
             cancellation: try broker.slow(cancellation))
         asking.applicationPassword = try applicationPassword()
         return asking

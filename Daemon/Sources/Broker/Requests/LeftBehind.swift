@@ -1,6 +1,5 @@
 import OstiaryWire
 import Prompting
-import SwiftProtobuf
 import Vault
 
 /// What a program stored under its path, and does not see once it is registered there: its items and keys are in the group

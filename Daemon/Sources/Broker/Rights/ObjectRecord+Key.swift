@@ -28,7 +28,7 @@ extension WireKey {
     init(_ record: ObjectRecord, enclave: EnclaveKind) throws(EnclaveError) {
         self.init()
         keyID = record.id.bytes
-        kind = WireKeyKind(rawValue: Int(try record.keyType.rawValue)) ?? .unspecified
+        kind = WireKeyKind(rawValue: Int(try record.keyType.rawValue))
         publicKey = record.publicKey
         accessControl = record.accessControl
         shownAccessControl = record.attributes.applicationLabel

@@ -6,7 +6,6 @@ import Glibc
 import Logging
 import OstiaryWire
 import SecretMemory
-import SwiftProtobuf
 import Synchronization
 import UnixSocket
 

@@ -2,7 +2,6 @@ import Foundation
 import Glibc
 import OstiaryWire
 import SecretMemory
-import SwiftProtobuf
 import Testing
 import UnixSocket
 
@@ -36,7 +35,7 @@ final class RawClient {
         try bytes.withUnsafeBytes { try writing.send($0, descriptor: descriptor) }
     }
 
-    func send(_ message: some SwiftProtobuf.Message, tail: [UInt8] = [], descriptor: CInt = -1) throws {
+    func send(_ message: some FrameMessage, tail: [UInt8] = [], descriptor: CInt = -1) throws {
         try FrameWriter.send(message, tail: Self.secret(tail), descriptor: descriptor, on: writing)
     }
 

@@ -1,7 +1,6 @@
 import AccessControl
 import Foundation
 import OstiaryWire
-import SwiftProtobuf
 
 /// The requests that tests send again and again.
 extension WireRequest.OneOf_Body {
@@ -26,13 +25,13 @@ extension WireRequest.OneOf_Body {
 
     static func findRight(_ name: String) -> Self { .findRight(.with { $0.identifier = name }) }
 
-    static func removeRight(_ name: String) -> Self { .removeRight(.with { $0.identifier = name }) }
+    static func removeRight(_ name: String) -> Self { .removeRight(.with { $0.which = .identifier(name) }) }
 
     static func authorize(_ right: Data, in context: UInt64, reason: String = "to test") -> Self {
         .authorize(
             .with {
                 $0.contextID = context
-                $0.rightID = right
+                $0.subject = .rightID(right)
                 $0.question = .reason(reason)
             })
     }

@@ -41,7 +41,7 @@ package enum ErrorSurface: Equatable, Sendable {
 
     private static func entry(for failure: WireFailureCode) -> (surface: ErrorSurface, cause: String) {
         switch failure {
-        case .unspecified, .UNRECOGNIZED: (.authentication(.authenticationFailed), "unknown")
+        case .unspecified: (.authentication(.authenticationFailed), "unknown")
 
         case .malformed: (.status(errSecBadReq), "request.malformed")
         case .outOfOrder: (.status(errSecBadReq), "request.out-of-order")

@@ -32,7 +32,7 @@ extension OstiaryError.Code {
 extension WireFailureCode {
     fileprivate var failureClass: FailureClass {
         switch self {
-        case .unspecified, .UNRECOGNIZED: .unknown
+        case .unspecified: .unknown
         case .malformed: FailureClass("malformed", .failed)
         case .outOfOrder: FailureClass("outOfOrder", .failed)
         case .tooLarge: FailureClass("tooLarge", .failed)

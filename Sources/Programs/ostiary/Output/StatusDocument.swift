@@ -98,8 +98,8 @@ extension StatusDocument {
 extension StatusDocument.Passcode {
     fileprivate init(_ passcode: WirePasscodeStatus) {
         isSet = passcode.isSet
-        failedAttempts = passcode.hasFailedAttempts ? passcode.failedAttempts : nil
-        lockedOutSeconds = passcode.hasLockedOutSeconds ? passcode.lockedOutSeconds : nil
+        failedAttempts = passcode.failedAttempts
+        lockedOutSeconds = passcode.lockedOutSeconds
     }
 
     fileprivate var text: String {

@@ -4,6 +4,9 @@ public struct CanonicalWriter: Sendable {
     /// What was written so far.
     public var bytes: [UInt8] { written }
 
+    /// How much was written so far.
+    @inlinable public var byteCount: Int { written.count }
+
     // Inlinable like what writes to it: a byte costs a call otherwise.
     @usableFromInline var written: [UInt8] = []
 
@@ -15,12 +18,12 @@ public struct CanonicalWriter: Sendable {
     /// A fixed-width integer, big-endian.
     @inlinable
     public mutating func write(_ value: some FixedWidthInteger & UnsignedInteger) {
-        var shift = value.bitWidth
-        while shift > 0 {
-            shift -= 8
-            written.append(UInt8(truncatingIfNeeded: value >> shift))
-        }
+        unsafe withUnsafeBytes(of: value.bigEndian) { unsafe written.append(contentsOf: $0) }
     }
+
+    /// Yes as the byte 1, no as 0.
+    @inlinable
+    public mutating func write(flag: Bool) { written.append(flag ? 1 : 0) }
 
     /// Bytes whose number the format fixes: no length is written.
     @inlinable
@@ -43,4 +46,8 @@ public struct CanonicalWriter: Sendable {
         write(count)
         write(fixed: field)
     }
+
+    /// Gives up what was written, without a copy.
+    @inlinable
+    public consuming func takeBytes() -> [UInt8] { written }
 }

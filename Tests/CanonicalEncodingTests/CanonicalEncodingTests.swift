@@ -49,4 +49,22 @@ struct CanonicalEncodingTests {
         var reader = CanonicalReader([UInt8](repeating: 0xFF, count: 8))
         #expect(throws: CanonicalEncodingError.truncated) { try reader.read(length: UInt64.self) }
     }
+
+    @Test func `what was written is taken out as it is, and counted`() {
+        var writer = CanonicalWriter(capacity: 1)
+        writer.write(flag: true)
+        writer.write(UInt16(0x0203))
+        #expect(writer.byteCount == 3)
+        #expect(writer.takeBytes() == [1, 2, 3])
+    }
+
+    @Test(arguments: 0...255) func `only 0 and 1 answer yes or no`(byte: UInt8) {
+        let flag = Result { () throws(CanonicalEncodingError) in
+            try unsafe [byte].withUnsafeBufferPointer { bytes throws(CanonicalEncodingError) in
+                var reader = unsafe BorrowedCanonicalReader(UnsafeRawBufferPointer(bytes))
+                return try reader.readFlag()
+            }
+        }
+        #expect(flag == (byte < 2 ? .success(byte == 1) : .failure(.invalidFlag)))
+    }
 }

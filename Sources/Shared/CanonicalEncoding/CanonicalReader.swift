@@ -6,6 +6,10 @@ public enum CanonicalEncodingError: Error, Equatable, Sendable {
     case trailingBytes
     /// A text field is not UTF-8.
     case invalidText
+    /// A byte that says yes or no is neither 1 nor 0.
+    case invalidFlag
+    /// A number that chooses what follows chooses nothing that this version knows.
+    case unknownChoice
 }
 
 /// Reads back what ``CanonicalWriter`` wrote. It never reads past the end and never allocates more than it was given.
@@ -23,17 +27,13 @@ public struct CanonicalReader: Sendable {
     public mutating func read<Value: FixedWidthInteger & UnsignedInteger>(
         _ type: Value.Type
     ) throws(CanonicalEncodingError) -> Value {
-        let count = Value.bitWidth / 8
-        guard count <= bytes.count - position else { throw .truncated }
-        defer { position += count }
-        return bytes[position..<position + count].reduce(0) { $0 << 8 | Value(truncatingIfNeeded: $1) }
+        try lent { reader throws(CanonicalEncodingError) in try reader.read(type) }
     }
 
     /// Exactly `count` bytes.
+    @inlinable
     public mutating func read(fixed count: Int) throws(CanonicalEncodingError) -> [UInt8] {
-        guard count <= bytes.count - position else { throw .truncated }
-        defer { position += count }
-        return Array(bytes[position..<position + count])
+        try lent { reader throws(CanonicalEncodingError) in try unsafe Array(reader.read(fixed: count)) }
     }
 
     /// Bytes behind their length.
@@ -41,8 +41,7 @@ public struct CanonicalReader: Sendable {
     public mutating func read<Length: FixedWidthInteger & UnsignedInteger>(
         length: Length.Type
     ) throws(CanonicalEncodingError) -> [UInt8] {
-        guard let count = Int(exactly: try read(length)) else { throw .truncated }
-        return try read(fixed: count)
+        try lent { reader throws(CanonicalEncodingError) in try unsafe Array(reader.read(length: length)) }
     }
 
     /// UTF-8 behind its length in bytes; nothing is repaired.
@@ -50,12 +49,24 @@ public struct CanonicalReader: Sendable {
     public mutating func readText<Length: FixedWidthInteger & UnsignedInteger>(
         length: Length.Type
     ) throws(CanonicalEncodingError) -> String {
-        guard let text = String(validating: try read(length: length), as: UTF8.self) else { throw .invalidText }
-        return text
+        try lent { reader throws(CanonicalEncodingError) in try reader.readText(length: length) }
     }
 
     /// Checks that nothing is left.
     public func finish() throws(CanonicalEncodingError) {
         guard position == bytes.count else { throw .trailingBytes }
+    }
+
+    /// Reads one field where the bytes lie.
+    @inlinable @inline(__always)
+    mutating func lent<Field>(
+        _ read: (inout BorrowedCanonicalReader) throws(CanonicalEncodingError) -> Field
+    ) throws(CanonicalEncodingError) -> Field {
+        let (field, end) = try unsafe bytes.withUnsafeBufferPointer { bytes throws(CanonicalEncodingError) in
+            var reader = unsafe BorrowedCanonicalReader(UnsafeRawBufferPointer(bytes), at: position)
+            return (try read(&reader), reader.position)
+        }
+        position = end
+        return field
     }
 }

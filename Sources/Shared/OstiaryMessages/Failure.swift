@@ -1,0 +1,83 @@
+/// Why a request was not carried out.
+public struct WireFailure: WireMessage, FieldList {
+    /// The number of a ``WireFailureCode``. A number that this version does not know is kept, shown and treated as a refusal.
+    public var code: UInt32 = 0
+    /// What happened and what to do next; never a secret, never bytes of a caller.
+    public var explanation = ""
+    /// What is left of the delay after a lock-out.
+    public var retryAfterSeconds = 0.0
+    /// The cause, for programs: for example `biometry.no-sensor`.
+    public var cause = ""
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&code)
+        coder.field(&explanation)
+        coder.field(&retryAfterSeconds)
+        coder.field(&cause)
+    }
+}
+
+/// Numbers never change their meaning, and are never used again for something else.
+public enum WireFailureCode: Int, CaseIterable, Sendable {
+    case unspecified = 0
+
+    // The request itself.
+    case malformed = 1
+    case outOfOrder = 2
+    case tooLarge = 3
+    case tooMany = 4
+    case unknownContext = 5
+    case versionMismatch = 6
+    case invalidParameter = 7
+    case invalidRule = 8
+    case emptyReason = 9
+
+    // The decision.
+    case notAuthorized = 20
+    case authenticationFailed = 21
+    case userCancel = 22
+    case userFallback = 23
+    case systemCancel = 24
+    case appCancel = 25
+    case notInteractive = 26
+    case lockedOut = 27
+    case operationNotPermitted = 28
+    case callerChanged = 29
+    case cooldown = 30
+    case timedOut = 31
+    /// Nothing was done: send the request again with the question and the terminal.
+    case questionNeeded = 32
+
+    // What the machine and the person have.
+    case passcodeNotSet = 40
+    case passcodeAlreadySet = 41
+    case passcodeTooWeak = 42
+    case passcodeMismatch = 43
+    case biometryNotAvailable = 44
+    case biometryNotEnrolled = 45
+    case biometryLockout = 46
+    case companionNotAvailable = 47
+    case locked = 48
+
+    // The store.
+    case notFound = 60
+    case duplicate = 61
+    case noSecret = 62
+    case itemUnreadable = 63
+    case storeUnreadable = 64
+    case storeTooNew = 65
+    case diskFull = 66
+    case logUnwritable = 67
+    case `internal` = 68
+    case missingEntitlement = 69
+    case noSuchAttribute = 70
+    case noSuchClass = 71
+    case programChanged = 72
+
+    // Keys.
+    case unsupportedAlgorithm = 80
+    case decryptionFailed = 81
+    case invalidPeerKey = 82
+}

@@ -1,0 +1,127 @@
+import CanonicalEncoding
+
+/// Goes through the fields of a message in their order: a ``FieldWriter`` writes each, a ``FieldReader`` sets each. So a message
+/// lists its fields once, and cannot be read differently from how it is written.
+protocol FieldCoder {
+    mutating func field(_ value: inout some WireValue)
+}
+
+/// What a field can hold.
+protocol WireValue {
+    func write(to writer: inout FieldWriter)
+    /// Nil when the bytes are not what ``write(to:)`` writes; the reader knows why.
+    static func read(from reader: inout FieldReader) -> Self?
+}
+
+/// A message that lists its fields.
+protocol FieldList: WireMessage, WireValue {
+    mutating func fields(_ coder: inout some FieldCoder)
+}
+
+extension FieldList {
+    func write(to writer: inout FieldWriter) {
+        var copy = self
+        copy.fields(&writer)
+    }
+
+    static func read(from reader: inout FieldReader) -> Self? {
+        var message = Self()
+        message.fields(&reader)
+        return message
+    }
+}
+
+extension FieldList where Self: FrameMessage {
+    // For the concrete types to call, so that the compiler makes one function of each.
+    @inline(__always)
+    func encoded(behind room: Int, reserving more: Int) throws(WireEncodingError) -> [UInt8] {
+        var writer = FieldWriter(room: room, capacity: room + FieldWriter.usualByteCount + more)
+        write(to: &writer)
+        return try writer.finish()
+    }
+
+    @inline(__always)
+    static func decoded(_ bytes: UnsafeRawBufferPointer) throws(CanonicalEncodingError) -> Self {
+        var reader = unsafe FieldReader(bytes)
+        let message = read(from: &reader)
+        return try reader.finish(with: message)
+    }
+}
+
+// MARK: - Writing
+
+/// Appends fields. What is too long for any message is remembered and not written.
+struct FieldWriter: FieldCoder {
+    private var canonical: CanonicalWriter
+    private let room: Int
+    private var error: WireEncodingError?
+
+    /// Most messages are shorter, and larger ones cost one more allocation.
+    static let usualByteCount = 256
+
+    init(room: Int, capacity: Int) {
+        canonical = CanonicalWriter(capacity: capacity)
+        self.room = room
+        for _ in 0..<room { canonical.write(UInt8(0)) }
+    }
+
+    mutating func field(_ value: inout some WireValue) { value.write(to: &self) }
+
+    mutating func write(_ value: some FixedWidthInteger & UnsignedInteger) { canonical.write(value) }
+
+    mutating func write(flag: Bool) { canonical.write(flag: flag) }
+
+    /// The length of a text, of bytes or of a list; false when no message has room for it.
+    mutating func write(length: Int) -> Bool {
+        guard length <= WireLimits.messageByteCount, canonical.byteCount - room <= WireLimits.messageByteCount else {
+            fail(.tooLarge)
+            return false
+        }
+        canonical.write(UInt32(truncatingIfNeeded: length))
+        return true
+    }
+
+    /// Bytes without their length.
+    mutating func write(fixed bytes: some Collection<UInt8>) { canonical.write(fixed: bytes) }
+
+    mutating func fail(_ error: WireEncodingError) { self.error = self.error ?? error }
+
+    consuming func finish() throws(WireEncodingError) -> [UInt8] {
+        if let error { throw error }
+        return canonical.takeBytes()
+    }
+}
+
+// MARK: - Reading
+
+/// Takes fields off bytes that somebody lends. After the first thing that is wrong it reads nothing more, and
+/// ``finish(with:)`` says what was wrong: nobody gets a message that was read halfway.
+struct FieldReader: FieldCoder {
+    private var canonical: BorrowedCanonicalReader
+    private(set) var error: CanonicalEncodingError?
+
+    @unsafe init(_ bytes: UnsafeRawBufferPointer) { canonical = unsafe BorrowedCanonicalReader(bytes) }
+
+    mutating func field<Value: WireValue>(_ value: inout Value) {
+        if error == nil, let read = Value.read(from: &self) { value = read }
+    }
+
+    @inline(__always)
+    mutating func read<Value>(
+        _ read: (inout BorrowedCanonicalReader) throws(CanonicalEncodingError) -> Value
+    ) -> Value? {
+        do { return try read(&canonical) } catch {
+            fail(error)
+            return nil
+        }
+    }
+
+    mutating func fail(_ error: CanonicalEncodingError) { self.error = self.error ?? error }
+
+    func finish<Message>(with message: Message?) throws(CanonicalEncodingError) -> Message {
+        if let error { throw error }
+        try canonical.finish()
+        guard let message else { throw .truncated }
+        return message
+    }
+}

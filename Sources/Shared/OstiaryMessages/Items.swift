@@ -1,0 +1,248 @@
+public import Foundation
+
+// Keychain items.
+
+/// One attribute, by Apple's name and in the type in which the program gave it, since it comes back so.
+public struct WireAttribute: WireMessage, FieldList {
+    public enum OneOf_Value: Equatable, Sendable {
+        case data(Data)
+        case text(String)
+        case number(Int64)
+        /// Seconds since 2001-01-01.
+        case date(Double)
+    }
+
+    /// For example `acct`.
+    public var key = ""
+    public var value: OneOf_Value?
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&key)
+        coder.field(&value)
+    }
+}
+
+extension WireAttribute.OneOf_Value: WireChoice {
+    func write(to writer: inout FieldWriter) {
+        switch self {
+        case .data(let data): writer.write(choice: 1, data)
+        case .text(let text): writer.write(choice: 2, text)
+        case .number(let number): writer.write(choice: 3, number)
+        case .date(let date): writer.write(choice: 4, date)
+        }
+    }
+
+    init?(number: UInt8, from reader: inout FieldReader) {
+        let value: Self? =
+            switch number {
+            case 1: reader.choice(Self.data)
+            case 2: reader.choice(Self.text)
+            case 3: reader.choice(Self.number)
+            case 4: reader.choice(Self.date)
+            default: nil
+            }
+        guard let value else { return nil }
+        self = value
+    }
+}
+
+/// Which items: all attributes must match. Items of other access groups than the program's are as good as absent.
+public struct WireItemQuery: WireMessage, FieldList {
+    /// `genp`, `inet`, `keys` or `cert`.
+    public var itemClass = ""
+    public var attributes: [WireAttribute] = []
+    public var synchronizable = WireSynchronizable.unspecified
+    /// 16 bytes, which name one item.
+    public var itemID = Data()
+    public var hostOrSubdomainOf = ""
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&itemClass)
+        coder.field(&attributes)
+        coder.field(&synchronizable)
+        coder.field(&itemID)
+        coder.field(&hostOrSubdomainOf)
+    }
+}
+
+public enum WireSynchronizable: WireNumber, WireValue {
+    /// Items that are not marked as synchronizable.
+    case unspecified
+    case yes, any
+    case UNRECOGNIZED(Int)
+
+    public init(rawValue: Int) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .yes
+        case 2: self = .any
+        default: self = .UNRECOGNIZED(rawValue)
+        }
+    }
+
+    public var rawValue: Int {
+        switch self {
+        case .unspecified: 0
+        case .yes: 1
+        case .any: 2
+        case .UNRECOGNIZED(let number): number
+        }
+    }
+}
+
+/// Under what a protected item is used.
+public struct WireItemUse: WireMessage, FieldList {
+    /// 0: proofs count for this request alone.
+    public var contextID: UInt64 = 0
+    /// Nothing is asked without one.
+    public var question: WireQuestion?
+    /// Items that would ask are left out.
+    public var skipsProtected = false
+    /// Where a person would be asked, the answer is `questionNeeded`. For finding, adding and updating.
+    public var withholdsQuestion = false
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&contextID)
+        coder.field(&question)
+        coder.field(&skipsProtected)
+        coder.field(&withholdsQuestion)
+    }
+}
+
+// MARK: - Requests
+
+/// Answered by ``WireItemPage`` with the item. The tail is the data, if there is any.
+public struct WireAddItemRequest: WireMessage, FieldList {
+    public var itemClass = ""
+    /// The access group and the class of accessibility are among them.
+    public var attributes: [WireAttribute] = []
+    /// Its canonical form.
+    public var accessControl = Data()
+    /// The access control as the program gave it, to be shown again.
+    public var shownAccessControl = Data()
+    public var hasData_p = false
+    /// The enclave key that the item stands for.
+    public var keyID = Data()
+    public var use = WireItemUse()
+    public var returnsAttributes = false
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&itemClass)
+        coder.field(&attributes)
+        coder.field(&accessControl)
+        coder.field(&shownAccessControl)
+        coder.field(&hasData_p)
+        coder.field(&keyID)
+        coder.field(&use)
+        coder.field(&returnsAttributes)
+    }
+}
+
+/// Answered by a page of items. The tail of a page is the data of its items, in their order.
+public struct WireFindItemsRequest: WireMessage, FieldList {
+    public var query = WireItemQuery()
+    /// 0 for all.
+    public var limit: UInt32 = 0
+    public var returnsData = false
+    public var returnsAttributes = false
+    public var use = WireItemUse()
+    /// 0, or `next` of the page before.
+    public var begin: UInt64 = 0
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&query)
+        coder.field(&limit)
+        coder.field(&returnsData)
+        coder.field(&returnsAttributes)
+        coder.field(&use)
+        coder.field(&begin)
+    }
+}
+
+/// Answered by ``WireDone`` with the count.
+public struct WireUpdateItemsRequest: WireMessage, FieldList {
+    public var query = WireItemQuery()
+    public var attributes: [WireAttribute] = []
+    /// Empty: it stays as it is.
+    public var accessControl = Data()
+    public var shownAccessControl = Data()
+    /// By the tail.
+    public var replacesData = false
+    public var use = WireItemUse()
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&query)
+        coder.field(&attributes)
+        coder.field(&accessControl)
+        coder.field(&shownAccessControl)
+        coder.field(&replacesData)
+        coder.field(&use)
+    }
+}
+
+/// Answered by ``WireDone`` with the count.
+public struct WireDeleteItemsRequest: WireMessage, FieldList {
+    public var query = WireItemQuery()
+    /// Further queries of the same step: if one of the queries matches nothing, nothing is deleted.
+    public var also: [WireItemQuery] = []
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&query)
+        coder.field(&also)
+    }
+}
+
+// MARK: - Answers
+
+public struct WireItem: WireMessage, FieldList {
+    /// 16 bytes, which name the item for good.
+    public var itemID = Data()
+    public var itemClass = ""
+    public var attributes: [WireAttribute] = []
+    public var accessControl = Data()
+    public var shownAccessControl = Data()
+    public var hasData_p = false
+    /// The size of its part of the tail.
+    public var dataByteCount: UInt32 = 0
+    public var keyID = Data()
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&itemID)
+        coder.field(&itemClass)
+        coder.field(&attributes)
+        coder.field(&accessControl)
+        coder.field(&shownAccessControl)
+        coder.field(&hasData_p)
+        coder.field(&dataByteCount)
+        coder.field(&keyID)
+    }
+}
+
+public struct WireItemPage: WireMessage, FieldList {
+    public var items: [WireItem] = []
+    /// Where the next page begins; 0 when there are no more.
+    public var next: UInt64 = 0
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&items)
+        coder.field(&next)
+    }
+}

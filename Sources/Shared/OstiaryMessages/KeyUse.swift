@@ -1,0 +1,80 @@
+public import Foundation
+
+// Using the key or the secret of a right, or an enclave key, whose id then stands for a right's. Each is answered by
+// `WireDone`, whose tail is what was asked for.
+
+/// The tail is the digest. The algorithm is a digest form, for example `algid:sign:ECDSA:digest-X962:SHA256`.
+public struct WireSignRequest: WireMessage, FieldList {
+    public var contextID: UInt64 = 0
+    public var rightID = Data()
+    public var algorithm = ""
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&contextID)
+        coder.field(&rightID)
+        coder.field(&algorithm)
+    }
+}
+
+/// The tail is the ciphertext.
+public struct WireDecryptRequest: WireMessage, FieldList {
+    public var contextID: UInt64 = 0
+    public var rightID = Data()
+    public var algorithm = ""
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&contextID)
+        coder.field(&rightID)
+        coder.field(&algorithm)
+    }
+}
+
+public struct WireExchangeRequest: WireMessage, FieldList {
+    public var contextID: UInt64 = 0
+    public var rightID = Data()
+    public var algorithm = ""
+    public var peerPublicKey = Data()
+    /// Of X9.63 forms only.
+    public var requestedSize: UInt32 = 0
+    public var sharedInfo = Data()
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&contextID)
+        coder.field(&rightID)
+        coder.field(&algorithm)
+        coder.field(&peerPublicKey)
+        coder.field(&requestedSize)
+        coder.field(&sharedInfo)
+    }
+}
+
+/// The tail is the encapsulated key.
+public struct WireDecapsulateRequest: WireMessage, FieldList {
+    public var contextID: UInt64 = 0
+    public var keyID = Data()
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&contextID)
+        coder.field(&keyID)
+    }
+}
+
+public struct WireReadSecretRequest: WireMessage, FieldList {
+    public var contextID: UInt64 = 0
+    public var rightID = Data()
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&contextID)
+        coder.field(&rightID)
+    }
+}

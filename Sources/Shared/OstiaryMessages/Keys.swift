@@ -1,0 +1,149 @@
+public import Foundation
+
+// Keys of the enclave that back no right.
+
+public enum WireKeyKind: WireNumber, WireValue {
+    case unspecified, p256, mlKem768, mlKem1024, mlDsa65, mlDsa87
+    case UNRECOGNIZED(Int)
+
+    public init(rawValue: Int) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .p256
+        case 2: self = .mlKem768
+        case 3: self = .mlKem1024
+        case 4: self = .mlDsa65
+        case 5: self = .mlDsa87
+        default: self = .UNRECOGNIZED(rawValue)
+        }
+    }
+
+    public var rawValue: Int {
+        switch self {
+        case .unspecified: 0
+        case .p256: 1
+        case .mlKem768: 2
+        case .mlKem1024: 3
+        case .mlDsa65: 4
+        case .mlDsa87: 5
+        case .UNRECOGNIZED(let number): number
+        }
+    }
+}
+
+/// Answered by ``WireKey``.
+public struct WireCreateKeyRequest: WireMessage, FieldList {
+    public var kind = WireKeyKind.unspecified
+    /// Its canonical form.
+    public var accessControl = Data()
+    public var shownAccessControl = Data()
+    /// For a rule with an application password.
+    public var use = WireItemUse()
+    /// One of the caller's; empty for the first.
+    public var accessGroup = ""
+    /// The key is stored with the item that a ``WireAddItemRequest`` names it for, and not before.
+    public var awaitsItem = false
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&kind)
+        coder.field(&accessControl)
+        coder.field(&shownAccessControl)
+        coder.field(&use)
+        coder.field(&accessGroup)
+        coder.field(&awaitsItem)
+    }
+}
+
+public struct WireKey: WireMessage, FieldList {
+    /// 16 bytes.
+    public var keyID = Data()
+    public var kind = WireKeyKind.unspecified
+    /// P-256: X9.63 uncompressed point; otherwise the raw public key.
+    public var publicKey = Data()
+    public var accessControl = Data()
+    public var shownAccessControl = Data()
+    public var enclaveKind = ""
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&keyID)
+        coder.field(&kind)
+        coder.field(&publicKey)
+        coder.field(&accessControl)
+        coder.field(&shownAccessControl)
+        coder.field(&enclaveKind)
+    }
+}
+
+/// Answered by ``WireKey``.
+public struct WireFindKeyRequest: WireMessage, FieldList {
+    public var keyID = Data()
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&keyID)
+    }
+}
+
+/// Answered by a page of all keys of the owner, whichever program made them, in a fixed order. The next page begins at
+/// `offset` plus the number of keys received.
+public struct WireListKeysRequest: WireMessage, FieldList {
+    public var offset: UInt32 = 0
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&offset)
+    }
+}
+
+public struct WireKeyList: WireMessage, FieldList {
+    public var keys: [WireListedKey] = []
+    /// How many the whole list has.
+    public var total: UInt32 = 0
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&keys)
+        coder.field(&total)
+    }
+}
+
+public struct WireListedKey: WireMessage, FieldList {
+    public var key = WireKey()
+    public var accessGroup = ""
+    /// Seconds since 1970.
+    public var createdAt = 0.0
+    /// A keychain item stands for it.
+    public var hasItem_p = false
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&key)
+        coder.field(&accessGroup)
+        coder.field(&createdAt)
+        coder.field(&hasItem_p)
+    }
+}
+
+/// Answered by ``WireDone``, count 1.
+public struct WireRemoveKeyRequest: WireMessage, FieldList {
+    public var keyID = Data()
+    /// The key of any program is removed, with the items that stand for it, and the owner is asked.
+    public var ofAnyGroup = false
+    public var question = WireQuestion()
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&keyID)
+        coder.field(&ofAnyGroup)
+        coder.field(&question)
+    }
+}

@@ -1,0 +1,146 @@
+// What concerns the owner and not one program: the passcode, the lock, and the state of the store.
+
+/// The daemon's prompt asks for the passcode itself, which never passes through the program.
+public struct WirePasscodeRequest: WireMessage, FieldList {
+    public var action = WirePasscodeAction.unspecified
+    public var question = WireQuestion()
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&action)
+        coder.field(&question)
+    }
+}
+
+public enum WirePasscodeAction: WireNumber, WireValue {
+    case unspecified, set, change, remove
+    case UNRECOGNIZED(Int)
+
+    public init(rawValue: Int) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .set
+        case 2: self = .change
+        case 3: self = .remove
+        default: self = .UNRECOGNIZED(rawValue)
+        }
+    }
+
+    public var rawValue: Int {
+        switch self {
+        case .unspecified: 0
+        case .set: 1
+        case .change: 2
+        case .remove: 3
+        case .UNRECOGNIZED(let number): number
+        }
+    }
+}
+
+public struct WireLockRequest: WireMessage, FieldList {
+    public init() {}
+    mutating func fields(_ coder: inout some FieldCoder) {}
+}
+
+// MARK: - Looking after the store
+
+/// Answered by ``WireDiagnosis``.
+public struct WireDiagnoseRequest: WireMessage, FieldList {
+    public init() {}
+    mutating func fields(_ coder: inout some FieldCoder) {}
+}
+
+public struct WireDiagnosis: WireMessage, FieldList {
+    public var findings: [WireFinding] = []
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&findings)
+    }
+}
+
+public struct WireFinding: WireMessage, FieldList {
+    public var check = ""
+    public var verdict = Verdict.unspecified
+    public var message = ""
+    public var advice = ""
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&check)
+        coder.field(&verdict)
+        coder.field(&message)
+        coder.field(&advice)
+    }
+
+    public enum Verdict: WireNumber, WireValue {
+        case unspecified, ok, notice, problem
+        case UNRECOGNIZED(Int)
+
+        public init(rawValue: Int) {
+            switch rawValue {
+            case 0: self = .unspecified
+            case 1: self = .ok
+            case 2: self = .notice
+            case 3: self = .problem
+            default: self = .UNRECOGNIZED(rawValue)
+            }
+        }
+
+        public var rawValue: Int {
+            switch self {
+            case .unspecified: 0
+            case .ok: 1
+            case .notice: 2
+            case .problem: 3
+            case .UNRECOGNIZED(let number): number
+            }
+        }
+    }
+}
+
+/// Rebuilds the lists that do not verify from the rows that do. Asks the owner, unless there is nothing to repair. Answered by
+/// ``WireRepair``.
+public struct WireRepairRequest: WireMessage, FieldList {
+    public var question = WireQuestion()
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&question)
+    }
+}
+
+public struct WireRepair: WireMessage, FieldList {
+    public var lists: [WireRelisting] = []
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&lists)
+    }
+}
+
+/// A list that was rebuilt.
+public struct WireRelisting: WireMessage, FieldList {
+    /// What it lists, for example `keychain items`.
+    public var list = ""
+    /// Rows that verify: listed, and used again.
+    public var kept: UInt32 = 0
+    /// Rows that do not verify: listed, and refused.
+    public var refused: UInt32 = 0
+    /// Rows that could not be listed.
+    public var removed: UInt32 = 0
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&list)
+        coder.field(&kept)
+        coder.field(&refused)
+        coder.field(&removed)
+    }
+}

@@ -1,0 +1,137 @@
+public import Foundation
+
+/// Answered by ``WireRight``. The tail is the secret, if there is one.
+public struct WireCreateRightRequest: WireMessage, FieldList {
+    public var identifier = ""
+    /// Its canonical form.
+    public var accessControl = Data()
+    /// Otherwise a right of this name is kept and the request refused.
+    public var replace = false
+    public var hasSecret_p = false
+    /// For a rule with an application password, which is chosen now.
+    public var question = WireQuestion()
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&identifier)
+        coder.field(&accessControl)
+        coder.field(&replace)
+        coder.field(&hasSecret_p)
+        coder.field(&question)
+    }
+}
+
+public struct WireRight: WireMessage, FieldList {
+    /// 16 bytes.
+    public var rightID = Data()
+    public var identifier = ""
+    /// Its canonical form.
+    public var accessControl = Data()
+    /// X9.63 uncompressed point, 65 bytes.
+    public var publicKey = Data()
+    public var hasSecret_p = false
+    /// Seconds since 1970.
+    public var createdAt = 0.0
+    public var enclaveKind = ""
+    /// The program that created it, as the daemon saw it.
+    public var application = ""
+    /// Only in lists: the row is refused, and nothing else of it is shown.
+    public var unreadableBecause = ""
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&rightID)
+        coder.field(&identifier)
+        coder.field(&accessControl)
+        coder.field(&publicKey)
+        coder.field(&hasSecret_p)
+        coder.field(&createdAt)
+        coder.field(&enclaveKind)
+        coder.field(&application)
+        coder.field(&unreadableBecause)
+    }
+}
+
+/// Answered by ``WireRight``.
+public struct WireFindRightRequest: WireMessage, FieldList {
+    public var identifier = ""
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&identifier)
+    }
+}
+
+/// Answered by a page of the list, which is in a fixed order. The next page begins at `offset` plus the number of rights
+/// received.
+public struct WireListRightsRequest: WireMessage, FieldList {
+    public var ofAllApplications = false
+    public var offset: UInt32 = 0
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&ofAllApplications)
+        coder.field(&offset)
+    }
+}
+
+public struct WireRightList: WireMessage, FieldList {
+    public var rights: [WireRight] = []
+    /// How many the whole list has.
+    public var total: UInt32 = 0
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&rights)
+        coder.field(&total)
+    }
+}
+
+/// Answered by ``WireDone``, count 1.
+public struct WireRemoveRightRequest: WireMessage, FieldList {
+    public enum OneOf_Which: Equatable, Sendable {
+        case rightID(Data)
+        case identifier(String)
+    }
+
+    public var which: OneOf_Which?
+    /// Empty when the right is named by its id.
+    public var identifier: String { if case .identifier(let name)? = which { name } else { "" } }
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&which)
+    }
+}
+
+extension WireRemoveRightRequest.OneOf_Which: WireChoice {
+    func write(to writer: inout FieldWriter) {
+        switch self {
+        case .rightID(let id): writer.write(choice: 1, id)
+        case .identifier(let name): writer.write(choice: 2, name)
+        }
+    }
+
+    init?(number: UInt8, from reader: inout FieldReader) {
+        let which: Self? =
+            switch number {
+            case 1: reader.choice(Self.rightID)
+            case 2: reader.choice(Self.identifier)
+            default: nil
+            }
+        guard let which else { return nil }
+        self = which
+    }
+}
+
+/// Removes the rights of the calling program. Answered by ``WireDone`` with their count.
+public struct WireRemoveAllRightsRequest: WireMessage, FieldList {
+    public init() {}
+    mutating func fields(_ coder: inout some FieldCoder) {}
+}

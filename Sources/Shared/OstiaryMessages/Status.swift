@@ -1,0 +1,132 @@
+/// Asks for ``WireStatus``.
+public struct WireStatusRequest: WireMessage, FieldList {
+    public init() {}
+    mutating func fields(_ coder: inout some FieldCoder) {}
+}
+
+public struct WireStatus: WireMessage, FieldList {
+    public var mode = WireMode.unspecified
+    public var daemonVersion = ""
+    public var processID: UInt32 = 0
+    public var stateDirectory = ""
+    /// `software` or `tpm`.
+    public var enclaveKind = ""
+    /// The class key WhenUnlocked is in memory.
+    public var unlocked = false
+    /// The passcode was entered once since the daemon started.
+    public var unlockedSinceStart = false
+    public var passcode = WirePasscodeStatus()
+    public var rights = WireRightStatus()
+    public var factors: [WireFactorStatus] = []
+    public var logRecordCount: UInt64 = 0
+    public var caller = WireCaller()
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&mode)
+        coder.field(&daemonVersion)
+        coder.field(&processID)
+        coder.field(&stateDirectory)
+        coder.field(&enclaveKind)
+        coder.field(&unlocked)
+        coder.field(&unlockedSinceStart)
+        coder.field(&passcode)
+        coder.field(&rights)
+        coder.field(&factors)
+        coder.field(&logRecordCount)
+        coder.field(&caller)
+    }
+}
+
+/// Whether the daemon serves one user or the machine.
+public enum WireMode: WireNumber, WireValue {
+    case unspecified, user, system
+    case UNRECOGNIZED(Int)
+
+    public init(rawValue: Int) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .user
+        case 2: self = .system
+        default: self = .UNRECOGNIZED(rawValue)
+        }
+    }
+
+    public var rawValue: Int {
+        switch self {
+        case .unspecified: 0
+        case .user: 1
+        case .system: 2
+        case .UNRECOGNIZED(let number): number
+        }
+    }
+}
+
+public struct WirePasscodeStatus: WireMessage, FieldList {
+    public var isSet = false
+    /// Absent, like ``lockedOutSeconds``, when the counter of wrong tries does not verify. Then nobody knows it, and no
+    /// passcode is checked.
+    public var failedAttempts: UInt32?
+    /// 0 when a passcode may be tried now.
+    public var lockedOutSeconds: Double?
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&isSet)
+        coder.field(&failedAttempts)
+        coder.field(&lockedOutSeconds)
+    }
+}
+
+public struct WireRightStatus: WireMessage, FieldList {
+    /// Rights of the calling program.
+    public var count: UInt32 = 0
+    public var unreadableCount: UInt32 = 0
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&count)
+        coder.field(&unreadableCount)
+    }
+}
+
+/// How the daemon sees the calling program.
+public struct WireCaller: WireMessage, FieldList {
+    public var program = ""
+    /// How sure the daemon is of the program, for example `advisory`.
+    public var label = ""
+    /// Of the registration; empty without one.
+    public var applicationID = ""
+    /// In order; the first is where items without a group go.
+    public var accessGroups: [String] = []
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&program)
+        coder.field(&label)
+        coder.field(&applicationID)
+        coder.field(&accessGroups)
+    }
+}
+
+public struct WireFactorStatus: WireMessage, FieldList {
+    /// `passcode`, `biometry`, `security-key` or `application-password`.
+    public var factor = ""
+    public var available = false
+    /// `hardware-bound`, `key-bound`, `broker-bound` or `touch-only`.
+    public var strength = ""
+    public var note = ""
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&factor)
+        coder.field(&available)
+        coder.field(&strength)
+        coder.field(&note)
+    }
+}

@@ -1,0 +1,109 @@
+public import CanonicalEncoding
+
+/// The daemon's answer to one request.
+public struct WireReply: FrameMessage, FieldList {
+    /// Numbers never change their meaning, and are never used again for something else.
+    ///
+    /// Large messages lie in a box of their own (`indirect`): otherwise every small one is passed on as the largest.
+    public enum OneOf_Body: Equatable, Sendable {
+        case failure(WireFailure)
+        case done(WireDone)
+        indirect case status(WireStatus)
+        case context(WireContextOpened)
+        case granted(WireGranted)
+        indirect case right(WireRight)
+        case rights(WireRightList)
+        case logPage(WireLogPage)
+        case logVerdict(WireLogVerdict)
+        case diagnosis(WireDiagnosis)
+        case items(WireItemPage)
+        indirect case key(WireKey)
+        case applications(WireApplicationList)
+        case keys(WireKeyList)
+        case repair(WireRepair)
+    }
+
+    /// The request's.
+    public var id: UInt64 = 0
+    public var body: OneOf_Body?
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&id)
+        coder.field(&body)
+    }
+}
+
+/// Carried out. If the request asked for bytes, they are the frame's tail.
+public struct WireDone: WireMessage, FieldList {
+    /// How many were removed or changed.
+    public var count: UInt32 = 0
+    /// The answer to a ``WireCredentialStateRequest``.
+    public var isSet = false
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&count)
+        coder.field(&isSet)
+    }
+}
+
+// MARK: - Encoding
+
+extension WireReply.OneOf_Body: WireChoice {
+    func write(to writer: inout FieldWriter) {
+        switch self {
+        case .failure(let message): writer.write(choice: 2, message)
+        case .done(let message): writer.write(choice: 3, message)
+        case .status(let message): writer.write(choice: 4, message)
+        case .context(let message): writer.write(choice: 5, message)
+        case .granted(let message): writer.write(choice: 7, message)
+        case .right(let message): writer.write(choice: 8, message)
+        case .rights(let message): writer.write(choice: 9, message)
+        case .logPage(let message): writer.write(choice: 10, message)
+        case .logVerdict(let message): writer.write(choice: 11, message)
+        case .diagnosis(let message): writer.write(choice: 12, message)
+        case .items(let message): writer.write(choice: 13, message)
+        case .key(let message): writer.write(choice: 14, message)
+        case .applications(let message): writer.write(choice: 15, message)
+        case .keys(let message): writer.write(choice: 16, message)
+        case .repair(let message): writer.write(choice: 17, message)
+        }
+    }
+
+    init?(number: UInt8, from reader: inout FieldReader) {
+        let body: Self? =
+            switch number {
+            case 2: reader.choice(Self.failure)
+            case 3: reader.choice(Self.done)
+            case 4: reader.choice(Self.status)
+            case 5: reader.choice(Self.context)
+            case 7: reader.choice(Self.granted)
+            case 8: reader.choice(Self.right)
+            case 9: reader.choice(Self.rights)
+            case 10: reader.choice(Self.logPage)
+            case 11: reader.choice(Self.logVerdict)
+            case 12: reader.choice(Self.diagnosis)
+            case 13: reader.choice(Self.items)
+            case 14: reader.choice(Self.key)
+            case 15: reader.choice(Self.applications)
+            case 16: reader.choice(Self.keys)
+            case 17: reader.choice(Self.repair)
+            default: nil
+            }
+        guard let body else { return nil }
+        self = body
+    }
+}
+
+extension WireReply {
+    public func canonicalBytes(behind room: Int, reserving more: Int) throws(WireEncodingError) -> [UInt8] {
+        try encoded(behind: room, reserving: more)
+    }
+
+    @unsafe public init(reading bytes: UnsafeRawBufferPointer) throws(CanonicalEncodingError) {
+        self = try unsafe Self.decoded(bytes)
+    }
+}

@@ -1,0 +1,183 @@
+public import CanonicalEncoding
+
+/// What a program asks for. What the daemon accepts of each, and when, is its `DispatchTable`.
+public struct WireRequest: FrameMessage, FieldList {
+    /// Numbers never change their meaning, and are never used again for something else.
+    ///
+    /// Large messages lie in a box of their own (`indirect`): otherwise every small one is passed on as the largest.
+    public enum OneOf_Body: Equatable, Sendable {
+        case hello(WireHello)
+        case status(WireStatusRequest)
+        case cancel(WireCancelRequest)
+
+        case openContext(WireOpenContextRequest)
+        case closeContext(WireCloseContextRequest)
+        case deauthorize(WireDeauthorizeRequest)
+        case setCredential(WireSetCredentialRequest)
+        case credentialState(WireCredentialStateRequest)
+        indirect case evaluatePolicy(WireEvaluatePolicyRequest)
+        indirect case authorize(WireAuthorizeRequest)
+
+        indirect case createRight(WireCreateRightRequest)
+        case findRight(WireFindRightRequest)
+        case listRights(WireListRightsRequest)
+        case removeRight(WireRemoveRightRequest)
+        case removeAllRights(WireRemoveAllRightsRequest)
+
+        case sign(WireSignRequest)
+        case decrypt(WireDecryptRequest)
+        indirect case exchange(WireExchangeRequest)
+        case readSecret(WireReadSecretRequest)
+
+        indirect case passcode(WirePasscodeRequest)
+        case lock(WireLockRequest)
+
+        case readLog(WireReadLogRequest)
+        indirect case verifyLog(WireVerifyLogRequest)
+        case diagnose(WireDiagnoseRequest)
+        indirect case repair(WireRepairRequest)
+
+        indirect case addItem(WireAddItemRequest)
+        indirect case findItems(WireFindItemsRequest)
+        indirect case updateItems(WireUpdateItemsRequest)
+        indirect case deleteItems(WireDeleteItemsRequest)
+
+        indirect case createKey(WireCreateKeyRequest)
+        case findKey(WireFindKeyRequest)
+        indirect case removeKey(WireRemoveKeyRequest)
+        case decapsulate(WireDecapsulateRequest)
+        indirect case evaluateAccessControl(WireEvaluateAccessControlRequest)
+        case listKeys(WireListKeysRequest)
+
+        indirect case registerApplication(WireRegisterApplicationRequest)
+        case listApplications(WireListApplicationsRequest)
+        indirect case removeApplication(WireRemoveApplicationRequest)
+    }
+
+    /// The program chooses it: not 0, and not that of a request still under way.
+    public var id: UInt64 = 0
+    /// A request without one ends the connection.
+    public var body: OneOf_Body?
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&id)
+        coder.field(&body)
+    }
+}
+
+/// Cancels a request of the same connection that is still under way. Answered by ``WireDone`` whether or not there was one.
+public struct WireCancelRequest: WireMessage, FieldList {
+    public var requestID: UInt64 = 0
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&requestID)
+    }
+}
+
+// MARK: - Encoding
+
+extension WireRequest.OneOf_Body: WireChoice {
+    func write(to writer: inout FieldWriter) {
+        switch self {
+        case .hello(let message): writer.write(choice: 2, message)
+        case .status(let message): writer.write(choice: 3, message)
+        case .cancel(let message): writer.write(choice: 4, message)
+        case .openContext(let message): writer.write(choice: 10, message)
+        case .closeContext(let message): writer.write(choice: 11, message)
+        case .deauthorize(let message): writer.write(choice: 12, message)
+        case .setCredential(let message): writer.write(choice: 13, message)
+        case .credentialState(let message): writer.write(choice: 14, message)
+        case .evaluatePolicy(let message): writer.write(choice: 15, message)
+        case .authorize(let message): writer.write(choice: 16, message)
+        case .createRight(let message): writer.write(choice: 20, message)
+        case .findRight(let message): writer.write(choice: 21, message)
+        case .listRights(let message): writer.write(choice: 22, message)
+        case .removeRight(let message): writer.write(choice: 23, message)
+        case .removeAllRights(let message): writer.write(choice: 24, message)
+        case .sign(let message): writer.write(choice: 30, message)
+        case .decrypt(let message): writer.write(choice: 31, message)
+        case .exchange(let message): writer.write(choice: 32, message)
+        case .readSecret(let message): writer.write(choice: 33, message)
+        case .passcode(let message): writer.write(choice: 40, message)
+        case .lock(let message): writer.write(choice: 41, message)
+        case .readLog(let message): writer.write(choice: 50, message)
+        case .verifyLog(let message): writer.write(choice: 51, message)
+        case .diagnose(let message): writer.write(choice: 52, message)
+        case .repair(let message): writer.write(choice: 53, message)
+        case .addItem(let message): writer.write(choice: 60, message)
+        case .findItems(let message): writer.write(choice: 61, message)
+        case .updateItems(let message): writer.write(choice: 62, message)
+        case .deleteItems(let message): writer.write(choice: 63, message)
+        case .createKey(let message): writer.write(choice: 70, message)
+        case .findKey(let message): writer.write(choice: 71, message)
+        case .removeKey(let message): writer.write(choice: 72, message)
+        case .decapsulate(let message): writer.write(choice: 73, message)
+        case .evaluateAccessControl(let message): writer.write(choice: 74, message)
+        case .listKeys(let message): writer.write(choice: 75, message)
+        case .registerApplication(let message): writer.write(choice: 80, message)
+        case .listApplications(let message): writer.write(choice: 81, message)
+        case .removeApplication(let message): writer.write(choice: 82, message)
+        }
+    }
+
+    init?(number: UInt8, from reader: inout FieldReader) {
+        let body: Self? =
+            switch number {
+            case 2: reader.choice(Self.hello)
+            case 3: reader.choice(Self.status)
+            case 4: reader.choice(Self.cancel)
+            case 10: reader.choice(Self.openContext)
+            case 11: reader.choice(Self.closeContext)
+            case 12: reader.choice(Self.deauthorize)
+            case 13: reader.choice(Self.setCredential)
+            case 14: reader.choice(Self.credentialState)
+            case 15: reader.choice(Self.evaluatePolicy)
+            case 16: reader.choice(Self.authorize)
+            case 20: reader.choice(Self.createRight)
+            case 21: reader.choice(Self.findRight)
+            case 22: reader.choice(Self.listRights)
+            case 23: reader.choice(Self.removeRight)
+            case 24: reader.choice(Self.removeAllRights)
+            case 30: reader.choice(Self.sign)
+            case 31: reader.choice(Self.decrypt)
+            case 32: reader.choice(Self.exchange)
+            case 33: reader.choice(Self.readSecret)
+            case 40: reader.choice(Self.passcode)
+            case 41: reader.choice(Self.lock)
+            case 50: reader.choice(Self.readLog)
+            case 51: reader.choice(Self.verifyLog)
+            case 52: reader.choice(Self.diagnose)
+            case 53: reader.choice(Self.repair)
+            case 60: reader.choice(Self.addItem)
+            case 61: reader.choice(Self.findItems)
+            case 62: reader.choice(Self.updateItems)
+            case 63: reader.choice(Self.deleteItems)
+            case 70: reader.choice(Self.createKey)
+            case 71: reader.choice(Self.findKey)
+            case 72: reader.choice(Self.removeKey)
+            case 73: reader.choice(Self.decapsulate)
+            case 74: reader.choice(Self.evaluateAccessControl)
+            case 75: reader.choice(Self.listKeys)
+            case 80: reader.choice(Self.registerApplication)
+            case 81: reader.choice(Self.listApplications)
+            case 82: reader.choice(Self.removeApplication)
+            default: nil
+            }
+        guard let body else { return nil }
+        self = body
+    }
+}
+
+extension WireRequest {
+    public func canonicalBytes(behind room: Int, reserving more: Int) throws(WireEncodingError) -> [UInt8] {
+        try encoded(behind: room, reserving: more)
+    }
+
+    @unsafe public init(reading bytes: UnsafeRawBufferPointer) throws(CanonicalEncodingError) {
+        self = try unsafe Self.decoded(bytes)
+    }
+}

@@ -1,0 +1,170 @@
+import CanonicalEncoding
+import Foundation
+import OstiaryWire
+import SecretMemory
+import Testing
+
+/// The examples of Documentation/formats/wire.md, byte by byte.
+@Suite("The format of messages") struct MessageFormatTests {
+    private static func bytes(_ text: String) -> [UInt8] {
+        let digits = text.filter { !$0.isWhitespace }
+        return stride(from: 0, to: digits.count, by: 2).map { offset in
+            UInt8(digits.dropFirst(offset).prefix(2), radix: 16)!
+        }
+    }
+
+    private static let nonce = Data(bytes("9f8b2eb7cf42c3a350811757d38f5cb2"))
+    private static let id = Data(bytes("00112233445566778899aabbccddeeff"))
+
+    private static func request(_ id: UInt64, _ body: WireRequest.OneOf_Body) -> WireRequest {
+        .with { ($0.id, $0.body) = (id, body) }
+    }
+
+    private static func reply(_ id: UInt64, _ body: WireReply.OneOf_Body) -> WireReply {
+        .with { ($0.id, $0.body) = (id, body) }
+    }
+
+    static let requests: [(WireRequest, String)] = [
+        (
+            request(1, .hello(.with { ($0.protocolVersion, $0.nonce) = (2, nonce) })),
+            "0000000000000001 01 02 00000002 00000010 9f8b2eb7cf42c3a350811757d38f5cb2"
+        ),
+        (request(2, .status(.init())), "0000000000000002 01 03"),
+        (
+            request(
+                3,
+                .authorize(
+                    .with {
+                        $0.contextID = 1
+                        $0.subject = .rightID(id)
+                        $0.question.reason = "sign in"
+                    })),
+            """
+            0000000000000003 01 10 0000000000000001 01 01 00000010 00112233445566778899aabbccddeeff 00
+            00000007 7369676e20696e 00 00000000 00000000 00
+            """
+        ),
+        (
+            request(
+                4,
+                .sign(
+                    .with { ($0.contextID, $0.rightID, $0.algorithm) = (1, id, "algid:sign:ECDSA:digest-X962:SHA256") })
+            ),
+            """
+            0000000000000004 01 1e 0000000000000001 00000010 00112233445566778899aabbccddeeff
+            00000023 616c6769643a7369676e3a45434453413a6469676573742d583936323a534841323536
+            """
+        ),
+        (
+            request(
+                5,
+                .findItems(
+                    .with {
+                        $0.query.itemClass = "genp"
+                        $0.query.attributes = [.with { ($0.key, $0.value) = ("acct", .text("né")) }]
+                        ($0.limit, $0.returnsData) = (1, true)
+                        $0.use.withholdsQuestion = true
+                    })),
+            """
+            0000000000000005 01 3d 00000004 67656e70 00000001 00000004 61636374 01 02 00000003 6ec3a9
+            00000000 00000000 00000000 00000001 01 00 0000000000000000 00 00 01 0000000000000000
+            """
+        ),
+    ]
+
+    static let replies: [(WireReply, String)] = [
+        (reply(1, .done(.init())), "0000000000000001 01 03 00000000 00"),
+        (
+            reply(
+                3,
+                .failure(
+                    .with {
+                        ($0.code, $0.explanation) = (27, "Wait.")
+                        ($0.retryAfterSeconds, $0.cause) = (1.5, "passcode.locked-out")
+                    })),
+            """
+            0000000000000003 01 02 0000001b 00000005 576169742e 3ff8000000000000
+            00000013 70617373636f64652e6c6f636b65642d6f7574
+            """
+        ),
+        (
+            reply(
+                5,
+                .items(
+                    .with {
+                        $0.items = [
+                            .with { ($0.itemID, $0.itemClass, $0.hasData_p, $0.dataByteCount) = (id, "genp", true, 6) }
+                        ]
+                    })),
+            """
+            0000000000000005 01 0d 00000001 00000010 00112233445566778899aabbccddeeff 00000004 67656e70
+            00000000 00000000 00000000 01 00000006 00000000 0000000000000000
+            """
+        ),
+        (
+            reply(6, .status(.with { ($0.mode, $0.passcode.isSet, $0.passcode.failedAttempts) = (.user, true, 2) })),
+            """
+            0000000000000006 01 04 00000001 00000000 00000000 00000000 00000000 00 00 01 01 00000002 00
+            00000000 00000000 00000000 0000000000000000 00000000 00000000 00000000 00000000
+            """
+        ),
+    ]
+
+    @Test(arguments: requests) func `requests have the bytes of the document`(request: WireRequest, text: String) throws
+    {
+        #expect(try request.canonicalBytes == Self.bytes(text))
+        #expect(try WireRequest(canonicalBytes: Self.bytes(text)) == request)
+    }
+
+    @Test(arguments: replies) func `replies have the bytes of the document`(reply: WireReply, text: String) throws {
+        #expect(try reply.canonicalBytes == Self.bytes(text))
+        #expect(try WireReply(canonicalBytes: Self.bytes(text)) == reply)
+    }
+
+    @Test func `a frame is the two lengths, the message and the tail`() throws {
+        let frame = try FrameWriter.frame(Self.request(2, .status(.init())), tail: SecretBytes(zeroed: 2))
+        #expect(frame == Self.bytes("0000000a 00000002 0000000000000002 01 03 0000"))
+    }
+
+    // MARK: the greeting
+
+    private static let greeting = WireGreeting.with { ($0.protocolVersion, $0.nonce) = (2, nonce) }
+
+    @Test func `the greeting has the bytes of the document`() throws {
+        let bytes = Self.bytes("08 02 12 10 9f8b2eb7cf42c3a350811757d38f5cb2")
+        #expect(try Self.greeting.canonicalBytes == bytes)
+        #expect(try WireGreeting(canonicalBytes: bytes) == Self.greeting)
+        #expect(try FrameWriter.frame(Self.greeting).prefix(8) == [0, 0, 0, 0x14, 0, 0, 0, 0])
+    }
+
+    @Test func `the greeting of protocol 1 is read, so that its version can be told`() throws {
+        let greeting = try WireGreeting(canonicalBytes: Self.bytes("08 01 12 10 9f8b2eb7cf42c3a350811757d38f5cb2"))
+        #expect(greeting.protocolVersion == 1 && greeting.nonce == Self.nonce)
+    }
+
+    @Test func `requests of protocol 1 are none`() {
+        for text in ["08 01 12 14 08 01 12 10 9f8b2eb7cf42c3a350811757d38f5cb2", "08 01 1a 00", "08 02 ca 02 00"] {
+            #expect(throws: CanonicalEncodingError.self) { try WireRequest(canonicalBytes: Self.bytes(text)) }
+        }
+    }
+
+    static let notGreetings: [(String, CanonicalEncodingError)] = [
+        ("09 02 12 00", .unknownChoice), ("08 80 12 00", .unknownChoice), ("08 02 13 00", .unknownChoice),
+        ("08 02 12 00 00", .trailingBytes), ("08 02 12 01", .truncated), ("08 02 12", .truncated), ("", .truncated),
+        ("08 02 12 80" + String(repeating: "00", count: 128), .unknownChoice),
+    ]
+
+    @Test(arguments: notGreetings) func `no other form is a greeting`(text: String, error: CanonicalEncodingError) {
+        #expect(throws: error) { try WireGreeting(canonicalBytes: Self.bytes(text)) }
+    }
+
+    @Test(arguments: [(127, 127, true), (128, 16, false), (.max, 16, false), (2, 128, false)] as [(UInt32, Int, Bool)])
+    func `a greeting holds a version and a nonce below 128`(version: UInt32, count: Int, fits: Bool) {
+        let greeting = WireGreeting.with { ($0.protocolVersion, $0.nonce) = (version, Data(count: count)) }
+        if fits {
+            #expect((try? WireGreeting(canonicalBytes: greeting.canonicalBytes)) == greeting)
+        } else {
+            #expect(throws: FrameError.malformed) { try FrameWriter.frame(greeting) }
+        }
+    }
+}
