@@ -54,6 +54,13 @@ private protocol Authorizing {
 
 extension LARight: Authorizing {}
 
+/// A wrapper as apps that were Objective-C have it: these names are there with LocalAuthentication alone.
+private struct Failure {
+    let code: NSInteger
+    let bundle = kCFBundleIdentifierKey as String
+    init(_ error: LAError) { code = error.errorCode }
+}
+
 /// A view model as apps have it: on the main actor, with a right, a context and no annotations.
 @MainActor
 private final class Account {

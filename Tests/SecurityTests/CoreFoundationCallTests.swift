@@ -131,6 +131,25 @@ import Testing
         #expect(CFErrorCopyRecoverySuggestion(nil) == nil)
     }
 
+    @Test func `the keys of an Info.plist are Apple's, in the forms that programs write`() {
+        let list: [String: Any] = ["CFBundleIdentifier": "com.example.app", "CFBundleName": "App"]
+        #expect(list[kCFBundleIdentifierKey as String] as? String == "com.example.app")
+        #expect((list as NSDictionary)[kCFBundleNameKey!] as? String == "App")
+        #expect(Bundle.main.object(forInfoDictionaryKey: kCFBundleIdentifierKey as String) as? String == nil)
+        let keys: [(CFString?, String)] = [
+            (kCFBundleIdentifierKey, "CFBundleIdentifier"), (kCFBundleVersionKey, "CFBundleVersion"),
+            (kCFBundleExecutableKey, "CFBundleExecutable"), (kCFBundleLocalizationsKey, "CFBundleLocalizations"),
+            (kCFBundleInfoDictionaryVersionKey, "CFBundleInfoDictionaryVersion"),
+            (kCFBundleDevelopmentRegionKey, "CFBundleDevelopmentRegion"),
+        ]
+        for (key, text) in keys { #expect(key as String? == text) }
+    }
+
+    @Test func `the names of whole numbers are Swift's`() {
+        let (signed, unsigned): (NSInteger, NSUInteger) = (-1, 1)
+        #expect(type(of: signed) == Int.self && type(of: unsigned) == UInt.self)
+    }
+
     @Test func `types have names`() {
         for (id, name) in [
             (CFStringGetTypeID(), "CFString"), (CFBooleanGetTypeID(), "CFBoolean"), (SecKeyGetTypeID(), "SecKey"),

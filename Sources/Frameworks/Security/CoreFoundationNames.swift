@@ -41,3 +41,9 @@ public var kCFNull: CFNull! { NSNull() }
 
 /// Where a call that reports failure by `false` puts its error (Apple's Foundation). Foundation on Linux lacks the name.
 public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?
+
+/// A whole number, `Int` (Apple's Foundation). Foundation on Linux lacks the name.
+public typealias NSInteger = Int
+
+/// A whole number without a sign, `UInt` (Apple's Foundation). Foundation on Linux lacks the name.
+public typealias NSUInteger = UInt
