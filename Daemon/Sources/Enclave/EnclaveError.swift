@@ -16,6 +16,8 @@ public enum EnclaveError: Error, Equatable, Sendable {
     case invalidEncapsulation
     /// The digest to sign has another size than 32 bytes.
     case invalidDigest
+    /// The context to sign for has more than 255 bytes.
+    case invalidContext
     /// The authorization value for a new key is empty or ends in a zero byte (a TPM strips trailing zeros).
     case invalidAuthorization
     /// The secret to seal is empty, or larger than ``SealedSecret/byteCounts`` allows.

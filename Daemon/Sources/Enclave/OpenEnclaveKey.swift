@@ -20,6 +20,12 @@ public protocol OpenEnclaveKey: Sendable {
     /// context (FIPS 204, algorithm 2).
     func signature(forMessage message: Data) throws(EnclaveError) -> Data
 
+    /// ML-DSA: as ``signature(forMessage:)``, for a context, which is part of what is signed (FIPS 204, algorithm 2). An empty
+    /// one is none. A key that knows no contexts throws ``EnclaveError/unsupportedKey``, whatever the context.
+    ///
+    /// - Parameter context: at most 255 bytes, else ``EnclaveError/invalidContext``.
+    func signature(forMessage message: Data, context: Data) throws(EnclaveError) -> Data
+
     /// P-256: the shared value of an ECDH agreement, unprocessed (the X coordinate, SEC 1 section 3.3.1): 32 bytes.
     ///
     /// - Parameter peerKey: 65 bytes, uncompressed X9.63. Anything else, and a point that is not on the curve, is
@@ -37,6 +43,10 @@ extension OpenEnclaveKey {
 
     public func signature(forMessage message: Data) throws(EnclaveError) -> Data {
         try signature(forDigest: Data(SHA256.hash(data: message)))
+    }
+
+    public func signature(forMessage message: Data, context: Data) throws(EnclaveError) -> Data {
+        throw .unsupportedKey
     }
 
     public func sharedSecret(withPublicKey peerKey: Data) throws(EnclaveError) -> SecretBytes { throw .unsupportedKey }

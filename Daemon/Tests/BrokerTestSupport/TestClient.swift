@@ -327,11 +327,14 @@ public final class TestClient {
         }
     }
 
-    public func sign(_ message: Data, _ algorithm: String, with key: WireKey, in context: UInt64) throws -> Data {
+    public func sign(
+        _ message: Data, _ algorithm: String, for signatureContext: Data = Data(), with key: WireKey, in context: UInt64
+    ) throws -> Data {
         let request = WireSignRequest.with {
             $0.contextID = context
             $0.rightID = key.keyID
             $0.algorithm = algorithm
+            $0.signatureContext = signatureContext
         }
         return try call(.sign(request), tail: SecretBytes(bytes: message)).tail
     }

@@ -17,6 +17,7 @@ import Vault
 @Suite("Enclave keys")
 struct EnclaveKeyTests {
     private static let mlDSA = "algid:sign:ML-DSA:message"
+    private static let mlDSAInContext = "algid:sign:ML-DSA:message:context"
     private static let ecdsa = "algid:sign:ECDSA:digest-X962:SHA256"
     private static let kinds: [WireKeyKind] = [.p256, .mlKem768, .mlKem1024, .mlDsa65, .mlDsa87]
     private static let open = AccessControl(availability: .whenUnlocked, using: .unrestricted)
@@ -124,6 +125,45 @@ struct EnclaveKeyTests {
         }
         #expect(try refusal { _ = try client.secret(of: right, in: context) } == .noSecret)
         #expect(try refusal { _ = try client.decapsulate(Data(count: 4097), with: key, in: context) } == .tooLarge)
+    }
+
+    @Test func `ML-DSA signs for a context`() throws {
+        let (message, context) = (Data("a message".utf8), Data("of this kind".utf8))
+        let key = try client.createKey(.mlDsa65, Self.open)
+        let authorized = try authorized(key)
+        let publicKey = try MLDSA65.PublicKey(rawRepresentation: key.publicKey)
+        let signature = try client.sign(message, Self.mlDSAInContext, for: context, with: key, in: authorized)
+        #expect(publicKey.isValidSignature(signature, for: message, context: context))
+        #expect(!publicKey.isValidSignature(signature, for: message))
+        let none = try client.sign(message, Self.mlDSAInContext, with: key, in: authorized)
+        #expect(publicKey.isValidSignature(none, for: message))
+        let longest = Data(count: 255)
+        let last = try client.sign(message, Self.mlDSAInContext, for: longest, with: key, in: authorized)
+        #expect(publicKey.isValidSignature(last, for: message, context: longest))
+        #expect(
+            try refusal {
+                _ = try client.sign(message, Self.mlDSAInContext, for: longest + [0], with: key, in: authorized)
+            } == .invalidParameter)
+    }
+
+    @Test(arguments: kinds) func `a context that cannot be signed for is refused and never left out`(
+        kind: WireKeyKind
+    ) throws {
+        let key = try client.createKey(kind, Self.open)
+        let authorized = try authorized(key)
+        for (algorithm, input) in [(Self.mlDSA, Data("message".utf8)), (Self.ecdsa, Data(count: 32)), ("", Data())] {
+            let code = try refusal {
+                _ = try client.sign(input, algorithm, for: Data([1]), with: key, in: authorized)
+            }
+            #expect(code == .invalidParameter, "\(algorithm)")
+        }
+        guard ![.mlDsa65, .mlDsa87].contains(kind) else { return }
+        for context in [Data(), Data([1])] {
+            let code = try refusal {
+                _ = try client.sign(Data(count: 32), Self.mlDSAInContext, for: context, with: key, in: authorized)
+            }
+            #expect(code == .unsupportedAlgorithm)
+        }
     }
 
     @Test func `only what the access control permits is done`() throws {

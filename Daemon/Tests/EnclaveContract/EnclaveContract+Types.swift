@@ -35,6 +35,20 @@ extension EnclaveContract {
         }
     }
 
+    private static func isValid(
+        _ signature: Data, for message: Data, in context: Data, _ key: EnclaveKey
+    ) throws -> Bool {
+        switch key.type {
+        case .mlDSA65:
+            try MLDSA65.PublicKey(rawRepresentation: key.publicKey)
+                .isValidSignature(signature, for: message, context: context)
+        case .mlDSA87:
+            try MLDSA87.PublicKey(rawRepresentation: key.publicKey)
+                .isValidSignature(signature, for: message, context: context)
+        default: false
+        }
+    }
+
     private static func encapsulate(to key: EnclaveKey) throws -> (encapsulated: Data, secret: Data) {
         let result =
             key.type == .mlKEM768
@@ -97,6 +111,30 @@ extension EnclaveContract {
                     #expect(try !isValid(signature, for: message + [0], key))
                     guard let other = try contract.makeKey(key.type) else { throw EnclaveError.unsupportedKey }
                     #expect(try !isValid(signature, for: message, other))
+                }
+            }
+        },
+        Check("ML-DSA signs for a context, and the signature is one for that context alone") { contract in
+            try contract.withKeys([.mlDSA65, .mlDSA87]) { key, opened in
+                for context in [Data([0]), Data("a context".utf8), Data(repeating: 0xff, count: 255)] {
+                    let signature = try opened.signature(forMessage: message, context: context)
+                    #expect(try isValid(signature, for: message, in: context, key))
+                    #expect(try !isValid(signature, for: message, key))
+                    #expect(try !isValid(signature, for: message, in: context + [0], key))
+                }
+                #expect(try isValid(opened.signature(forMessage: message, context: Data()), for: message, key))
+                #expect(try !isValid(opened.signature(forMessage: message), for: message, in: Data([0]), key))
+                for count in [256, 1000] {
+                    expect(.invalidContext) {
+                        _ = try opened.signature(forMessage: message, context: Data(count: count))
+                    }
+                }
+            }
+        },
+        Check("a key that knows no contexts signs for none") { contract in
+            try contract.withKeys([.p256, .mlKEM768, .mlKEM1024]) { _, opened in
+                for context in [Data(), Data([1]), Data(count: 256)] {
+                    expect(.unsupportedKey) { _ = try opened.signature(forMessage: message, context: context) }
                 }
             }
         },

@@ -163,6 +163,18 @@ public final class AuthorizationContext: Sendable {
             id.connection.call(.sign(request), tail: SecretBytes(sending: digest), cancellation: cancellation))
     }
 
+    /// Signs a message of at most 1 MiB with an ML-DSA key of the enclave, for a context of at most 255 bytes (FIPS 204).
+    public func sign(message: Data, context: Data, key: Data) throws -> Data {
+        let id = try openedForUse()
+        let request = WireSignRequest.with {
+            $0.contextID = id.id
+            $0.rightID = key
+            $0.algorithm = "algid:sign:ML-DSA:message:context"
+            $0.signatureContext = context
+        }
+        return try Self.data(id.connection.call(.sign(request), tail: SecretBytes(sending: message)))
+    }
+
     /// Decrypts with the key of a right (ECIES). The plaintext arrives as a secret.
     public func decrypt(
         _ ciphertext: Data, right: Data, algorithm: String, cancellation: Cancellation? = nil

@@ -31,6 +31,11 @@ struct EnclaveKeyHolder: Sendable {
         try use.perform(.sign) { try $0.sign(digest: input, right: key.id, algorithm: algorithm) }
     }
 
+    /// ML-DSA alone.
+    func sign(_ message: Data, for context: Data) throws -> Data {
+        try use.perform(.sign) { try $0.sign(message: message, context: context, key: key.id) }
+    }
+
     func exchange(with peer: Data, algorithm: String) throws -> SecretBytes {
         try use.perform(.keyExchange) {
             try $0.exchange(publicKey: peer, right: key.id, algorithm: algorithm, requestedSize: nil, sharedInfo: nil)

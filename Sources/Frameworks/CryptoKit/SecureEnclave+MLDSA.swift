@@ -42,6 +42,12 @@ extension SecureEnclave {
             public func signature<D: DataProtocol>(for data: D) throws -> Data {
                 try holder.sign(Data(data), algorithm: "algid:sign:ML-DSA:message")
             }
+
+            /// Signs a message of at most 1 MiB for a context of at most 255 bytes, without which the signature does not
+            /// verify. A longer context is `errSecParam` (`NSOSStatusErrorDomain`); an empty one is none.
+            public func signature<D: DataProtocol, C: DataProtocol>(for data: D, context: C) throws -> Data {
+                try holder.sign(Data(data), for: Data(context))
+            }
         }
     }
 
@@ -81,6 +87,12 @@ extension SecureEnclave {
             /// Signs a message of at most 1 MiB, which the enclave needs whole.
             public func signature<D: DataProtocol>(for data: D) throws -> Data {
                 try holder.sign(Data(data), algorithm: "algid:sign:ML-DSA:message")
+            }
+
+            /// Signs a message of at most 1 MiB for a context of at most 255 bytes, without which the signature does not
+            /// verify. A longer context is `errSecParam` (`NSOSStatusErrorDomain`); an empty one is none.
+            public func signature<D: DataProtocol, C: DataProtocol>(for data: D, context: C) throws -> Data {
+                try holder.sign(Data(data), for: Data(context))
             }
         }
     }

@@ -8,6 +8,8 @@ public struct WireSignRequest: WireMessage, FieldList {
     public var contextID: UInt64 = 0
     public var rightID = Data()
     public var algorithm = ""
+    /// The context that an ML-DSA signature is made for, at most 255 bytes; empty with every other algorithm.
+    public var signatureContext = Data()
 
     public init() {}
 
@@ -15,6 +17,7 @@ public struct WireSignRequest: WireMessage, FieldList {
         coder.field(&contextID)
         coder.field(&rightID)
         coder.field(&algorithm)
+        coder.field(&signatureContext)
     }
 }
 

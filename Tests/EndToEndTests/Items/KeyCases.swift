@@ -242,6 +242,32 @@ extension ItemEndToEndTests {
             #expect(strong.publicKey.isValidSignature(try strong.signature(for: message), for: message))
         }
 
+        @Test func `ML-DSA keys of the enclave sign for a context, and verify under Apple's labels`() throws {
+            let (message, context) = (Data("message".utf8), Data("a context".utf8))
+            let key = try SecureEnclave.MLDSA65.PrivateKey()
+            let strong = try SecureEnclave.MLDSA87.PrivateKey()
+            let signature = try key.signature(for: message, context: context)
+            #expect(key.publicKey.isValidSignature(signature, for: message, context: context))
+            #expect(key.publicKey.isValidSignature(signature: signature, for: message, context: context))
+            #expect(!key.publicKey.isValidSignature(signature: signature, for: message))
+            #expect(!key.publicKey.isValidSignature(signature: signature, for: message, context: context + [0]))
+            let other = try strong.signature(for: message, context: [UInt8](context))
+            #expect(strong.publicKey.isValidSignature(signature: other, for: message, context: context))
+            #expect(!strong.publicKey.isValidSignature(signature: other, for: message))
+            #expect(key.publicKey.isValidSignature(signature: try key.signature(for: message), for: message))
+            let none = try strong.signature(for: message, context: Data())
+            #expect(strong.publicKey.isValidSignature(signature: none, for: message))
+            for sign in [key.signature(for:context:), strong.signature(for:context:)] as [(Data, Data) throws -> Data] {
+                _ = try sign(message, Data(count: 255))
+                do {
+                    _ = try sign(message, Data(count: 256))
+                    Issue.record("the context is too long")
+                } catch let error as NSError {
+                    #expect(error.domain == NSOSStatusErrorDomain && error.code == Int(errSecParam), "\(error)")
+                }
+            }
+        }
+
         // MARK: several items of one key
 
         @Test func `a key of two items goes with the second`() throws {

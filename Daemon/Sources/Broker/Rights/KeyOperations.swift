@@ -8,20 +8,44 @@ import SecretMemory
 enum KeyOperations {
     /// ML-DSA over a message, in the form of Apple's names.
     static let messageOfMLDSA = "algid:sign:ML-DSA:message"
+    /// The same for a context. A name of its own, so that nothing that knows of no contexts signs without the one that is
+    /// meant.
+    static let messageOfMLDSAInContext = "algid:sign:ML-DSA:message:context"
     /// The longest digest.
     private static let digestByteCount = 64
+    /// The longest context (FIPS 204).
+    private static let contextByteCount = 255
 
-    /// Refuses a digest that is none, before anything else is looked at.
+    /// Refuses a digest or context that is none, before anything else is looked at.
     static func requireSize(of input: borrowing SecretBytes, _ request: WireSignRequest) throws(Refusal) {
-        guard request.algorithm == messageOfMLDSA || input.count <= digestByteCount else {
+        let takesMessage = [messageOfMLDSA, messageOfMLDSAInContext].contains(request.algorithm)
+        guard takesMessage || input.count <= digestByteCount else {
             throw Refusal(.tooLarge, "The request is too large; it may carry at most \(digestByteCount) bytes.")
+        }
+        guard request.signatureContext.isEmpty || request.algorithm == messageOfMLDSAInContext else {
+            throw Refusal(.invalidParameter, "Only ML-DSA signs for a context.", cause: "key.parameter")
+        }
+        guard request.signatureContext.count <= contextByteCount else { throw contextTooLong }
+    }
+
+    static let contextTooLong = Refusal(
+        .invalidParameter, "The context of a signature has at most \(contextByteCount) bytes.", cause: "key.parameter")
+
+    static func sign(_ request: WireSignRequest, input: borrowing SecretBytes, with right: OpenedRight) throws -> SecretBytes {
+        switch request.algorithm {
+        case messageOfMLDSA:
+            try requireMLDSA(right)
+            return SecretBytes(try right.key.signature(forMessage: Data(exposing: input)))
+        case messageOfMLDSAInContext:
+            try requireMLDSA(right)
+            return SecretBytes(
+                try right.key.signature(forMessage: Data(exposing: input), context: request.signatureContext))
+        default: return try sign(request, digest: input, with: right)
         }
     }
 
-    static func sign(_ request: WireSignRequest, input: borrowing SecretBytes, with right: OpenedRight) throws -> SecretBytes {
-        guard request.algorithm == messageOfMLDSA else { return try sign(request, digest: input, with: right) }
-        guard [.mlDSA65, .mlDSA87].contains(right.keyType) else { throw KeyAlgorithmError.unsupportedAlgorithm }
-        return SecretBytes(try right.key.signature(forMessage: Data(exposing: input)))
+    private static func requireMLDSA(_ right: OpenedRight) throws(KeyAlgorithmError) {
+        guard [.mlDSA65, .mlDSA87].contains(right.keyType) else { throw .unsupportedAlgorithm }
     }
 
     private static func sign(

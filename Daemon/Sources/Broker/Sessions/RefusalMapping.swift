@@ -92,6 +92,7 @@ enum RefusalMapping {
             Refusal(
                 .unsupportedAlgorithm, "The enclave cannot make such a key, or the key does not support this use.",
                 cause: "key.type")
+        case .invalidContext: KeyOperations.contextTooLong
         case .invalidEncapsulation:
             Refusal(.invalidParameter, "The encapsulated key has the wrong size.", cause: "key.parameter")
         case .refused, .unreadable, .wrongKind: Refusals.unreadableItem("The key")

@@ -26,6 +26,9 @@ final class OpenLatticeKey: OpenEnclaveKey {
         }
     }
 
+    /// FIPS 204, algorithm 2.
+    private static let contextByteCount = 255
+
     /// The public key that belongs to a seed; ``EnclaveError/unreadable`` when it is none.
     static func publicKey(of type: EnclaveKeyType, seed: borrowing SecretBytes) throws(EnclaveError) -> Data {
         do {
@@ -48,13 +51,21 @@ final class OpenLatticeKey: OpenEnclaveKey {
     }
 
     func signature(forMessage message: Data) throws(EnclaveError) -> Data {
+        try signature(forMessage: message, context: Data())
+    }
+
+    func signature(forMessage message: Data, context: Data) throws(EnclaveError) -> Data {
+        guard [.mlDSA65, .mlDSA87].contains(type) else { throw .unsupportedKey }
+        guard context.count <= Self.contextByteCount else { throw .invalidContext }
         do {
             return try unsafe seed.withUnsafeBytes { seed in
                 switch type {
                 case .mlDSA65:
-                    try unsafe MLDSA65.PrivateKey(seedRepresentation: seed, publicKey: nil).signature(for: message)
+                    try unsafe MLDSA65.PrivateKey(seedRepresentation: seed, publicKey: nil)
+                        .signature(for: message, context: context)
                 case .mlDSA87:
-                    try unsafe MLDSA87.PrivateKey(seedRepresentation: seed, publicKey: nil).signature(for: message)
+                    try unsafe MLDSA87.PrivateKey(seedRepresentation: seed, publicKey: nil)
+                        .signature(for: message, context: context)
                 case .p256, .mlKEM768, .mlKEM1024: throw EnclaveError.unsupportedKey
                 }
             }
