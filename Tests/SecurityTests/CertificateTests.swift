@@ -72,6 +72,26 @@ import Testing
         }
     }
 
+    /// Beyond 2049 times are encoded otherwise.
+    @Test(arguments: [2, 20_000]) func `a certificate is valid from its first second to its last`(days: Int) throws {
+        let times = try IndependentTool.withFolder { folder in
+            let openssl = OpenSSLFolder(folder)
+            try openssl.authority("door", serial: 1)
+            let bytes = try openssl.certificate("door", subject: "/CN=door", signer: "door", serial: 2, days: days)
+            let shown = try openssl.run("x509", "-in", "@door.pem", "-noout", "-dates", "-dateopt", "iso_8601")
+            return (try read(bytes).fields.validity(), String(decoding: shown, as: UTF8.self))
+        }
+        let format = DateFormatter()
+        (format.locale, format.timeZone) = (Locale(identifier: "en_US_POSIX"), .gmt)
+        format.dateFormat = "yyyy-MM-dd HH:mm:ss"
+        let (validity, shown) = times
+        #expect(shown.contains("notBefore=\(format.string(from: validity.notBefore))Z"))
+        #expect(shown.contains("notAfter=\(format.string(from: validity.notAfter))Z"))
+        #expect(validity.contains(validity.notBefore) && validity.contains(validity.notAfter))
+        #expect(!validity.contains(validity.notBefore.addingTimeInterval(-1)))
+        #expect(!validity.contains(validity.notAfter.addingTimeInterval(1)))
+    }
+
     @Test(arguments: ["00", "300000", "3180", "0500", "30038102", "30038101ff", "3002a100", "3003810161ff"])
     func `alternative names that cannot be read are told from none`(names: String) throws {
         let bytes = try make(Self.algorithms[1], extension: "2.5.29.17=DER:" + names).certificate

@@ -153,7 +153,7 @@ extension ItemEndToEndTests {
 
         @Test(arguments: [
             (["svce": "x"], errSecNoSuchAttr), (["r_Ref": 1], errSecParam),
-            (["m_Policy": "x"], errSecUnimplemented), (["m_SubjectContains": "me"], errSecUnimplemented),
+                (["m_Policy": "x"], errSecUnimplemented), (["m_SubjectContains": "you"], errSecItemNotFound),
             (["v_PersistentRef": Data("keys".utf8) + Data(count: 16)], errSecParam),
             (["v_PersistentRef": Data("cert".utf8) + Data(count: 16)], errSecItemNotFound),
             (["kcls": "0"], errSecItemNotFound),

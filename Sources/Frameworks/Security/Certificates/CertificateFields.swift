@@ -16,6 +16,8 @@ package struct CertificateFields: Sendable {
     package let version: Int
 
     private let subjectAlternativeName: Data?
+    /// Both times, DER. They are read when somebody asks: what they say makes a certificate no less one.
+    private let validityDER: Data
     private let algorithm: ASN1ObjectIdentifier
     private let publicKeyBytes: Data
 
@@ -31,6 +33,7 @@ package struct CertificateFields: Sendable {
         let nodes = Array(parts)
         serialNumber = try Self.content(of: nodes[0], .integer)
         issuer = Data(nodes[2].encodedBytes)
+        validityDER = Data(nodes[3].encodedBytes)
         subject = try CertificateName(nodes[4])
         subjectPublicKeyInfo = Data(nodes[5].encodedBytes)
         (algorithm, publicKeyBytes) = try Self.key(nodes[5])
@@ -46,6 +49,9 @@ package struct CertificateFields: Sendable {
 
     /// The subject as a whole Name, DER.
     package var subjectDER: Data { subject.der }
+
+    /// When the certificate is valid; throws if that cannot be read.
+    package func validity() throws -> CertificateValidity { try CertificateValidity(DER.parse([UInt8](validityDER))) }
 
     /// The public key; throws for a kind that is not known.
     package func publicKey() throws -> any KeyBacking {

@@ -22,6 +22,9 @@ package struct CertificateName: Sendable {
         self.attributes = attributes
     }
 
+    /// The texts of the name, in their order.
+    var values: [String] { attributes.map(\.value) }
+
     package var commonName: String? { last(.NameAttributes.commonName) }
 
     /// The addresses in the name (RFC 5280, section 4.1.2.6, which asks for alternative names instead).

@@ -32,13 +32,16 @@ struct IdentityCalls {
     private func forEach(_ query: ItemQuery, _ body: (ItemAnswer) throws -> Void) throws {
         let parts = IdentityParts(query)
         let needsObject = query.returned.contains(.reference)
+        let (match, chain) = (query.certificateMatch, IssuerChain(service: service))
         let use = try query.authentication.use(reason: "use an identity of your keychain", asksRepeatedly: true)
         try service.findItems(
-            parts.certificates, limit: nil, returningData: needsObject || query.returned.contains(.data),
+            parts.certificates, limit: nil,
+            returningData: needsObject || query.returned.contains(.data) || !match.isEmpty,
             returningAttributes: true, use: use
         ) { certificate, data in
             guard let hash = certificate.publicKeyHash, let selection = parts.keys(of: hash) else { return }
             let data = ItemCalls.exposed(data)
+            guard try match.isEmpty || match.admits(data, chain) else { return }
             for key in try keys(selection, needsObject: needsObject, query, use) {
                 let object = try needsObject ? identity(data, key, query) : nil
                 guard !needsObject || object != nil else { continue }

@@ -54,6 +54,7 @@ package struct ItemCalls {
     /// The items; those of enclave keys that this program cannot use neither take the place of others nor are they all that
     /// is found.
     private func items(_ query: ItemQuery) throws -> [AnyObject] {
+        guard query.certificateMatch.isEmpty else { return try certificates(query) }
         var search = Search()
         try collect(query, limit: query.limit.count, into: &search)
         guard search.hasUnusableKeys else { return search.found }
@@ -65,6 +66,29 @@ package struct ItemCalls {
             throw StatusError(errSecItemNotFound, "The key is in an access group that this program is not in.")
         }
         return search.found
+    }
+
+    /// The certificates that match keys admit; those that they do not admit take no place of others.
+    private func certificates(_ query: ItemQuery) throws -> [AnyObject] {
+        let chain = IssuerChain(service: service)
+        var (found, count): ([AnyObject], Int) = ([], 0)
+        do {
+            try service.findItems(
+                query.selection, limit: nil, returningData: true,
+                returningAttributes: !query.returned.isDisjoint(with: [.attributes, .reference]),
+                use: query.authentication.use(reason: "use an item of your keychain", asksRepeatedly: true)
+            ) { item, data in
+                let data = Self.exposed(data)
+                guard try query.certificateMatch.admits(data, chain) else { return }
+                let object = try query.returned.contains(.reference) ? storedObject(item, query, data) : nil
+                let answer = ItemAnswer(item: item, itemClass: query.itemClass, data: data, object: object)
+                if let value = try answer.value(of: query.returned) { found.append(value) }
+                count += 1
+                if count == query.limit.count { throw Enough() }
+            }
+        } catch is Enough {}
+        guard count > 0 else { throw StatusError(errSecItemNotFound, "No certificate is what the search asks for.") }
+        return found
     }
 
     private struct Search {

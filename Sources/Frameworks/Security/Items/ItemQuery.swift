@@ -50,6 +50,8 @@ struct ItemQuery {
     let enclaveKeyID: Data?
     let limit: MatchLimit
     let hostOrSubdomainOf: String?
+    /// Empty for classes other than certificates and identities.
+    let certificateMatch: CertificateMatch
     let returned: ReturnedParts
     let authentication: ItemAuthentication
 
@@ -71,7 +73,8 @@ struct ItemQuery {
         persistentReference = try dictionary.persistentReference(for: call)
         itemClass = try Self.itemClass(named, object, persistentReference)
         returned = try dictionary.returnedParts(for: call)
-        (limit, hostOrSubdomainOf) = try dictionary.matching(for: call, itemClass)
+        let matching = try dictionary.matching(for: call, itemClass)
+        (limit, hostOrSubdomainOf, certificateMatch) = (matching.limit, matching.host, matching.certificate)
 
         let conditions = try GivenAttributes(dictionary.attributes, of: itemClass)
         synchronizable = conditions.synchronizable
@@ -164,24 +167,24 @@ extension QueryDictionary {
     /// and left out of account, as on macOS. All other match keys there would promise less than is changed.
     fileprivate func matching(
         for call: ItemCall, _ itemClass: ItemClass
-    ) throws(StatusError) -> (MatchLimit, hostOrSubdomainOf: String?) {
+    ) throws(StatusError) -> (limit: MatchLimit, host: String?, certificate: CertificateMatch) {
         let keys = controls.compactMap { if case .match(let key) = $0.key { key } else { nil } }
         if call == .update || call == .delete, keys == [.limit], let limit = self[.match(.limit)] {
             _ = try Self.limit(limit)
-            return (.all, nil)
+            return (.all, nil, CertificateMatch())
         }
         guard call == .find || keys.isEmpty else { throw .parameter("Only a search takes match keys.") }
-        var limit = MatchLimit.one
-        var host: String?
+        var (limit, host, certificate): (MatchLimit, String?, CertificateMatch) = (.one, nil, CertificateMatch())
         for key in keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             guard let value = self[.match(key)] else { continue }
             switch key {
             case .limit: limit = try Self.limit(value)
             case .hostOrSubdomain: host = try Self.host(value, itemClass)
-            default: try Self.checkCertificateMatch(key, value, itemClass)
+            default: try certificate.read(key, value, itemClass)
             }
         }
-        return (limit, host)
+        // Passwords and keys are not narrowed by what means certificates, as on Apple's systems.
+        return (limit, host, itemClass.isCertificateLike ? certificate : CertificateMatch())
     }
 
     private static func limit(_ value: QueryValue) throws(StatusError) -> MatchLimit {
@@ -202,31 +205,58 @@ extension QueryDictionary {
         }
         return try value.text(of: "kSecMatchHostOrSubdomainOfHost")
     }
+}
 
-    /// Checks the type of a match key that means certificates. Passwords and keys are not narrowed by it, as on Apple's
-    /// systems; for certificates a search that would be wider than asked for is refused.
-    private static func checkCertificateMatch(
+extension CertificateMatch {
+    /// Reads a match key that means certificates. What cannot be looked for here is refused, since the search would be wider
+    /// than was asked for.
+    fileprivate mutating func read(
         _ key: ControlKey.MatchKey, _ value: QueryValue, _ itemClass: ItemClass
     ) throws(StatusError) {
         switch key {
-        case .policy, .issuers, .itemList, .searchList:
+        case .limit, .hostOrSubdomain: return
+        case .policy, .itemList, .searchList:
             throw StatusError(errSecUnimplemented, "\(key.rawValue) does not work here.")
-        case .emailAddress, .subjectContains, .subjectStartsWith, .subjectEndsWith, .subjectWholeString:
-            _ = try value.text(of: key.rawValue)
-        case .caseInsensitive, .diacriticInsensitive, .widthInsensitive:
-            _ = try value.boolean(of: key.rawValue)
-            return
-        case .trustedOnly:
-            guard try value.boolean(of: key.rawValue) else { return }
+        case .issuers: issuers = try Self.issuers(value, itemClass)
+        case .emailAddress: emailAddress = try value.text(of: key.rawValue)
+        case .subjectContains: subject.append((try value.text(of: key.rawValue), [], false))
+        case .subjectStartsWith: subject.append((try value.text(of: key.rawValue), .anchored, false))
+        case .subjectEndsWith: subject.append((try value.text(of: key.rawValue), [.anchored, .backwards], false))
+        case .subjectWholeString: subject.append((try value.text(of: key.rawValue), .anchored, true))
+        case .caseInsensitive: try set(.caseInsensitive, if: value, key)
+        case .diacriticInsensitive: try set(.diacriticInsensitive, if: value, key)
+        case .widthInsensitive: try set(.widthInsensitive, if: value, key)
         case .validOnDate:
             switch value {
-            case .date, .null: break
+            case .date(let given): date = given
+            case .null: date = Date()
             default: throw .parameter("kSecMatchValidOnDate must be a date, or null for now.")
             }
-        case .limit, .hostOrSubdomain: return
-        }
-        guard !itemClass.isCertificateLike else {
-            throw StatusError(errSecUnimplemented, "Certificates cannot be searched by \(key.rawValue) here.")
+        case .trustedOnly:
+            guard try value.boolean(of: key.rawValue), itemClass.isCertificateLike else { return }
+            throw StatusError(errSecUnimplemented, "kSecMatchTrustedOnly is not supported: no trust is evaluated here.")
         }
     }
+
+    private mutating func set(
+        _ option: String.CompareOptions, if value: QueryValue, _ key: ControlKey.MatchKey
+    ) throws(StatusError) {
+        if try value.boolean(of: key.rawValue) { options.insert(option) }
+    }
+
+    /// An empty list narrows nothing, as on Apple's systems: a server that names no authorities takes any.
+    private static func issuers(_ value: QueryValue, _ itemClass: ItemClass) throws(StatusError) -> Set<Data>? {
+        guard itemClass.isCertificateLike else {
+            throw StatusError(errSecUnimplemented, "Only certificates and identities have issuers.")
+        }
+        guard case .object(let object) = value, let names = object as? [Any] else { throw notIssuers }
+        var issuers: Set<Data> = []
+        for element in names {
+            guard case .data(let name) = QueryValue(element) else { throw notIssuers }
+            issuers.insert(name)
+        }
+        return issuers.isEmpty ? nil : issuers
+    }
+
+    private static let notIssuers = StatusError.parameter("kSecMatchIssuers is an array of names, each of them data.")
 }

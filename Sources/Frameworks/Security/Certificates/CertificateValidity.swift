@@ -1,0 +1,36 @@
+package import Foundation
+import SwiftASN1
+
+/// From when until when a certificate is valid, both ends included (RFC 5280, section 4.1.2.5).
+package struct CertificateValidity: Sendable {
+    package let notBefore: Date
+    package let notAfter: Date
+
+    package func contains(_ date: Date) -> Bool { notBefore <= date && date <= notAfter }
+
+    init(_ node: ASN1Node) throws {
+        let times = try CertificateFields.children(of: node)
+        guard node.identifier == .sequence, times.count == 2 else { throw CertificateFields.malformed }
+        notBefore = try Self.date(times[0])
+        notAfter = try Self.date(times[1])
+    }
+
+    private static func date(_ node: ASN1Node) throws -> Date {
+        var parts = DateComponents()
+        switch node.identifier {
+        case .utcTime:
+            let time = try UTCTime(derEncoded: node)
+            (parts.year, parts.month, parts.day) = (time.year, time.month, time.day)
+            (parts.hour, parts.minute, parts.second) = (time.hours, time.minutes, time.seconds)
+        case .generalizedTime:
+            let time = try GeneralizedTime(derEncoded: node)
+            (parts.year, parts.month, parts.day) = (time.year, time.month, time.day)
+            (parts.hour, parts.minute, parts.second) = (time.hours, time.minutes, time.seconds)
+        default: throw CertificateFields.malformed
+        }
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        guard let date = calendar.date(from: parts) else { throw CertificateFields.malformed }
+        return date
+    }
+}
