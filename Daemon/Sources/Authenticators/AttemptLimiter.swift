@@ -16,8 +16,8 @@ public enum AttemptLimiter {
         }
     }
 
-    /// Whether an attempt may be made now. In both cases the state that comes along is to be stored first: when allowed,
-    /// *before* the check, because it counts the attempt as failed already.
+    /// Whether an attempt may be made now. In both cases store the returned state first. If the attempt is allowed,
+    /// store it *before* the check, because it counts the attempt as failed already.
     public static func beginAttempt(_ state: AttemptState, at now: BootMoment) -> AttemptDecision {
         let settled = settled(state, at: now)
         if let wait = settled.wait, wait.remaining > .zero {

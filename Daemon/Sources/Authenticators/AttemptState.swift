@@ -10,8 +10,8 @@ public struct AttemptState: Equatable, Sendable {
     struct Wait: Equatable, Sendable {
         /// When it ends, on CLOCK_BOOTTIME of that boot.
         let deadline: Duration
-        /// What was still due when the state was last stored. Zero once it was seen to be over: only then does a reboot not
-        /// start it anew.
+        /// The wait that was left when the state was last stored. A reboot starts this wait again. It is zero after the
+        /// wait was seen to be over.
         let remaining: Duration
         let bootIdentifier: BootIdentifier
     }
@@ -61,7 +61,8 @@ public struct AttemptState: Equatable, Sendable {
     }
 }
 
-/// Why bytes are not an attempt state. Whoever reads one of these refuses the attempt: an unreadable count is not zero.
+/// The reasons why bytes are not an attempt state. The reader refuses the attempt then, because an unreadable count is
+/// not zero.
 public enum AttemptStateError: Error, Equatable, Sendable {
     case malformed
     case unknownVersion

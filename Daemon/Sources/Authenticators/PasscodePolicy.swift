@@ -2,10 +2,10 @@ public import SecretMemory
 
 /// Who limits the number of guesses at a passcode, once somebody holds the files.
 ///
-/// The module Enclave says the same of an enclave with a type of its own: the two modules do not know each other, and the
-/// broker tells one what the other says.
+/// The module Enclave has a type of its own with the same meaning. The two modules do not know each other; the broker
+/// translates.
 public enum GuessingExposure: Equatable, Sendable, CaseIterable {
-    /// Nobody: whoever copies the files guesses offline, as with the software enclave.
+    /// Nobody: an attacker who copies the files can guess offline, as with the software enclave.
     case offline
     /// A chip that counts guesses and refuses after a few.
     case limitedByHardware
@@ -28,7 +28,7 @@ public struct PasscodePolicy: Equatable, Sendable {
         }
     }
 
-    /// What is wrong with `passcode`, the first thing found; nil when it is accepted. Makes no copy of it.
+    /// The first rule that `passcode` breaks; nil when it is accepted. Makes no copy of it.
     public func violation(of passcode: borrowing SecretBytes) -> PasscodeViolation? {
         guard passcode.count <= Self.maximumByteCount else { return .tooLong }
         guard let shape = unsafe passcode.withUnsafeBytes({ unsafe PasscodeShape(of: $0) }) else { return .notUTF8 }

@@ -1,4 +1,4 @@
-/// What a passcode looks like, found in one pass that keeps no more than the previous character.
+/// The form of a passcode, found in one pass that keeps only the previous character.
 struct PasscodeShape {
     private(set) var characterCount = 0
     private(set) var hasControlCharacter = false

@@ -1,14 +1,14 @@
 import CArgon2
 public import SecretMemory
 
-/// Turns what a person typed (a passcode, an application password) into a key that is slow to guess: Argon2id, RFC 9106.
+/// Turns a typed secret (a passcode, an application password) into a key that is slow to guess: Argon2id, RFC 9106.
 ///
 /// The result is never used raw: derive a key per use from it (``SecretMemory/SecretBytes/derivedKey(label:salt:byteCount:)``).
 public struct PasscodeStretcher: Equatable, Sendable {
     /// Number of bytes of a stretched passcode.
     public static let keyByteCount = 32
 
-    /// What one computation costs; store it beside what the key protects.
+    /// The cost of one computation. Store it beside the data that the key protects.
     public let parameters: StretchParameters
 
     public init(parameters: StretchParameters = .recommended) { self.parameters = parameters }

@@ -15,7 +15,8 @@ public struct StretchParameters: Equatable, Sendable {
     public static let recommended = StretchParameters(
         uncheckedMemoryKibibytes: 64 * 1024, passes: 3, lanes: 4)
 
-    /// Not below what RFC 9106 recommends for small machines, not above what a daemon may take for one entry.
+    /// Not below RFC 9106's recommendation for small machines, and not above the memory that a daemon may take for one
+    /// entry.
     static let memoryBounds: ClosedRange<UInt32> = 64 * 1024...512 * 1024
     static let passBounds: ClosedRange<UInt32> = 3...16
     static let laneBounds: ClosedRange<UInt32> = 1...16

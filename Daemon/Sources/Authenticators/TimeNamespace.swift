@@ -1,7 +1,7 @@
 import Glibc
 
-/// Whether CLOCK_BOOTTIME is the machine's. Whoever starts a process can move it with a time namespace
-/// (time_namespaces(7)), and a delay that is moved is over.
+/// Checks that CLOCK_BOOTTIME is the machine's. A program that starts this process can move the clock with a time
+/// namespace (time_namespaces(7)), and a moved clock ends a delay.
 ///
 /// A moved clock is refused, not corrected: before Linux 6.0 a process that executed a program after `unshare` keeps the old
 /// time while the kernel already shows the new offset.
@@ -14,7 +14,7 @@ enum TimeNamespace {
         try requireMachineTime(offsets: text)
     }
 
-    /// - Parameter text: what the kernel shows: a line `boottime SECONDS NANOSECONDS` among others.
+    /// - Parameter text: the kernel's text: a line `boottime SECONDS NANOSECONDS` among others.
     static func requireMachineTime(offsets text: String) throws(BootClockError) {
         let lines = text.split(separator: "\n").map { $0.split(whereSeparator: \.isWhitespace) }
         let found = lines.filter { $0.first == "boottime" }

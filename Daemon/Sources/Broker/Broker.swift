@@ -126,7 +126,7 @@ public final class Broker: Sendable {
     private func refusal(for error: any Error) -> Refusal {
         let refusal = RefusalMapping.refusal(for: error)
         if refusal.code == .internal || refusal.code == .storeUnreadable {
-            // The detail is for whoever runs the daemon; it names no secret and no value of a caller.
+            // The detail is for the person who runs the daemon; it names no secret and no value of a caller.
             log.error("a request failed", metadata: ["cause": "\(error)"])
         }
         return refusal

@@ -3,7 +3,7 @@
 public enum SlotError: Error, Equatable, Sendable {
     // MARK: opening
 
-    /// It does not open: another key, another header, or changed bytes. Which of them is not told apart.
+    /// It does not open: another key, another header, or changed bytes. The error does not say which.
     case refused
     /// The private half with this role and epoch is needed and not at hand; nothing was tried.
     case missingKey(KeyRole, epoch: UInt32)
@@ -28,7 +28,7 @@ public enum SlotError: Error, Equatable, Sendable {
     case invalidParameterSize
     /// The access secret has another size than 32 bytes.
     case invalidAccessSecret
-    /// A layer outside of one that is to be replaced would stay: replacing needs the outer layers too.
+    /// A layer outside of a replaced one would stay. Replacing a layer needs the outer layers too.
     case buriedLayer(KeyRole)
     /// The cryptographic library failed where it never should.
     case libraryFailure

@@ -3,14 +3,14 @@ import Foundation
 /// Text that somebody else wrote, made harmless to show: on a terminal, in a dialog, on one line. It is harmless by
 /// construction, also when it comes out of a decoder.
 ///
-/// There are two kinds. *Words* are what a program says, a reason or a title: what cannot be seen is dropped from them.
-/// *Facts* are names that the person decides by (a program's path, a right's name, a group): nothing is dropped, so
-/// that two different ones never look alike because of what they hide.
+/// There are two kinds. *Words* are a program's text, such as a reason or a title: invisible characters are dropped
+/// from them. *Facts* are names that the person decides by (a program's path, a right's name, a group): nothing is
+/// dropped, so that two different facts never look alike because of hidden characters.
 public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible {
     /// The harmless text.
     public let string: String
 
-    /// Longest text in Unicode scalars, unless less is asked for; what is cut off ends in "…".
+    /// Longest text in Unicode scalars, unless less is asked for; a text that is cut ends in "…".
     public static let maximumScalarCount = 300
 
     /// Words of a program. See ``harmless(_:maximumScalarCount:)``.
@@ -23,13 +23,13 @@ public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible
         self.init(Self.escaped(fact), maximumScalarCount: maximumScalarCount)
     }
 
-    /// A fact, and behind it, quoted as theirs, what programs call the thing; nothing of ours follows that.
+    /// A fact, and behind it in quotation marks the name that programs give the thing. None of our own words follow it.
     public init(fact: String, calledByPrograms words: DisplayText) {
         let quoted = words.isEmpty ? "" : ", which a program named “\(Self.escaped(words.string))”"
         self.init(Self.escaped(fact) + quoted)
     }
 
-    /// A fact of which nothing is cut off; nil when it is too long for that.
+    /// A fact in full; nil when it is too long.
     public init?(wholeFact fact: String) {
         let escaped = Self.escaped(fact)
         guard escaped.unicodeScalars.count <= Self.maximumScalarCount else { return nil }
@@ -48,10 +48,11 @@ public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible
     public var description: String { string }
     public var isEmpty: Bool { string.isEmpty }
 
-    /// `fact` with everything written out as `\u{…}` that does not show by itself: what
-    /// ``harmless(_:maximumScalarCount:)`` would remove, and each blank but single spaces within. So are the marks that
-    /// Ostiary quotes with, and a backslash is doubled: no fact looks like another one written out. One that Unicode
-    /// takes for the same text as another (normalization form C, UAX 15) is all ASCII.
+    /// `fact` with all hidden characters written out as `\u{…}`: those that ``harmless(_:maximumScalarCount:)`` would
+    /// remove, and every blank except single spaces within. Ostiary's quotation marks are written out too, and a
+    /// backslash is doubled, so that no fact looks like the written-out form of another. If the fact is not in
+    /// Unicode's normalization form C (UAX 15), another fact could look the same; then all its characters except ASCII
+    /// are written out.
     static func escaped(_ fact: String) -> String {
         let isNormal = fact.unicodeScalars.elementsEqual(fact.precomposedStringWithCanonicalMapping.unicodeScalars)
         var (result, isAfterSpace) = (String.UnicodeScalarView(), true)
@@ -73,10 +74,11 @@ public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible
 
     /// The one place where foreign text is made harmless.
     ///
-    /// Removes what steers instead of showing: control characters (escape sequences begin with one), everything that
-    /// Unicode lets a renderer leave out (direction marks and overrides, zero-width characters, variation selectors,
-    /// fillers), unassigned and private code points. Any run of spaces, tabs and line breaks becomes one space, so that
-    /// no text can push a forged line to where a field is expected. The length is bounded.
+    /// Removes characters that control the display instead of showing something: control characters (escape sequences
+    /// begin with one), characters that Unicode lets a renderer leave out (direction marks and overrides, zero-width
+    /// characters, variation selectors, fillers), unassigned and private code points. Any run of spaces, tabs and line
+    /// breaks becomes one space, so that no text can push a forged line to where a field is expected. The length is
+    /// bounded.
     static func harmless(_ text: String, maximumScalarCount: Int) -> String {
         var result = String.UnicodeScalarView()
         var (count, isSpaceDue) = (0, false)

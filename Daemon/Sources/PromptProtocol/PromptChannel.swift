@@ -2,7 +2,7 @@
 public enum PromptDescriptor {
     /// The request is read from here.
     public static let request: Int32 = 3
-    /// What was typed is written here: raw bytes, nothing else, and only with the outcome ``PromptReply/entered``.
+    /// The typed secret is written here: raw bytes, nothing else, and only with the outcome ``PromptReply/entered``.
     public static let secret: Int32 = 4
     /// Words of one byte: ``PromptReply/shown`` when the question is visible, where the front end can tell, and one other
     /// ``PromptReply``. That one is written last, after the terminal is as it was before.

@@ -6,7 +6,7 @@ public enum PromptFactor: String, Codable, Equatable, Sendable, CaseIterable {
     case applicationPassword
 }
 
-/// What is asked.
+/// The kinds of questions.
 public enum PromptKind: Codable, Equatable, Sendable {
     case enterPasscode
     case newPasscode
@@ -91,22 +91,22 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     public private(set) var sensors: [PromptSensor]
     /// The right, item or key that the answer opens.
     public let object: DisplayText?
-    /// What will be done with it.
+    /// The operation that the answer permits.
     public let operation: DisplayText
-    /// What else that will bring about; nil when nothing is to be said of it.
+    /// A side effect of the operation that the person must know; nil when there is none.
     public let consequence: DisplayText?
     /// The caller's own words; shown as such.
     public let reason: DisplayText?
-    /// What went wrong before, for example "Wrong passcode."
+    /// The mistake in the last try, for example "Wrong passcode."
     public let notice: DisplayText?
-    /// How many tries are left before a wait or a lock; nil when nothing is to be said about it.
+    /// The number of tries left before a wait or a lock; nil when the prompt says nothing about it.
     public let triesLeft: Int?
-    /// What cancelling is called; nil for "Cancel".
+    /// The title of the key that cancels; nil for "Cancel".
     public let cancelTitle: DisplayText?
     /// Another way that the person may choose; nil when there is none. Offered on terminals only: pinentry's entry dialog
     /// has no such button.
     public let fallbackTitle: DisplayText?
-    /// Whether the answer is worth nothing unless all facts were shown: then they are, or the question is not put.
+    /// Whether all facts must be shown in full. If they do not fit, the question is not asked.
     public let isShownInFull: Bool
 
     public init(

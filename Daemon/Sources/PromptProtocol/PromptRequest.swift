@@ -67,7 +67,7 @@ public struct TerminalType: Codable, Equatable, Sendable {
     }
 }
 
-/// What the daemon tells `ostiary-prompt`, once, at its start. No secret is in it.
+/// The request that `ostiary-prompt` gets from the daemon, once, at its start. It holds no secret.
 public struct PromptRequest: Codable, Equatable, Sendable {
     public let question: PromptQuestion
     /// The asking program as the daemon identified it.

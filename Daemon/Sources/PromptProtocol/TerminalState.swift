@@ -1,8 +1,8 @@
 import Glibc
 public import UnixSocket
 
-/// A terminal's settings at one moment, to be put back after a prompt. Both sides keep one: the prompt restores when it ends
-/// by itself, the daemon whatever happens to the prompt.
+/// A terminal's settings at one moment, for restoring them after a prompt. Both sides keep them: the prompt restores
+/// them when it ends by itself, and the daemon in every case.
 public struct TerminalState: Sendable {
     private let settings: termios
     private let isExclusive: Bool
@@ -22,8 +22,8 @@ public struct TerminalState: Sendable {
         isExclusive = exclusive != 0
     }
 
-    /// Prepares the terminal for a secret: no echo, byte by byte, keys such as Ctrl-C as bytes instead of signals (they would
-    /// go to the caller), no further opens by others (TIOCEXCL), and what was typed ahead dropped.
+    /// Prepares the terminal for a secret: no echo, byte by byte, keys such as Ctrl-C as bytes instead of signals (they
+    /// would go to the caller), no further opens by others (TIOCEXCL), and typed-ahead input dropped.
     public func beginSecretEntry(on descriptor: CInt) throws(SystemCallError) {
         var hidden = settings
         hidden.c_lflag &= ~tcflag_t(ECHO | ECHONL | ICANON | ISIG | IEXTEN)
@@ -37,7 +37,7 @@ public struct TerminalState: Sendable {
         guard tcflush(descriptor, TCIFLUSH) == 0 else { throw SystemCallError("tcflush") }
     }
 
-    /// Puts the settings back and drops what was typed and not taken: half a passcode must not land in a shell.
+    /// Restores the settings and drops typed input that nobody read: half a passcode must not land in a shell.
     ///
     /// Never waits for output to drain, so that a stopped terminal cannot hold its caller. A terminal that is gone is
     /// beyond help, so failures are not reported.

@@ -46,8 +46,8 @@ public struct ProcessPrompter: Prompter {
         }
     }
 
-    /// Why a pinentry must not be started now; nil when it may. The prompt itself lies beside the daemon: whoever can replace it
-    /// there can replace the daemon too, and with it this check.
+    /// The reason why a pinentry must not be started now; nil when it may be. The prompt itself is not checked. It lies
+    /// beside the daemon, and an attacker who can replace it can replace the daemon with this check too.
     private func distrust(_ program: String) -> ProgramDistrust? {
         do { try ProgramTrust.verify(program, userID: geteuid()) } catch { return error }
         return nil

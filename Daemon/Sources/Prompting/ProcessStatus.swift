@@ -1,7 +1,7 @@
 import Glibc
 import UnixSocket
 
-/// What `/proc/PID/stat` says about a process (proc_pid_stat(5)).
+/// The state of a process from `/proc/PID/stat` (proc_pid_stat(5)).
 public struct ProcessStatus: Equatable, Sendable {
     /// Field 3: `R`, `S`, `D`, `T`, `t`, `Z`, `X`, …
     public let state: UInt8

@@ -76,7 +76,7 @@ struct PromptProcess: ~Copyable {
     /// Readable, or hung up, once the prompt said a word or died.
     var replyDescriptor: CInt { reply.number }
 
-    /// Ends the prompt if it has not ended yet, waits until it and its dialog are gone, and returns what it said last.
+    /// Ends the prompt if it has not ended yet, waits until it and its dialog are gone, and returns its last reply.
     consuming func finish() -> PromptEnd {
         let (replyNumber, secretNumber) = (reply.number, secret.number)
         var word = lastWord
@@ -100,7 +100,7 @@ struct PromptProcess: ~Copyable {
 
     private static func close(_ descriptor: consuming Descriptor) {}
 
-    /// Reads what was typed. More than a field takes does not come from our prompt.
+    /// Reads the typed secret. Our prompt never sends more than a field takes.
     private static func readSecret(_ descriptor: CInt) -> PromptEnd {
         var buffer = SecretBytes(zeroed: PromptLimits.secretByteCount + 1)
         let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(descriptor, into: $0) }

@@ -7,7 +7,7 @@ import Synchronization
 public final class PromptQueue: Prompter {
     /// Questions that may wait at once; a caller beyond that is refused.
     public static let maximumWaitingCount = 16
-    /// Of these, those of one program: none keeps the others from asking.
+    /// The waiting questions that one program may have, so that no program keeps the others from asking.
     public static let maximumWaitingCountOfProgram = 4
 
     private let prompter: any Prompter
@@ -110,7 +110,7 @@ public final class PromptQueue: Prompter {
             state.waiting.remove(at: index)
             return true
         }
-        // Whoever is no longer in the list was given the turn, and has to pass it on.
+        // A thread that is no longer in the list was given the turn, and must pass it on.
         return hasLeft ? .interrupted(cancellation.interruption ?? .superseded) : .turn
     }
 

@@ -3,7 +3,7 @@ public import SecretMemory
 
 /// Puts questions to people. The daemon's parts know this; which front end draws, they do not.
 public protocol Prompter: Sendable {
-    /// Puts `question` to whoever sits before `caller`'s terminal or display, and blocks until there is an outcome.
+    /// Puts `question` to the person at `caller`'s terminal or display, and blocks until there is an outcome.
     ///
     /// Anything but an answer means no: nobody asked, nobody there, no time left.
     ///
@@ -27,7 +27,7 @@ public enum PromptOutcome: ~Copyable, Sendable {
     case unavailable(PromptUnavailability)
 }
 
-/// What a person typed, together with what it was asked for: it is handed over for that factor only.
+/// A typed secret, together with the factor that it was asked for. It is handed over for that factor only.
 public struct EnteredSecret: ~Copyable, Sendable {
     /// The factor that the field fed.
     public let factor: PromptFactor
@@ -66,7 +66,7 @@ public enum PromptInterruption: Equatable, Sendable {
 
 /// Why a question could not be put.
 public enum PromptUnavailability: Error, Equatable, Sendable {
-    /// The caller has neither a terminal nor is there a dialog program.
+    /// The caller has no terminal, and there is no dialog program.
     case notInteractive
     /// The caller passed a terminal that must not be used, and there is no other way to ask.
     case terminalRefused(TerminalRefusal)

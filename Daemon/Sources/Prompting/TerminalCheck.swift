@@ -59,8 +59,8 @@ public struct VerifiedTerminal: Sendable {
 
 /// Decides whether a descriptor that a caller passed is that caller's own terminal, now.
 ///
-/// A terminal trusts whatever controls it: the caller can read it at the same time, or draw a fake. The check keeps a caller
-/// from putting questions on a terminal that is *not* its own, and from the background.
+/// A terminal trusts the program that controls it: the caller can read it at the same time, or draw a fake. The check
+/// keeps a caller from putting questions on a terminal that is *not* its own, and from asking in the background.
 public struct TerminalCheck: Sendable {
     private let policy: TerminalPolicy
     private let logins: any LoginRecords
@@ -70,7 +70,7 @@ public struct TerminalCheck: Sendable {
         self.logins = logins
     }
 
-    /// The terminal, or why it is refused.
+    /// Returns the verified terminal, or throws the reason for the refusal.
     public func verify(_ descriptor: SharedDescriptor, of caller: PromptCaller) throws(TerminalRefusal) -> VerifiedTerminal {
         guard policy != .never else { throw .forbiddenByPolicy }
         let device = try Self.device(of: descriptor.number)
@@ -85,7 +85,7 @@ public struct TerminalCheck: Sendable {
         return VerifiedTerminal(descriptor: descriptor, path: path)
     }
 
-    /// Whether a caller that was asked for is still there, running and in the foreground; otherwise what changed.
+    /// Nil while the caller of a question is still there, running and in the foreground; otherwise the change.
     static func refusal(for caller: PromptCaller) -> TerminalRefusal? {
         do { return refusal(for: try status(of: caller)) } catch { return error }
     }
@@ -111,9 +111,8 @@ public struct TerminalCheck: Sendable {
         return status
     }
 
-    /// The device of the terminal behind `descriptor`, as the driver says. `/dev/tty` has a number of its own (5, 0),
-    /// and is told from what is no terminal; a master side answers with its slave's number, so the file's own number is
-    /// looked at too.
+    /// The device of the terminal behind `descriptor`, as the driver says. `/dev/tty` has a number of its own (5, 0). A
+    /// master side answers with its slave's number, so the file's own number is checked too.
     private static func device(of descriptor: CInt) throws(TerminalRefusal) -> UInt32 {
         var device: UInt32 = 0
         var file = stat()

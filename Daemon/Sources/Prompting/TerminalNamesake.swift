@@ -1,11 +1,12 @@
 import Foundation
 import Glibc
 
-/// Looks for a second terminal of one number.
+/// Looks for a second terminal with the same number.
 ///
-/// `/proc/PID/stat` names a process's controlling terminal by number. A program whose own one lies in a devpts that it
-/// mounted itself could pass another program's terminal of that number as its own. No terminal is the controlling one
-/// of two sessions: where two have one number, they are two terminals.
+/// `/proc/PID/stat` names a process's controlling terminal by number. A program can mount a devpts of its own, so that
+/// its terminal has the number of another program's terminal. It could then pass the other terminal as its own. A
+/// terminal is the controlling terminal of one session only. So if two sessions have a terminal with one number, there
+/// are two terminals.
 enum TerminalNamesake {
     /// Whether a process of the user, in another session than `caller`, has a controlling terminal of the same number.
     ///

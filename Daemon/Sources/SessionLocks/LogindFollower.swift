@@ -2,8 +2,8 @@ import SystemBus
 
 /// What systemd-logind says about the sessions of one user: `org.freedesktop.login1(5)`.
 ///
-/// A signal counts only if it comes from the connection that owns logind's name now. A match alone does not see to
-/// that: anybody may send a signal straight to this connection.
+/// A signal counts only if it comes from the connection that owns logind's name now. A match rule does not ensure this,
+/// because anybody may send a signal directly to this connection.
 struct LogindFollower {
     private let bus: Bus
     private let userID: UInt32

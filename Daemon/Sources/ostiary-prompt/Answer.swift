@@ -2,7 +2,7 @@ import Glibc
 import PromptProtocol
 import SecretMemory
 
-/// What a front end brings back.
+/// The result of a front end.
 enum Answer: ~Copyable {
     case entered(SecretBytes)
     case reply(PromptReply)

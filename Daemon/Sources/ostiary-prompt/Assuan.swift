@@ -35,7 +35,7 @@ enum Assuan {
         }
     }
 
-    /// What a line of the server says.
+    /// The meaning of a line from the server.
     enum Response: Equatable {
         case ok
         /// libgpg-error's code without its source.
@@ -85,7 +85,7 @@ enum Assuan {
     }
 }
 
-/// Cuts what a server sends into lines, in memory that is wiped: a line may hold the secret.
+/// Cuts a server's bytes into lines, in memory that is wiped, because a line may hold the secret.
 struct AssuanLines: ~Copyable {
     private var buffer = SecretBytes(zeroed: Assuan.lineByteCount)
     private var count = 0
@@ -106,7 +106,7 @@ struct AssuanLines: ~Copyable {
         return taken.result
     }
 
-    /// Lets `read` put bytes behind what is there; false when it brings none, or when the line is too long already.
+    /// Lets `read` append bytes; false when it brings none, or when the line is too long already.
     mutating func fill(_ read: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
         let filled = count
         guard filled < buffer.count else { return false }

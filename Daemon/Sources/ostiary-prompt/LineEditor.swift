@@ -12,7 +12,7 @@ struct LineEditor: ~Copyable {
 
     private enum Escape { case none, begun, controlSequence, singleShift }
 
-    /// What a key led to.
+    /// The effect of a key.
     enum Step: Equatable {
         case edited
         /// The key does nothing here.

@@ -2,8 +2,9 @@ import PromptProtocol
 
 /// A question as the one line that pinentry takes for the description of its dialog.
 ///
-/// Ostiary's own words, what is to be done and a warning stand there in full. The program, the object and the program's
-/// words share what is left of the line, and each keeps enough of it to be told; when they cannot, nothing is asked.
+/// Ostiary's own words, the operation and a warning stand there in full. The program, the object and the program's
+/// words share the rest of the line. Each keeps enough room to be recognised; if there is not enough room, nothing is
+/// asked.
 struct PinentryDescription {
     private struct Line {
         let before: String
@@ -35,8 +36,8 @@ struct PinentryDescription {
         reason = text.reason.map { Line(before: "\($0.label): “", text: $0.words, after: "”", isWhole: false) }
     }
 
-    /// The description in at most so many bytes, escaped; nil when there is no room for it. The program's words are
-    /// left out rather than anything else.
+    /// The description in at most so many bytes, escaped; nil when there is no room for it. If something must be left
+    /// out, it is the program's words.
     func text(within byteCount: Int) -> String? {
         let withReason = reason.flatMap { Self.laidOut(facts + [$0], within: byteCount) }
         return withReason ?? Self.laidOut(facts, within: byteCount)
@@ -47,7 +48,7 @@ struct PinentryDescription {
         for line in lines { room -= line.fixedByteCount + (line.isWhole ? line.textByteCount : 0) }
         guard room >= 0 else { return nil }
         var texts = lines.map(\.text)
-        // The short ones first: what they leave of their share is for the long ones.
+        // The short ones first: the long ones get the rest of their share.
         let sharing = lines.indices.filter { !lines[$0].isWhole }
             .sorted { lines[$0].textByteCount < lines[$1].textByteCount }
         for (position, index) in sharing.enumerated() {

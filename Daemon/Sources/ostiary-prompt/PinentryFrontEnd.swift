@@ -41,7 +41,8 @@ struct PinentryFrontEnd {
         for command in commands {
             switch session.run(command.line, watch) {
             case .ok: continue
-            // Older programs lack some settings; without the description nobody would know what is asked.
+            // Older programs lack some settings. The description is required, because without it the person would not
+            // see the question.
             case .error where !command.isRequired: continue
             case .error: return .reply(.dialogFailed)
             case .failed(let reply): return .reply(reply)

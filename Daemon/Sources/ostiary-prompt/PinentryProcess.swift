@@ -49,7 +49,7 @@ struct PinentryProcess: ~Copyable {
     /// Ends the program and waits until it is gone. Closing its input does not end it while its dialog is up.
     consuming func end() {
         process.terminate()
-        // Its output hangs up when it is gone; what it still says is of no interest.
+        // Its output hangs up when it is gone; its last output does not matter.
         var polled = pollfd(fd: output.number, events: 0, revents: 0)
         _ = unsafe poll(&polled, 1, Self.endPatienceMilliseconds)
         process.killAndReap()

@@ -12,7 +12,7 @@ struct PinentryScript {
         let isRequired: Bool
     }
 
-    /// nil when the dialog cannot show what it must.
+    /// nil when the dialog has no room for the question.
     var commands: [Command]? {
         let text = PromptText(request: request)
         let description = PinentryDescription(text, showsAll: request.question.isShownInFull)

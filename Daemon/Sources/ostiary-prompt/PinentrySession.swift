@@ -33,7 +33,7 @@ struct PinentrySession: ~Copyable {
         return run(command, watch, data: &none)
     }
 
-    /// Runs a command; what it brings is decoded straight into `data`. More than fits there is a failure.
+    /// Runs a command and decodes its data directly into `data`. It is a failure if the data does not fit.
     mutating func run(_ command: [UInt8], _ watch: borrowing PromptWatch, data: inout SecretLine) -> Result {
         guard dialog.send(command) else { return .failed(.dialogFailed) }
         return finish(watch, &data)

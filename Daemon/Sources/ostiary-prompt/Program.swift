@@ -11,7 +11,7 @@ import UnixSocket
 struct Program {
     static func main() {
         guard ostiary_occupy_standard_descriptors() == 0 else { exit(1) }
-        // A prompt that can be dumped or traced would show what is typed.
+        // A prompt that can be dumped or traced would show the typed secret.
         guard ostiary_forbid_dumps() == 0 else { exit(1) }
         ostiary_overwrite_freed_memory()
         _ = ostiary_die_with_parent(SIGTERM)

@@ -65,7 +65,7 @@ struct PromptText {
         let text: String
         /// Behind the text, and short.
         var detail = ""
-        /// Whether Ostiary says it, and not more than names that were looked at before are in it.
+        /// Whether the text is Ostiary's own. The only foreign words in it are names that were checked before.
         var isOfOstiary = false
     }
 
@@ -80,7 +80,7 @@ struct PromptText {
         return facts
     }
 
-    /// What the program says. To be quoted.
+    /// The program's reason, which must be quoted.
     var reason: (label: String, words: String)? {
         guard let reason = question.reason, !reason.isEmpty else { return nil }
         return ("It says", Self.quotable(reason))
@@ -95,7 +95,7 @@ struct PromptText {
         if case .confirmation(let warning) = question.kind { warning.string } else { nil }
     }
 
-    /// What went wrong before, and how many tries are left.
+    /// The mistake in the last try, and the number of tries left.
     var notice: String? {
         let tries: String? =
             switch question.triesLeft {
@@ -107,7 +107,7 @@ struct PromptText {
         return parts.isEmpty ? nil : parts.joined(separator: " ")
     }
 
-    /// What the program calls cancelling and the other way. To be quoted.
+    /// The program's titles for cancelling and for the other way, which must be quoted.
     var cancelTitle: String? { question.cancelTitle.map(Self.quotable) }
     var fallbackTitle: String? { question.fallbackTitle.map(Self.quotable) }
 }

@@ -3,7 +3,7 @@ import Glibc
 import PromptProtocol
 import UnixSocket
 
-/// What can end a prompt while it waits for a key or for a dialog: the daemon, a signal, the clock.
+/// Watches for the events that end a waiting prompt: the daemon, a signal, the clock.
 struct PromptWatch: ~Copyable {
     private let control: CInt
     private let signals: Descriptor

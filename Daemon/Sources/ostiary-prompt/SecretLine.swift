@@ -1,6 +1,6 @@
 import SecretMemory
 
-/// A line of UTF-8 that is being typed, in locked memory of fixed size. What is erased is wiped.
+/// A line of UTF-8 that is being typed, in locked memory of fixed size. Erased bytes are wiped.
 struct SecretLine: ~Copyable {
     private var bytes: SecretBytes
     private(set) var count = 0
@@ -37,12 +37,12 @@ struct SecretLine: ~Copyable {
 
     mutating func removeAll() { truncate(to: 0) }
 
-    /// Lends what was typed.
+    /// Lends the typed bytes.
     borrowing func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         unsafe bytes.withUnsafeBytes { unsafe body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
     }
 
-    /// What was typed, as a secret of exactly that size.
+    /// The typed bytes, as a secret of exactly that size.
     consuming func take() -> SecretBytes {
         let count = count
         return bytes.prefix(count)

@@ -80,7 +80,7 @@ struct TerminalFrontEnd {
         unsafe .reply(line.withUnsafeBytes { unsafe $0.elementsEqual("yes".utf8) } ? .confirmed : .cancelled)
     }
 
-    /// Shows what is typed for a confirmation, letters only.
+    /// Shows the typed text of a confirmation, letters only.
     private func redraw(_ line: borrowing SecretLine, _ layout: TerminalLayout) {
         let typed = unsafe line.withUnsafeBytes { bytes in
             unsafe String(decoding: bytes.map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)

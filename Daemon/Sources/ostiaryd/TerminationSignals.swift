@@ -10,7 +10,8 @@ struct TerminationSignals {
         for signal in [SIGTERM, SIGINT, SIGHUP] { unsafe sigaddset(&signals, signal) }
         unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
         signal(SIGPIPE, SIG_IGN)
-        // Whoever starts the daemon may have a limit on file sizes: a write then fails, as on a full disk.
+        // The program that starts the daemon may have a limit on file sizes. A write beyond it then fails, as on a full
+        // disk.
         signal(SIGXFSZ, SIG_IGN)
     }
 

@@ -5,7 +5,7 @@ public import SecretMemory
 import Synchronization
 import UnixSocket
 
-/// What an evaluation proved.
+/// The factors that an evaluation proved, and their strength.
 public struct Grant: Sendable, Equatable {
     /// The factors that were used, by their text names; empty when none was asked for.
     public let factors: [String]
@@ -13,10 +13,10 @@ public struct Grant: Sendable, Equatable {
     public let strength: String
 }
 
-/// The daemon's side of an `LAContext` or `LARight`: it holds what was proved, there, and dies with this object or with the
+/// The daemon's side of an `LAContext` or `LARight`. The daemon holds the proofs. They end with this object or with the
 /// connection. Safe to use from several threads.
 public final class AuthorizationContext: Sendable {
-    /// What is asked of a context: a stored right by its id, or a bare requirement that backs no key.
+    /// The subject of an authorization: a stored right by its id, or a bare requirement without a key.
     public enum Subject: Sendable {
         case right(id: Data)
         case requirement(Requirement)
@@ -31,10 +31,10 @@ public final class AuthorizationContext: Sendable {
     private let keepsFactors: Bool
     private let opened = Mutex<Opened?>(nil)
 
-    /// Nothing is opened until it is needed.
+    /// The context is opened in the daemon when it is first needed.
     ///
-    /// - Parameter keepsFactors: what a person proves is kept by the daemon for a bounded time, so that the next item, key
-    ///   or evaluation under this context asks only for what is missing. A right's context keeps none.
+    /// - Parameter keepsFactors: the daemon keeps proved factors for a bounded time, so that the next item, key or
+    ///   evaluation under this context asks only for missing ones. A right's context keeps none.
     public init(client: OstiaryClient = .shared, keepsFactors: Bool = false) {
         self.client = client
         self.keepsFactors = keepsFactors
@@ -86,21 +86,21 @@ public final class AuthorizationContext: Sendable {
         }
     }
 
-    /// Wipes what was granted and ends what is being evaluated; the context can be used again.
+    /// Wipes the grants and ends the running evaluations. The context can be used again.
     public func deauthorize() {
         guard let opened = opened.withLock({ $0 }) else { return }
         // A failure means that the connection is gone, and the grants with it.
         _ = try? opened.connection.call(.deauthorize(.with { $0.contextID = opened.id }))
     }
 
-    /// Wipes the context on the daemon's side and ends what is being evaluated. Does not wait.
+    /// Wipes the context in the daemon and ends the running evaluations. Does not wait.
     public func invalidate() {
         guard let opened = opened.withLock({ $0.take() }) else { return }
         opened.connection.post(.closeContext(.with { $0.contextID = opened.id }))
     }
 
-    /// Proves what `accessControl` asks for `operation`. A context that keeps factors can then use what is protected by it
-    /// without asking again. Blocks while the person is asked.
+    /// Proves the factors that `accessControl` needs for `operation`. A context that keeps factors can then use objects
+    /// under this access control without asking again. Blocks while the person is asked.
     @discardableResult
     public func evaluate(
         _ accessControl: AccessControl, for operation: AccessControl.Operation, interaction: Interaction,
@@ -150,7 +150,7 @@ public final class AuthorizationContext: Sendable {
         return done.isSet
     }
 
-    // MARK: what an authorized context may do
+    // MARK: operations of an authorized context
 
     /// Signs a digest with the key of a right. The algorithm is a digest form, named by Apple's string.
     public func sign(digest: Data, right: Data, algorithm: String, cancellation: Cancellation? = nil) throws -> Data {

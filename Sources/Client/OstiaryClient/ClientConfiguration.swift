@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the administrator decided for all programs of the machine, in `/etc/ostiary/client.conf`: lines `mode = user` or
+/// The administrator's choice for all programs of the machine, in `/etc/ostiary/client.conf`: lines `mode = user` or
 /// `mode = system`; `#` begins a comment. Without the file the mode is `user`.
 struct ClientConfiguration: Equatable {
     enum Mode: String { case user, system }

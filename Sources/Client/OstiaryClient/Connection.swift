@@ -66,8 +66,8 @@ final class Connection: Sendable {
         try socket.setReceiveTimeout(seconds: 0)
     }
 
-    /// Whether a call failed because the daemon went away, or this process is a child that inherited the connection: the daemon
-    /// would take what the child sends for an attack on its parent.
+    /// Whether a call failed because the daemon ended, or this process is a child that inherited the connection. The
+    /// daemon would treat the child's bytes as an attack on its parent.
     var isLost: Bool { isInherited || calls.withLock { $0.failure != nil } }
 
     private var isInherited: Bool { getpid() != process }
@@ -170,7 +170,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// What a call that has been sent does next.
+    /// The next step of a call that has been sent.
     private enum Turn: ~Copyable {
         case take(Answer)
         case read

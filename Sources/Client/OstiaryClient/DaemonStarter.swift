@@ -28,7 +28,7 @@ struct DaemonStarter {
         error.call == "connect" && [ENOENT, ECONNREFUSED].contains(error.code)
     }
 
-    /// Returns when the daemon accepts connections; throws what it printed when it could not start.
+    /// Returns when the daemon accepts connections. Throws an error with the daemon's message if it could not start.
     func start() throws {
         if let unit = systemdStart { return try run(unit.program, unit.arguments) }
         guard let program = Self.programPaths.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
@@ -82,7 +82,7 @@ struct DaemonStarter {
     }
 }
 
-/// A pipe for what a starting daemon has to say.
+/// A pipe for the message of a starting daemon.
 private final class Pipe {
     private let reading: Descriptor
     private var writingEnd: Descriptor?

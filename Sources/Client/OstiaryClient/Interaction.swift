@@ -5,7 +5,7 @@ import UnixSocket
 public struct Interaction: Sendable {
     /// Why the program asks; shown in the prompt, must not be empty.
     public var reason: String
-    /// False: whatever needs a prompt fails with `notInteractive` instead.
+    /// False: calls that need a prompt fail with `notInteractive` instead.
     public var isAllowed: Bool
     /// Replaces the word "Cancel" when not empty.
     public var cancelTitle: String

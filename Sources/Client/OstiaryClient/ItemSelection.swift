@@ -50,13 +50,13 @@ extension ItemSelection.Synchronizable {
     }
 }
 
-/// Under what protected items are used, and how the person is asked for what is missing.
+/// The context for protected items, and the way to ask the person for missing factors.
 public struct ItemUse: Sendable {
-    /// Holds what was proved; nil: what is proved for one call counts for that call alone.
+    /// Holds the proofs. Nil: a proof counts only for the call that asked for it.
     public var context: AuthorizationContext?
     /// Nil: nobody is asked, and what would need it is refused with `notInteractive`.
     public var interaction: Interaction?
-    /// Items that would need the person are left out of what is found.
+    /// A search leaves out items that would ask the person.
     public var skipsProtected: Bool
 
     public init(context: AuthorizationContext? = nil, interaction: Interaction? = nil, skipsProtected: Bool = false) {

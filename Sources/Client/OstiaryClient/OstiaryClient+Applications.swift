@@ -13,10 +13,11 @@ public struct RegisteredApplication: Sendable, Equatable {
     public let isChanged: Bool
     /// From the machine's own folder, not from the user.
     public let isOfSystem: Bool
-    /// What stayed under the program's path when it was registered there; nil for nothing, and in lists.
+    /// The objects that stayed under the program's path when it was registered there. Nil if there were none, and in
+    /// lists.
     public let leftBehind: LeftBehind?
 
-    /// What a program stored before it was registered, and no longer sees.
+    /// The numbers of objects that a program stored before it was registered, and no longer sees.
     public struct LeftBehind: Sendable, Equatable {
         public let items: Int
         public let rights: Int

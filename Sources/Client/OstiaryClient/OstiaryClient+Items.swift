@@ -43,10 +43,10 @@ extension OstiaryClient {
 
     /// Finds items, oldest first, and lends each to `body` with its data. Finding none throws `notFound`.
     ///
-    /// The data is a secret that lives as long as the call of `body`; nil when it was not asked for or there is none. An
-    /// error ends the search, and then what was found before is to be forgotten.
+    /// The data is a secret that lives as long as the call of `body`; nil when it was not asked for or there is none.
+    /// An error ends the search; forget the items that were found before it.
     ///
-    /// - Parameter limit: how many at most; nil for all.
+    /// - Parameter limit: the largest number of items; nil for all.
     public func findItems(
         _ selection: ItemSelection, limit: Int? = 1, returningData: Bool = false, returningAttributes: Bool = false,
         use: ItemUse = ItemUse(), _ body: (StoredItem, borrowing SecretBytes?) throws -> Void
@@ -135,7 +135,7 @@ extension OstiaryClient {
         _ body: (WireItemUse) -> WireRequest.OneOf_Body
     ) throws -> Answer {
         guard use.mayAsk else { return try call(under: use, tail: tail, body) }
-        // What the daemon would refuse is refused whether or not it is needed.
+        // A reason that the daemon would refuse is refused here, even if no question is needed.
         guard use.interaction?.reason.utf8.count ?? 0 <= WireLimits.reasonByteCount else {
             throw OstiaryError(
                 .init(.tooLarge), "The reason is too long; it may have at most \(WireLimits.reasonByteCount) bytes.")

@@ -3,7 +3,7 @@ public import Foundation
 import KeyAlgorithms
 import OstiaryWire
 
-/// What an enclave key is for.
+/// The kinds of enclave keys.
 public enum EnclaveKeyKind: Sendable, CaseIterable {
     /// ECDSA signatures, ECDH and ECIES on P-256.
     case p256
@@ -22,7 +22,7 @@ public struct EnclaveKey: Sendable, Equatable {
     public let accessControl: AccessControl
     /// The access control as the program gave it, for showing it again.
     public let shownAccessControl: Data
-    /// What holds the key: `software` or `tpm`.
+    /// The kind of enclave that holds the key: `software` or `tpm`.
     public let enclaveKind: String
 
     public init(
@@ -85,7 +85,7 @@ extension OstiaryClient {
     /// The key called `id`; throws `notFound`. Asks nobody.
     public func key(id: Data) throws -> EnclaveKey { try key(call(.findKey(.with { $0.keyID = id }))) }
 
-    /// Destroys a key; what was encrypted to it is lost. Throws `notFound`.
+    /// Destroys a key; data that was encrypted to it is lost. Throws `notFound`.
     public func removeKey(id: Data) throws { _ = try call(.removeKey(.with { $0.keyID = id })) }
 
     /// All keys of the user, whichever program made them.
@@ -151,7 +151,8 @@ extension EnclaveKeyKind {
 }
 
 extension EnclaveKey {
-    /// What a keychain item of the key says of it, under Apple's names: which key it is and what it does.
+    /// The attributes of a keychain item that stands for the key, under Apple's names. They identify the key and say
+    /// what it can do.
     ///
     /// `klbl` is the SHA-1 of the public key, as programs compute it to find the private half.
     public var itemAttributes: ItemAttributes {

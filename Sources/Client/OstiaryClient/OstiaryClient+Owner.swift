@@ -1,9 +1,9 @@
 import Foundation
 public import OstiaryWire
 
-/// What the owner of the machine asks: status, passcode, lock, log.
+/// The requests of the machine's owner: status, passcode, lock, log.
 extension OstiaryClient {
-    /// What the daemon is and has.
+    /// The state of the daemon.
     public func status() throws -> WireStatus {
         guard case .status(let status) = try call(.status(WireStatusRequest())).body else { throw Self.unexpected() }
         return status
@@ -17,8 +17,8 @@ extension OstiaryClient {
         return diagnosis
     }
 
-    /// Makes the store's lists anew that do not verify, of the rows that do. The daemon asks the owner for the passcode, or
-    /// for a confirmation while there is none; when every list verifies it asks nothing and answers nothing.
+    /// Rebuilds the damaged lists of the store from the rows that verify. The daemon asks the owner for the passcode,
+    /// or for a confirmation if no passcode is set. If every list verifies, it asks nothing, and the result is empty.
     public func repair(interaction: Interaction) throws -> [WireRelisting] {
         let request = WireRepairRequest.with { $0.question = interaction.question }
         guard case .repair(let repair) = try call(.repair(request), terminal: interaction.terminal).body else {

@@ -13,7 +13,7 @@ public struct StoredRight: Sendable, Equatable {
     public let publicKey: Data
     public let hasSecret: Bool
     public let createdAt: Date
-    /// What backs the key: `software` or `tpm`.
+    /// The kind of enclave that holds the key: `software` or `tpm`.
     public let enclaveKind: String
     /// The program that created it, as the daemon saw it.
     public let application: String

@@ -1,9 +1,9 @@
 public import OstiaryWire
 
-/// Why Ostiary did not do what was asked.
+/// The reason why Ostiary did not carry out a request.
 ///
-/// Two errors are equal when their codes are. The explanation says what happened and what to do next; it is for people and
-/// may change, and it never carries a secret.
+/// Two errors are equal when their codes are. The explanation says what happened and what to do next. It is for people,
+/// may change, and never holds a secret.
 public struct OstiaryError: Error, Equatable, Sendable, CustomStringConvertible {
     /// A stable number. Positive codes come from the daemon (`FailureCode` of the wire format), negative ones from the
     /// client; a code that this version does not know is kept and means a refusal.
@@ -15,9 +15,9 @@ public struct OstiaryError: Error, Equatable, Sendable, CustomStringConvertible 
 
         /// No daemon answers and none could be started.
         public static let daemonUnavailable = Code(rawValue: -1)
-        /// The daemon went away while the request was under way; what was granted is gone.
+        /// The daemon ended while the request was under way; all grants ended with it.
         public static let connectionLost = Code(rawValue: -2)
-        /// What listens at the socket does not belong to the user.
+        /// The program that listens at the socket belongs to another user.
         public static let foreignServer = Code(rawValue: -3)
         /// The daemon answered with something that is no answer to the request.
         public static let unexpectedAnswer = Code(rawValue: -4)
@@ -27,7 +27,7 @@ public struct OstiaryError: Error, Equatable, Sendable, CustomStringConvertible 
 
     public let code: Code
     public let explanation: String
-    /// What is left of a lock-out.
+    /// The time left of a lock-out.
     public let retryAfter: Duration?
     /// A machine-readable cause, for example `biometry.no-sensor`; empty when there is none.
     public let cause: String

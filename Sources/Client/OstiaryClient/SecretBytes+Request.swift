@@ -3,8 +3,8 @@ import OstiaryWire
 package import SecretMemory
 
 extension SecretBytes {
-    /// The bytes that go to the daemon with a request, as its tail. What no frame carries is refused with `tooLarge` before it
-    /// is copied: memory for secrets is never taken by the size of what a program hands over.
+    /// The bytes that go to the daemon with a request, as its tail. Data that no frame carries is refused with
+    /// `tooLarge` before it is copied, so that a program cannot choose how much memory for secrets is taken.
     package init(sending data: Data) throws(OstiaryError) {
         guard data.count <= WireLimits.tailByteCount else { throw .tooLargeRequest }
         self.init(data)

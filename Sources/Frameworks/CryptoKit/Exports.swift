@@ -1,4 +1,5 @@
-// What an import of Apple's CryptoKit brings along: swift-crypto has everything of it but the enclave. Security comes
-// along because a program that makes an access control for an enclave key gets it from Foundation on Apple's systems.
+// An import of Apple's CryptoKit also imports these. swift-crypto has all of CryptoKit except the enclave. Security is
+// exported because a program that makes an access control for an enclave key gets it through Foundation on Apple's
+// systems.
 @_exported public import Crypto
 @_exported public import Security

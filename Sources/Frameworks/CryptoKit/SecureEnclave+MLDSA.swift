@@ -35,7 +35,7 @@ extension SecureEnclave {
                 publicKey = try Crypto.MLDSA65.PublicKey(rawRepresentation: holder.key.publicKey)
             }
 
-            /// What opens the key again, on this machine only. It is not the key and may be stored anywhere.
+            /// A handle that opens the key again, on this machine only. It is not the key and may be stored anywhere.
             public var dataRepresentation: Data { holder.dataRepresentation }
 
             /// Signs a message of at most 1 MiB, which the enclave needs whole.
@@ -81,7 +81,7 @@ extension SecureEnclave {
                 publicKey = try Crypto.MLDSA87.PublicKey(rawRepresentation: holder.key.publicKey)
             }
 
-            /// What opens the key again, on this machine only. It is not the key and may be stored anywhere.
+            /// A handle that opens the key again, on this machine only. It is not the key and may be stored anywhere.
             public var dataRepresentation: Data { holder.dataRepresentation }
 
             /// Signs a message of at most 1 MiB, which the enclave needs whole.

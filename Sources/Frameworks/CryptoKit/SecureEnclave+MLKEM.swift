@@ -36,7 +36,7 @@ extension SecureEnclave {
                 publicKey = try Crypto.MLKEM768.PublicKey(rawRepresentation: holder.key.publicKey)
             }
 
-            /// What opens the key again, on this machine only. It is not the key and may be stored anywhere.
+            /// A handle that opens the key again, on this machine only. It is not the key and may be stored anywhere.
             public var dataRepresentation: Data { holder.dataRepresentation }
 
             /// The key that was encapsulated to the public half.
@@ -76,7 +76,7 @@ extension SecureEnclave {
                 publicKey = try Crypto.MLKEM1024.PublicKey(rawRepresentation: holder.key.publicKey)
             }
 
-            /// What opens the key again, on this machine only. It is not the key and may be stored anywhere.
+            /// A handle that opens the key again, on this machine only. It is not the key and may be stored anywhere.
             public var dataRepresentation: Data { holder.dataRepresentation }
 
             /// The key that was encapsulated to the public half.

@@ -45,7 +45,7 @@ extension SecureEnclave.P256.Signing {
             publicKey = try Crypto.P256.Signing.PublicKey(x963Representation: holder.key.publicKey)
         }
 
-        /// What opens the key again, on this machine only. It is not the key and may be stored anywhere.
+        /// A handle that opens the key again, on this machine only. It is not the key and may be stored anywhere.
         public var dataRepresentation: Data { holder.dataRepresentation }
 
         /// Signs a digest.
@@ -62,7 +62,8 @@ extension SecureEnclave.P256.Signing {
 }
 
 extension SecureEnclave.P256.KeyAgreement {
-    /// A private key that agrees on secrets with others (ECDH), and opens what is sealed to its public half (HPKE).
+    /// A private key that agrees on secrets with others (ECDH), and opens messages that are sealed to its public half
+    /// (HPKE).
     public struct PrivateKey: HPKEDiffieHellmanPrivateKey {
         private let holder: EnclaveKeyHolder
 
@@ -87,7 +88,7 @@ extension SecureEnclave.P256.KeyAgreement {
             publicKey = try Crypto.P256.KeyAgreement.PublicKey(x963Representation: holder.key.publicKey)
         }
 
-        /// What opens the key again, on this machine only. It is not the key and may be stored anywhere.
+        /// A handle that opens the key again, on this machine only. It is not the key and may be stored anywhere.
         public var dataRepresentation: Data { holder.dataRepresentation }
 
         /// The secret that this key and the holder of the other one share.
@@ -104,9 +105,9 @@ extension SecureEnclave.P256.KeyAgreement {
 extension SharedSecret {
     /// The shared secret whose bytes are `x`, the first coordinate of a point of P-256.
     ///
-    /// The library makes shared secrets of its own key agreements only. One between the private key 1 and that point is this
-    /// one: once a point is the point itself, and a shared secret is its first coordinate (SEC 1, 3.3.1). Which of the two
-    /// points with that coordinate it is makes no difference.
+    /// The library makes shared secrets only from its own key agreements. The agreement of the private key 1 with that
+    /// point gives this secret: one times a point is the point itself, and a shared secret is its first coordinate (SEC
+    /// 1, 3.3.1). Both points with that coordinate give the same result.
     fileprivate init(ofPointWithX x: borrowing SecretBytes) throws {
         var compressed = Data([0x02]) + Data(exposing: x)
         defer { compressed.wipe() }

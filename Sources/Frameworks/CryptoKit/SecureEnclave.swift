@@ -9,8 +9,8 @@ public enum SecureEnclave {
     /// Whether a daemon answers, which is what keeps the keys. Blocks for a question to it, and starts it on demand.
     public static var isAvailable: Bool { EnclaveKeyMaker.isAvailable }
 
-    /// What a key gets that is made without an access control: usable after the first unlock, on this machine only, and
-    /// nobody is asked.
+    /// The access control of a key that is made without one: usable after the first unlock, on this machine only,
+    /// without asking anybody.
     public static var standardAccessControl: SecAccessControl {
         guard
             let accessControl = SecAccessControlCreateWithFlags(

@@ -3,14 +3,14 @@ import Foundation
 package import OstiaryClient
 package import SecretMemory
 
-/// What the classes of this module ask of the daemon. Tests put a daemon of their own here.
+/// The daemon's calls that the classes of this module use. Tests put a daemon of their own here.
 ///
 /// All calls block.
 package protocol AuthorizationService: Sendable {
     func preflight(_ subject: AuthorizationContext.Subject) throws
     func preflight(policy: Int) throws
-    /// A context on the daemon's side, which keeps what was proved for later uses or does not. Nothing is opened until it
-    /// is used.
+    /// A context in the daemon, which keeps proofs for later uses if `keepsFactors` is true. It is opened when it is
+    /// first used.
     func makeSession(keepsFactors: Bool) -> any AuthorizationSession
 
     func createRight(
@@ -22,7 +22,7 @@ package protocol AuthorizationService: Sendable {
     func removeAllRights() throws
 }
 
-/// What one context on the daemon's side does; ``AuthorizationContext`` describes each call.
+/// The calls of one context in the daemon; ``AuthorizationContext`` describes each.
 package protocol AuthorizationSession: AnyObject, Sendable {
     @discardableResult
     func authorize(
@@ -37,7 +37,7 @@ package protocol AuthorizationSession: AnyObject, Sendable {
     ) throws -> Grant
     func deauthorize()
     func invalidate()
-    /// What items and keys are used under.
+    /// The context under which items and keys are used.
     var daemonContext: AuthorizationContext { get }
 
     func setCredential(_ credential: borrowing SecretBytes?, type: Int) throws

@@ -3,15 +3,16 @@ import OstiaryClient
 import OstiaryWire
 import Synchronization
 
-/// What this process knows of the biometric sensor. As on Apple's systems it is learned by the first preflight of any
-/// context and then known to all.
+/// The biometric sensor as this process knows it. As on Apple's systems, the first preflight of any context finds it
+/// out for all contexts.
 enum BiometrySensor {
     private static let known = Mutex(LABiometryType.none)
 
     /// The sensor as far as it is known.
     static var type: LABiometryType { known.withLock { $0 } }
 
-    /// Asks the daemon what the biometric policy would meet. The only sensors on Linux are fingerprint readers.
+    /// Asks the daemon whether the biometric policy could be evaluated. The only sensors on Linux are fingerprint
+    /// readers.
     @discardableResult
     static func look(through service: any AuthorizationService) -> LABiometryType {
         guard let type = seen(through: service) else { return type }

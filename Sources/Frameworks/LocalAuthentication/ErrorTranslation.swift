@@ -6,16 +6,16 @@ import Security
 
 /// How a refusal looks to a program written for Apple's systems.
 ///
-/// What concerns the person becomes an ``LAError``. What concerns the object, the algorithm or the machine becomes an
-/// `NSError` of `NSOSStatusErrorDomain`, as the keychain reports it, except from ``LAContext``, which knows one domain.
-/// Which code becomes what is the table of ``ErrorSurface``.
+/// Problems of the person become an ``LAError``. Problems of the object, the algorithm or the machine become an
+/// `NSError` of `NSOSStatusErrorDomain`, as the keychain reports them. ``LAContext`` reports only ``LAError``.
+/// ``ErrorSurface`` has the table of codes.
 package enum ErrorTranslation {
     /// Throws what `operation` throws, translated once.
     static func translating<Result>(_ operation: () throws -> Result) throws -> Result {
         do { return try operation() } catch { throw Self.error(for: error) }
     }
 
-    /// What rights, keys and the right store throw for `error`, an error of the layers below.
+    /// The error that rights, keys and the right store throw for `error`, an error of the layers below.
     package static func error(for error: any Error) -> any Error {
         switch error {
         case let error as OstiaryError: translate(error)
@@ -26,9 +26,10 @@ package enum ErrorTranslation {
         }
     }
 
-    /// What ``LAContext`` reports for `error`: an ``LAError`` always, with the status beneath it that it stands for.
-    /// `errSecAuthFailed`, of an operation that is permitted to nobody, is `authenticationFailed`: trying again does not
-    /// help. Any other status is `systemCancel`, since neither the person nor the program ended the evaluation.
+    /// The error that ``LAContext`` reports for `error`: always an ``LAError``, with the status as the underlying
+    /// error. `errSecAuthFailed`, of an operation that is permitted to nobody, is `authenticationFailed`: trying again
+    /// does not help. Any other status is `systemCancel`, since neither the person nor the program ended the
+    /// evaluation.
     package static func authenticationError(for error: any Error) -> LAError {
         let translated = Self.error(for: error)
         if let error = translated as? LAError { return error }
@@ -53,7 +54,7 @@ package enum ErrorTranslation {
             .authenticationFailed, cause: "reason.empty", "A prompt must say why it asks; give a localizedReason.")
     }
 
-    // MARK: what it is made of
+    // MARK: parts of an error
 
     private static let debugDescriptionKey = ErrorSurface.debugDescriptionKey
 

@@ -3,7 +3,7 @@
 public import Foundation
 import Synchronization
 
-/// What an observer wants to be told (Apple's `NSKeyValueObservingOptions`).
+/// The changes that an observer wants to hear of (Apple's `NSKeyValueObservingOptions`).
 public struct NSKeyValueObservingOptions: OptionSet, Sendable {
     public let rawValue: UInt
 

@@ -1,7 +1,7 @@
 import AccessControl
 public import Foundation
 
-/// What somebody has to prove before a right is granted (Apple's `LAAuthenticationRequirement`).
+/// The proof that a right needs before it is granted (Apple's `LAAuthenticationRequirement`).
 public final class LAAuthenticationRequirement: NSObject, Sendable {
     let requirement: Requirement
 
@@ -21,10 +21,11 @@ public final class LAAuthenticationRequirement: NSObject, Sendable {
     /// Biometry; cannot be granted where there is no sensor or nothing is enrolled.
     public class var biometry: LAAuthenticationRequirement { anyBiometry }
 
-    /// Biometry with what is enrolled when the right is saved; cannot be granted any more after the enrolment changed.
+    /// Biometry with the fingers that are enrolled when the right is saved. The right cannot be granted any more after
+    /// the enrolment changed.
     public class var biometryCurrentSet: LAAuthenticationRequirement { currentBiometry }
 
-    /// Biometry, or `fallback` when biometry fails, is not available, or is not what the person prefers.
+    /// Biometry, or `fallback` when biometry fails, is not available, or the person prefers the fallback.
     public class func biometry(fallback: LABiometryFallbackRequirement) -> LAAuthenticationRequirement {
         // Both fallbacks are the passcode: there is no other authentication that a machine is sure to have.
         biometryOrPasscode
@@ -35,7 +36,7 @@ public final class LAAuthenticationRequirement: NSObject, Sendable {
     private static let currentBiometry = LAAuthenticationRequirement(anyOf: [[.biometryCurrentSet]])
 }
 
-/// What may take the place of biometry (Apple's `LABiometryFallbackRequirement`).
+/// The factor that may take the place of biometry (Apple's `LABiometryFallbackRequirement`).
 public final class LABiometryFallbackRequirement: NSObject, Sendable {
     /// The machine's own fallback, which is the passcode (Apple's `defaultRequirement`).
     public class var `default`: LABiometryFallbackRequirement { machineFallback }

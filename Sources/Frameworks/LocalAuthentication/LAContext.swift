@@ -6,19 +6,20 @@ public import Security
 /// `LATouchIDAuthenticationMaximumAllowableReuseDuration`).
 public let LATouchIDAuthenticationMaximumAllowableReuseDuration: TimeInterval = 300
 
-/// A question to the owner of the machine, and what its answer proved (Apple's `LAContext`).
+/// A question to the owner of the machine, and the proofs from its answer (Apple's `LAContext`).
 ///
 /// ```swift
 /// let context = LAContext()
 /// try await context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "show your recovery codes")
 /// ```
 ///
-/// The answer is a statement of the daemon and reaches the program as a boolean, which whoever controls the program can
-/// ignore. Where that matters, use a saved right (``LARightStore``), whose key cannot be computed without the person.
+/// The answer is a statement of the daemon. It reaches the program as a boolean, and somebody who controls the program
+/// can ignore it. If that matters, use a saved right (``LARightStore``), whose key nobody can compute without the
+/// person.
 ///
-/// What was proved lives in the daemon as long as the context does, and the context until its evaluations have replied.
-/// Evaluating it again succeeds without a prompt while the daemon still counts it. Calls of different threads do not
-/// disturb each other; replies come on threads of their own.
+/// The daemon keeps the proofs as long as the context lives, and the context lives until its evaluations have replied.
+/// While a proof still counts, evaluating the context again succeeds without a prompt. Calls of different threads do
+/// not disturb each other; replies come on threads of their own.
 open class LAContext: NSObject {
     private let evaluator: PolicyEvaluator
 
@@ -64,9 +65,9 @@ open class LAContext: NSObject {
         set { evaluator[\.interactionNotAllowed] = newValue }
     }
 
-    /// For how many seconds unlocking the machine with biometry stands in for an evaluation; 0, the default, for never.
-    /// Values above ``LATouchIDAuthenticationMaximumAllowableReuseDuration`` are kept as they are and mean that
-    /// maximum. The daemon knows of no unlocking with biometry yet, so it always asks.
+    /// The seconds during which unlocking the machine with biometry replaces an evaluation. The default 0 means never.
+    /// A value above ``LATouchIDAuthenticationMaximumAllowableReuseDuration`` is stored unchanged and means that
+    /// maximum. Nothing is unlocked with biometry yet, so the daemon always asks.
     open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
         get { evaluator[\.reuseDuration] }
         set { evaluator[\.reuseDuration] = newValue }
@@ -75,13 +76,13 @@ open class LAContext: NSObject {
     /// Deprecated by Apple since iOS 9; setting it has no effect.
     open var maxBiometryFailures: NSNumber?
 
-    // MARK: what the machine has
+    // MARK: sensors and enrolment
 
     /// The kind of sensor: ``LABiometryType/none`` until any context of this process was asked
-    /// ``canEvaluatePolicy(_:error:)``, whatever that answered.
+    /// ``canEvaluatePolicy(_:error:)``; its answer does not matter.
     open var biometryType: LABiometryType { BiometrySensor.type }
 
-    /// What is enrolled, as digests. Blocks for a question to the daemon.
+    /// Digests of the enrolled fingers and devices. Blocks while it asks the daemon.
     open var domainState: LADomainState { LADomainState(biometryType: evaluator.lookForSensor()) }
 
     /// The older form of ``domainState``, deprecated by Apple since iOS 18. Nil: the daemon tells no enrolment yet.
@@ -136,11 +137,12 @@ open class LAContext: NSObject {
         }
     }
 
-    /// Proves what `accessControl` asks for `operation` (Apple's `evaluateAccessControl:operation:localizedReason:reply:`),
-    /// so that what is protected by it can be used under this context without a prompt. Does not block.
+    /// Proves the factors that `accessControl` needs for `operation` (Apple's
+    /// `evaluateAccessControl:operation:localizedReason:reply:`), so that protected objects can be used under this
+    /// context without a prompt. Does not block.
     ///
-    /// What was proved counts for a minute after its last use, five minutes in all, and ends sooner when the store is
-    /// locked or the context invalidated.
+    /// A proof counts for a minute after its last use, five minutes in all. It ends sooner when the store is locked or
+    /// the context is invalidated.
     ///
     /// - Parameters:
     ///   - localizedReason: why the app asks; shown in the prompt. When empty, the reply is
@@ -179,8 +181,7 @@ open class LAContext: NSObject {
     }
 
     /// Ends the context (Apple's `invalidate`): evaluations under way end with ``LAError/appCancel``, later ones with
-    /// ``LAError/invalidContext``, what was proved is wiped, and the settings are the factory ones again. Does not
-    /// block.
+    /// ``LAError/invalidContext``, the proofs are wiped, and the settings return to their defaults. Does not block.
     open func invalidate() { evaluator.invalidate() }
 
     // MARK: credentials
@@ -201,7 +202,7 @@ open class LAContext: NSObject {
     open func isCredentialSet(_ type: LACredentialType) -> Bool { evaluator.isCredentialSet(type: type.rawValue) }
 }
 
-/// What lets items and keys be used under a context (`kSecUseAuthenticationContext`).
+/// Lets items and keys be used under a context (`kSecUseAuthenticationContext`).
 extension LAContext: AuthenticationContext {
     package func authentication() throws -> ContextAuthentication { try evaluator.authentication() }
 }

@@ -1,7 +1,8 @@
 public import CLocalAuthentication
 public import Foundation
 
-/// What is enrolled on this machine, as digests that change when it changes (Apple's `LADomainState`).
+/// Digests of the fingers and devices that are enrolled on this machine. A digest changes with the enrolment (Apple's
+/// `LADomainState`).
 public final class LADomainState: NSObject, Sendable {
     /// The biometric part.
     public let biometry: LADomainStateBiometry
@@ -17,7 +18,7 @@ public final class LADomainState: NSObject, Sendable {
     }
 }
 
-/// What is known of biometry (Apple's `LADomainStateBiometry`).
+/// The state of biometry (Apple's `LADomainStateBiometry`).
 public final class LADomainStateBiometry: NSObject, Sendable {
     /// The sensor.
     public let biometryType: LABiometryType
@@ -30,7 +31,7 @@ public final class LADomainStateBiometry: NSObject, Sendable {
     }
 }
 
-/// What is known of companions (Apple's `LADomainStateCompanion`). There are none on Linux.
+/// The state of companions (Apple's `LADomainStateCompanion`). There are none on Linux.
 public final class LADomainStateCompanion: NSObject, Sendable {
     /// The kinds of paired companions: none.
     public var availableCompanionTypes: Set<LACompanionType> { [] }

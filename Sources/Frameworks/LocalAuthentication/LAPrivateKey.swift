@@ -32,7 +32,7 @@ public final class LAPrivateKey: NSObject, Sendable {
         try await BlockingCalls.run { [self] in try signature(of: data, algorithm, $0) }
     }
 
-    /// Decrypts what was encrypted with the public key (ECIES); at most 1 MiB.
+    /// Decrypts a ciphertext for the public key (ECIES) of at most 1 MiB.
     @discardableResult
     public func decrypt(_ data: Data, algorithm: SecKeyAlgorithm) async throws -> Data {
         try await BlockingCalls.run { [self] in try plaintext(of: data, algorithm, $0) }
@@ -78,7 +78,7 @@ public final class LAPrivateKey: NSObject, Sendable {
         BlockingCalls.start({ [self] in try exchange(publicKey, algorithm, parameters.get(), nil) }, completion: completion)
     }
 
-    // MARK: what the key can do
+    // MARK: supported algorithms
 
     /// Whether the key signs with `algorithm`; says nothing of authorization.
     @discardableResult
@@ -136,7 +136,8 @@ public final class LAPrivateKey: NSObject, Sendable {
         return Data(exposing: result)
     }
 
-    /// Reads the parameters on the caller's thread: what an untyped dictionary holds may not be sent to another one.
+    /// Reads the parameters on the caller's thread, because the values of an untyped dictionary may not be sent to
+    /// another thread.
     private static func parsed(_ parameters: [AnyHashable: Any]) -> Result<KeyExchangeParameters, KeyAlgorithmError> {
         do { return .success(try KeyExchangeParameters(parameters)) } catch { return .failure(error) }
     }

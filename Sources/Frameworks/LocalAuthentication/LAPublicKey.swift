@@ -57,7 +57,7 @@ public final class LAPublicKey: NSObject, Sendable {
         BlockingCalls.start({ [self] in try verified(signedData, signature, algorithm) }, completion: completion)
     }
 
-    // MARK: what the key can do
+    // MARK: supported algorithms
 
     /// Whether the key encrypts with `algorithm`.
     @discardableResult

@@ -3,8 +3,7 @@ public import Foundation
 
 // Apple's `state` is observable through key-value observing. On Linux there is none; these stand in for it.
 
-/// What ``LARight`` and its subclasses have in common for observers: each is handed the right as the type that it
-/// observed.
+/// Lets observers of ``LARight`` and its subclasses get the right as the type that they observe.
 public protocol LARightObserving: LARight {}
 
 extension LARight: LARightObserving {}

@@ -3,7 +3,7 @@ public import CLocalAuthentication
 public import Foundation
 import OstiaryClient
 
-/// A right to something of the app's own, granted to whoever meets a requirement (Apple's `LARight`).
+/// A right to an action or object of the app, granted to a person who meets a requirement (Apple's `LARight`).
 ///
 /// ```swift
 /// let login = LARight(requirement: .biometry(fallback: .devicePasscode))
@@ -11,9 +11,9 @@ import OstiaryClient
 /// ```
 ///
 /// The grant belongs to the instance, lives in the daemon, and ends with ``deauthorize()``, with the instance, with the
-/// process, or when the owner locks the store. Keep a strong reference for as long as it shall last. A right that was
-/// not saved releases no key: what it answers is a statement of the daemon. Where an answer must not be forgeable by
-/// changing this program, save the right and use its key or secret.
+/// process, or when the owner locks the store. Keep a strong reference while you need the grant. A right that was not
+/// saved releases no key: its answer is only a statement of the daemon, and somebody who changes this program can forge
+/// it. To prevent that, save the right and use its key or secret.
 ///
 /// Calls of different threads do not disturb each other. Completions are called on threads of their own.
 open class LARight: NSObject {
@@ -21,7 +21,7 @@ open class LARight: NSObject {
     public typealias State = LARightState
 
     let authorization: RightAuthorization
-    /// What a saved copy of this right will ask for.
+    /// The access control of a saved copy of this right.
     let accessControl: AccessControl
 
     /// A number for the app's own use, 0 at first. It is not stored with a saved right.
@@ -34,7 +34,7 @@ open class LARight: NSObject {
         authorization.state.attach(to: self)
     }
 
-    /// A right that is granted to whoever meets `requirement`.
+    /// A right that is granted to a person who meets `requirement`.
     public init(requirement: LAAuthenticationRequirement) {
         (authorization, accessControl) = Self.unsaved(requirement, OstiaryService())
         super.init()
@@ -73,18 +73,18 @@ open class LARight: NSObject {
 
     // MARK: completion handlers
 
-    /// Asks the person for what the requirement needs (Apple's `authorizeWithLocalizedReason:completion:`).
+    /// Asks the person for the factors that the requirement needs (Apple's `authorizeWithLocalizedReason:completion:`).
     ///
-    /// Prompts, unless the right is authorized already and the daemon stands by that. While an authorization is under
-    /// way, a second call waits for its end and gets its result.
+    /// Prompts, unless the right is authorized already and the daemon still holds the grant. While an authorization is
+    /// under way, a second call waits for its end and gets its result.
     ///
     /// - Parameters:
     ///   - localizedReason: why the app asks; shown in the prompt. When empty, the call fails with
     ///     ``LAError/authenticationFailed`` and nothing changes.
     ///   - completion: gets nil, or why the right was not granted: an ``LAError``, or an `NSError` of
     ///     `NSOSStatusErrorDomain` when daemon or store cannot serve (`errSecItemNotFound` for a saved right that was
-    ///     removed). Until it was called the right lives, also when the program mentions it nowhere else; a right that
-    ///     goes then takes its grant with it.
+    ///     removed). The right lives until this was called, even if the program mentions it nowhere else. If the right
+    ///     ends afterwards, its grant ends too.
     open func authorize(localizedReason: String, completion: @escaping @Sendable ((any Error)?) -> Void) {
         let right = KeptObject(self)
         authorization.authorize(reason: localizedReason) { error in
@@ -101,10 +101,10 @@ open class LARight: NSObject {
         BlockingCalls.start({ try authorization.preflight() }, completion: completion)
     }
 
-    /// Takes the grant back (Apple's `deauthorizeWithCompletion:`). ``state`` is ``LARightState/notAuthorized`` at
-    /// once, from whatever it was; an authorization under way ends with ``LAError/appCancel``.
+    /// Takes the grant back (Apple's `deauthorizeWithCompletion:`). ``state`` becomes ``LARightState/notAuthorized`` at
+    /// once, from any state. An authorization under way ends with ``LAError/appCancel``.
     ///
-    /// - Parameter completion: called when the daemon has wiped what was granted.
+    /// - Parameter completion: called when the daemon has wiped the grant.
     open func deauthorize(completion: @escaping @Sendable () -> Void) {
         authorization.deauthorize(completion: completion)
     }
@@ -114,8 +114,8 @@ open class LARight: NSObject {
     // As with Apple's class, these call the completion forms, so that a subclass which overrides those changes both, and
     // they run where their caller runs, so that an actor can await a right that it holds.
 
-    /// Asks the person for what the requirement needs, like ``authorize(localizedReason:completion:)``. Cancelling the
-    /// task ends its wait with ``LAError/appCancel``, and the prompt when nobody else waits for it.
+    /// Asks the person for the factors that the requirement needs, like ``authorize(localizedReason:completion:)``.
+    /// Cancelling the task ends its wait with ``LAError/appCancel``, and the prompt when nobody else waits for it.
     nonisolated(nonsending) open func authorize(localizedReason: String) async throws {
         try await CallerCancellation.forwarding { (continuation: CheckedContinuation<Void, any Error>) in
             authorize(localizedReason: localizedReason) { continuation.resume($0) }

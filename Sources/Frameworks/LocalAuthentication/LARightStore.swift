@@ -32,10 +32,10 @@ public final class LARightStore: NSObject, Sendable {
         persisted(try await BlockingCalls.run { [self] _ in try find(identifier) })
     }
 
-    /// Saves a right: a key is made that is usable only under the right's requirement. The right that was passed stays
-    /// as it is; the saved one is not authorized.
+    /// Saves a right: makes a key that is usable only under the right's requirement. The passed right does not change;
+    /// the saved one is not authorized.
     ///
-    /// A right that is saved under `identifier` already stays, with its key, and the call fails.
+    /// If a right is saved under `identifier` already, it stays with its key, and the call fails.
     @discardableResult
     nonisolated(nonsending) public func saveRight(
         _ right: LARight, identifier: String

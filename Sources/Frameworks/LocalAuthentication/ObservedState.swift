@@ -25,9 +25,9 @@ final class StateObserver: Sendable {
 
 /// The state of a right and those who watch it.
 ///
-/// A change takes effect at once and is queued for the observers in the same step; ``deliver()`` then tells them, on
-/// whatever thread, one change at a time. An observer may therefore call anything, also what changes the state again:
-/// that change is told after the current one.
+/// A change takes effect at once and is queued for the observers in the same step; ``deliver()`` then tells them one
+/// change at a time, on the thread that calls it. An observer may therefore make any call, even one that changes the
+/// state again: observers hear of that change after the current one.
 final class ObservedState: Sendable {
     private struct Contents {
         var value = LARightState.unknown

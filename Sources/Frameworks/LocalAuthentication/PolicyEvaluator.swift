@@ -7,12 +7,11 @@ import SecretMemory
 import Security
 import Synchronization
 
-/// What an ``LAContext`` is made of: its settings, the evaluations under way, and the session that holds what was
-/// proved.
+/// The inside of an ``LAContext``: its settings, the evaluations under way, and the session that holds the proofs.
 final class PolicyEvaluator: Sendable {
     typealias Reply = @Sendable (Bool, (any Error)?) -> Void
 
-    /// What a program sets on a context before it evaluates.
+    /// The settings that a program makes on a context before it evaluates.
     struct Settings: Sendable {
         var fallbackTitle: String?
         var cancelTitle: String?
@@ -76,7 +75,7 @@ final class PolicyEvaluator: Sendable {
         }
     }
 
-    /// Proves what an access control asks for an operation, on another thread. `reply` is called there.
+    /// Proves the factors that an access control needs for an operation, on another thread. `reply` is called there.
     func evaluate(
         _ accessControl: AccessControl, for operation: AccessControl.Operation, reason: String, reply: @escaping Reply
     ) {
@@ -90,7 +89,7 @@ final class PolicyEvaluator: Sendable {
         BlockingCalls.start { reply(false, ErrorTranslation.authenticationError(for: error)) }
     }
 
-    /// The way of every evaluation, whatever is evaluated by `ask`.
+    /// Carries out an evaluation; `ask` makes the request.
     private func evaluate(
         reason: String, reply: @escaping Reply, _ ask: @escaping @Sendable (Interaction, Cancellation) throws -> Void
     ) {
@@ -133,7 +132,7 @@ final class PolicyEvaluator: Sendable {
 
     // MARK: the end
 
-    /// Ends every evaluation with `appCancel`, wipes what was proved and resets the settings. Does not wait.
+    /// Ends every evaluation with `appCancel`, wipes the proofs and resets the settings. Does not wait.
     func invalidate() {
         let running = contents.withLock { contents in
             let running = contents.running.values

@@ -5,10 +5,10 @@ import OstiaryClient
 import OstiaryWire
 import Synchronization
 
-/// The authorization of one right: the attempt under way, the grant that came of one, and the state that tells of both.
+/// The authorization of one right: the attempt under way, the grant of a former attempt, and the state that shows both.
 ///
-/// The grant itself lives in the daemon, in a session; what is kept here is only the way to it. Every attempt has a
-/// session of its own, so that one which succeeds after it was given up cannot leave a grant behind.
+/// The grant itself lives in the daemon, in a session; this object keeps only the reference to it. Every attempt has a
+/// session of its own. So an attempt that succeeds after it was cancelled cannot leave a grant behind.
 final class RightAuthorization: Sendable {
     typealias Completion = @Sendable ((any Error)?) -> Void
 
@@ -80,7 +80,7 @@ final class RightAuthorization: Sendable {
     private func confirmGrant(_ cancellation: Cancellation) -> Bool {
         guard let session = life.withLock({ $0.session }) else { return false }
         do {
-            // With interaction forbidden the daemon can only look at what the session holds.
+            // With interaction forbidden the daemon can only check the grants of the session.
             let quiet = Interaction(reason: "-", isAllowed: false)
             try session.authorize(subject, interaction: quiet, cancellation: cancellation)
             finish(cancellation, session: session, error: nil)
@@ -186,7 +186,7 @@ final class RightAuthorization: Sendable {
 }
 
 extension OstiaryError {
-    /// Whether what was granted is gone, as far as the one who hears this error is concerned.
+    /// Whether this error means for its receiver that the grant ended.
     fileprivate var endsGrant: Bool {
         switch code {
         case .daemonUnavailable, .connectionLost: true

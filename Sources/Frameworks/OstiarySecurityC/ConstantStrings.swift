@@ -5,7 +5,7 @@ import Synchronization
 /// The addresses of the texts that `CFSTR` made, by their bytes: each is made once and never freed.
 private let constantStrings = Mutex<[[UInt8]: UInt]>([:])
 
-/// What `CFSTR` calls.
+/// The function that `CFSTR` calls.
 @c(ostiary_constant_string)
 func constantString(_ text: UnsafePointer<CChar>?) -> Handle? {
     guard let text, let string = String(validatingCString: text) else { return nil }

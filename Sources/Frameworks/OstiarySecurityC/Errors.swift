@@ -1,7 +1,8 @@
 import Foundation
 import Security
 
-/// What `call` returns, as a handle that the caller owns; its error, and what it throws, goes to `place`.
+/// Returns the result of `call` as a handle that the caller owns. An error of `call`, returned or thrown, goes to
+/// `place`.
 func reporting(
     to place: HandlePlace, _ call: (UnsafeMutablePointer<Unmanaged<CFError>?>) throws(StatusError) -> NSObject?
 ) -> Handle? {

@@ -40,7 +40,7 @@ extension Handle? {
 }
 
 extension Optional {
-    /// What a call cannot do without; `errSecParam` if its argument was NULL or of a wrong kind.
+    /// The object behind a required argument; throws `errSecParam` if the argument is NULL or of the wrong kind.
     func required() throws(StatusError) -> Wrapped {
         guard let self else { throw .parameter("An argument is NULL or an object of the wrong kind.") }
         return self

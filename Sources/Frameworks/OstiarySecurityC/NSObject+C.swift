@@ -25,8 +25,8 @@ extension NSObject {
 }
 
 extension Sequence<NSObject> {
-    /// What a container at that depth holds, as Foundation has it; nil if containers lie too deep in one another. A
-    /// container that holds itself has an end by it.
+    /// The objects in a container at that depth, as Foundation's objects; nil if containers are nested too deep. So a
+    /// container that holds itself is refused.
     func foundationObjects(depth: Int) -> [NSObject]? {
         // Attributes of a key, and of each of its halves, with room for more.
         let maximumDepth = 8

@@ -11,7 +11,7 @@ final class ObjectArray: NSObject {
         super.init()
     }
 
-    /// One that stays as it is.
+    /// Makes an array that never changes.
     init(_ objects: [NSObject]) {
         (self.objects, isMutable) = (objects, false)
         super.init()

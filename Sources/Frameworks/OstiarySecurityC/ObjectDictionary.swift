@@ -2,8 +2,8 @@ import Foundation
 
 /// The dictionary of C programs.
 ///
-/// Not Foundation's: on Linux that one makes its values anew at each access, and a value that a C program gets has to live
-/// as long as the dictionary.
+/// Foundation's dictionary does not serve: on Linux it makes new values at each access, but a value that a C program
+/// gets must live as long as the dictionary.
 final class ObjectDictionary: NSObject {
     private var entries: [NSObject: NSObject]
     private let isMutable: Bool
@@ -14,7 +14,7 @@ final class ObjectDictionary: NSObject {
         super.init()
     }
 
-    /// One that was returned by a call and stays as it is.
+    /// Makes a dictionary that never changes from the result of a call.
     init(_ dictionary: NSDictionary) {
         var entries: [NSObject: NSObject] = [:]
         for (key, value) in dictionary {
@@ -27,7 +27,7 @@ final class ObjectDictionary: NSObject {
         super.init()
     }
 
-    /// One that stays as it is; of equal keys the first counts.
+    /// Makes a dictionary that never changes. Of equal keys the first counts.
     init(keys: [NSObject], values: [NSObject]) {
         (entries, isMutable) = (Dictionary(zip(keys, values)) { first, _ in first }, false)
         super.init()

@@ -2,8 +2,8 @@ import Foundation
 
 /// The error of C programs.
 ///
-/// Not Foundation's: on Linux that one makes the text of its domain anew at each access, and a domain that a C program
-/// gets has to live as long as the error.
+/// Foundation's error does not serve: on Linux it makes a new text for its domain at each access, but the domain that a
+/// C program gets must live as long as the error.
 final class ObjectError: NSObject {
     let foundation: NSError
     let domain: NSString

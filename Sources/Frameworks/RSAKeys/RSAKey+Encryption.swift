@@ -7,9 +7,9 @@ package import SecretMemory
 extension RSAKey {
     /// Encrypts for the holder of the private half.
     ///
-    /// The plaintext may be 11 bytes shorter than the modulus for PKCS #1 v1.5, two digests and two bytes shorter for OAEP,
-    /// of any length for the form with AES-GCM, and must be as long as the modulus and a smaller number without padding.
-    /// Throws ``KeyAlgorithmError/Parameter/plaintextLength`` otherwise.
+    /// The longest plaintext is 11 bytes shorter than the modulus for PKCS #1 v1.5, and two digests and two bytes
+    /// shorter for OAEP. The form with AES-GCM takes any length. Without padding, the plaintext must be as long as the
+    /// modulus and a smaller number. Throws ``KeyAlgorithmError/Parameter/plaintextLength`` otherwise.
     package func encrypt(_ plaintext: Data, padding: RSAEncryptionPadding) throws(KeyAlgorithmError) -> Data {
         guard case .oaepAESGCM(let hash) = padding else {
             guard let output = transform(plaintext, padding, .encryption) else {

@@ -3,8 +3,9 @@ package import Foundation
 package import KeyAlgorithms
 
 extension RSAKey {
-    /// Signs `input`, a digest of `hash` or, without a hash, bytes as they are: below 11 bytes less than the modulus for
-    /// PKCS #1 v1.5, exactly as long as the modulus and a smaller number for no padding. `pss` needs a hash.
+    /// Signs `input`: a digest of `hash`, or without a hash the bytes themselves. For PKCS #1 v1.5 these must be at
+    /// least 11 bytes shorter than the modulus. Without padding they must be as long as the modulus and a smaller
+    /// number. `pss` needs a hash.
     ///
     /// Throws ``KeyAlgorithmError/Parameter/digestLength`` for another length,
     /// ``KeyAlgorithmError/unsupportedAlgorithm`` when the modulus is too small for the padding.
@@ -96,7 +97,7 @@ extension RSAKey {
 }
 
 extension RSASignaturePadding {
-    /// BoringSSL's number of the paddings that take bytes as they are.
+    /// BoringSSL's number of the paddings without a hash.
     fileprivate var number: CInt { self == .none ? RSA_NO_PADDING : RSA_PKCS1_PADDING }
 }
 

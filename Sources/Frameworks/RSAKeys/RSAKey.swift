@@ -7,13 +7,13 @@ package import SecretMemory
 
 /// An RSA key, or its public half, that this process holds. The key material is wiped when the key goes away.
 package final class RSAKey: @unchecked Sendable {
-    // SAFETY: (@unchecked) the key is never changed after `init`, and BoringSSL locks what it caches inside.
+    // SAFETY: (@unchecked) the key is never changed after `init`, and BoringSSL locks its inner caches.
     let pointer: OpaquePointer
 
     /// Whether the private half is here too.
     package let isPrivate: Bool
 
-    /// The sizes that are made and read: what is smaller than 1024 bits can be broken, and BoringSSL ends at 8192.
+    /// The sizes that are made and read. Keys below 1024 bits can be broken, and BoringSSL takes at most 8192.
     package static let bitCounts = 1024...8192
 
     private init?(owning pointer: OpaquePointer?, isPrivate: Bool) {
@@ -105,7 +105,7 @@ package final class RSAKey: @unchecked Sendable {
         guard marshal(&bytes, &count, pointer) == 1, let bytes else {
             preconditionFailure("writing a valid key fails only without memory")
         }
-        // BoringSSL wipes what it frees.
+        // BoringSSL wipes memory that it frees.
         defer { CCryptoBoringSSL_OPENSSL_free(bytes) }
         return body(UnsafeRawBufferPointer(start: bytes, count: count))
     }

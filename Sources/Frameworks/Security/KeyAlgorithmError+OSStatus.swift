@@ -1,7 +1,7 @@
 package import KeyAlgorithms
 
 extension KeyAlgorithmError {
-    /// What Apple's calls report for this error (CFError domain `NSOSStatusErrorDomain`).
+    /// The status that Apple's calls report for this error (CFError domain `NSOSStatusErrorDomain`).
     package var status: OSStatus {
         switch self {
         case .unsupportedAlgorithm, .invalidParameter, .decryptionFailed: errSecParam
@@ -10,7 +10,7 @@ extension KeyAlgorithmError {
         }
     }
 
-    /// What happened, in words for a person.
+    /// A description for a person.
     var reason: String {
         switch self {
         case .unsupportedAlgorithm: "The key does not support this algorithm for this operation."

@@ -1,5 +1,5 @@
-// Status codes of the Security framework (Apple's SecBase.h), in descending order. Names and values are Apple's; a code
-// without a comment says what it is by its name, and ``SecCopyErrorMessageString(_:_:)`` says it in words.
+// Status codes of the Security framework (Apple's SecBase.h), in descending order. Names and values are Apple's. The
+// name explains a code without a comment, and ``SecCopyErrorMessageString(_:_:)`` describes it in words.
 
 /// A result of a Security call: zero or one of the codes below.
 public typealias OSStatus = Int32
@@ -221,7 +221,7 @@ public let errSecCRLAlreadySigned: OSStatus = -67684
 public let errSecInvalidNumberOfFields: OSStatus = -67685
 public let errSecVerificationFailure: OSStatus = -67686
 public let errSecUnknownTag: OSStatus = -67687
-/// A signature that is not valid. What a failed verification reports is ``errSecVerifyFailed``.
+/// A signature that is not valid. A failed verification reports ``errSecVerifyFailed`` instead.
 public let errSecInvalidSignature: OSStatus = -67688
 public let errSecInvalidName: OSStatus = -67689
 public let errSecInvalidCertificateRef: OSStatus = -67690

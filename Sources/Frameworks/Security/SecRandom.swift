@@ -12,9 +12,9 @@ public typealias SecRandomRef = SecRandom
 /// The generator of every call: nil.
 public let kSecRandomDefault: SecRandomRef? = nil
 
-/// Fills `count` bytes at `bytes` with the kernel's cryptographic randomness; `errSecSuccess`, `errSecParam` for a negative
-/// count, or -1 when the kernel gives none, and then nothing at `bytes` is to be used. Another generator than the default
-/// one is ignored.
+/// Fills `count` bytes at `bytes` with the kernel's cryptographic randomness; `errSecSuccess`, `errSecParam` for a
+/// negative count, or -1 when the kernel gives none; do not use the bytes then. A generator other than the default one
+/// is ignored.
 @discardableResult
 public func SecRandomCopyBytes(_ rnd: SecRandomRef?, _ count: Int, _ bytes: UnsafeMutableRawPointer) -> Int32 {
     guard count >= 0 else { return errSecParam }

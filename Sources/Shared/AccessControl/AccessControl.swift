@@ -1,4 +1,5 @@
-/// The conditions fixed on an object when it is made: when it can be used at all, and what each operation asks for.
+/// The conditions of an object, which are fixed when it is made: when it can be used at all, and the requirement of
+/// each operation.
 ///
 /// Canonical bytes: format version (1), availability class, number of operations, then for each permitted operation in
 /// ascending order its byte, the number of its alternatives and one byte per alternative, as in ``Requirement``. Example:
@@ -7,8 +8,8 @@ public struct AccessControl: Hashable, Sendable {
     public let availability: AvailabilityClass
     private let requirements: [Operation: Requirement]
 
-    /// What key slots are compiled from: every way in which the access secret may be needed, over all operations that need
-    /// it. Where operations differ, keeping them apart is a check of the broker.
+    /// The requirement that key slots are compiled from: all alternatives of all operations that need the access
+    /// secret. If the operations have different rules, the broker checks the difference.
     public let keyRequirement: Requirement
 
     /// An access control with a requirement per permitted operation. An operation that is absent is not permitted at all.
@@ -32,7 +33,7 @@ public struct AccessControl: Hashable, Sendable {
         keyRequirement = requirement
     }
 
-    /// What `operation` asks for; nil when it is not permitted.
+    /// The requirement of `operation`; nil when it is not permitted.
     public subscript(operation: Operation) -> Requirement? { requirements[operation] }
 
     /// The permitted operations in ascending order.

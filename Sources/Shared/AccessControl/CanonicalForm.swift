@@ -30,8 +30,8 @@ struct CanonicalReader {
         return bytes[position]
     }
 
-    /// Checks that everything was read and that it is exactly what the decoded value is written as. The comparison
-    /// leaves no room for a second spelling of the same value, whatever the decoder let through.
+    /// Checks that all bytes were read, and that encoding the decoded value gives exactly these bytes. So no value has
+    /// a second spelling, even if the decoder is too lenient.
     func finish(comparingWith canonical: [UInt8]) throws(CanonicalFormError) {
         guard position == bytes.count else { throw .trailingBytes }
         guard bytes == canonical else { throw .notCanonical }

@@ -1,6 +1,6 @@
 /// Whether each factor could be proved now. A factor that nothing was said about is unavailable.
 public struct FactorAvailability: Hashable, Sendable {
-    /// What is known of one factor.
+    /// The state of one factor.
     public enum State: Hashable, Sendable {
         case available
         case unavailable(Unavailability)
@@ -25,8 +25,8 @@ extension FactorAvailability: ExpressibleByDictionaryLiteral {
     }
 }
 
-/// Why a factor cannot be proved now, in the order of what it takes to change that: waiting, entering the passcode,
-/// setting something up, and last what nobody can change from here.
+/// The reasons why a factor cannot be proved now, ordered by the effort to change them: waiting, entering the passcode,
+/// setting something up, and last the reasons that nobody can change here.
 public enum Unavailability: UInt8, CaseIterable, Sendable {
     /// Too many wrong passcodes: waiting helps.
     case passcodeLockedOut
@@ -75,6 +75,6 @@ extension Unavailability: CustomStringConvertible {
 }
 
 extension Unavailability: Comparable {
-    /// What is changed more easily comes first.
+    /// The reason that is easier to change comes first.
     public static func < (left: Unavailability, right: Unavailability) -> Bool { left.rawValue < right.rawValue }
 }

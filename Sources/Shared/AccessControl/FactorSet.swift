@@ -1,4 +1,4 @@
-/// A set of factors: what was proved, or what has to be proved together.
+/// A set of factors: the proved ones, or the ones that must be proved together.
 ///
 /// The bit of a factor is `1 << (factor.rawValue - 1)`, so the five factors use the low five bits of ``rawValue``.
 public struct FactorSet: OptionSet, Hashable, Sendable {
@@ -27,19 +27,19 @@ public struct FactorSet: OptionSet, Hashable, Sendable {
     /// the other way round. No other factor stands for another one: a passcode is not biometry.
     public func satisfies(_ required: FactorSet) -> Bool { required.missing(from: self).isEmpty }
 
-    /// What has to be proved on top of `held` for this set to be satisfied.
+    /// The factors that must be proved in addition to `held` to satisfy this set.
     public func missing(from held: FactorSet) -> FactorSet { subtracting(held.withImplied) }
 
-    /// This set and what it proves besides.
+    /// This set and the factors that it proves too.
     private var withImplied: FactorSet { contains(.biometryCurrentSet) ? union(.biometry) : self }
 
     /// The smallest set that asks for the same: without `biometry` where `biometryCurrentSet` is asked for anyway.
     var reduced: FactorSet { contains(.biometryCurrentSet) ? subtracting(.biometry) : self }
 
-    /// The weakest demands among `sets` in canonical order: a set that satisfies another one of them is left out, since
-    /// whoever proves it has proved the smaller one already.
+    /// The weakest demands among `sets` in canonical order: a set that satisfies another one of them is left out,
+    /// because its proof proves the smaller set too.
     static func minimal(_ sets: some Sequence<FactorSet>) -> [FactorSet] {
-        // A smaller demand sorts before whatever satisfies it, so looking back at what was kept is enough.
+        // A smaller demand sorts before every set that satisfies it, so a comparison with the kept sets is enough.
         sets.map(\.reduced).sorted().reduce(into: []) { kept, candidate in
             if !kept.contains(where: candidate.satisfies) { kept.append(candidate) }
         }

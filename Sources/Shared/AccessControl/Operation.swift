@@ -1,5 +1,5 @@
 extension AccessControl {
-    /// What can be done with a protected object. Raw values are stored and never change their meaning.
+    /// The operations on a protected object. Raw values are stored and never change their meaning.
     ///
     /// (Nested, because Foundation has an `Operation` of its own.)
     public enum Operation: UInt8, CaseIterable, Sendable {

@@ -10,18 +10,18 @@ public enum UnlockState: Hashable, Sendable {
     case withoutClassKey
 }
 
-/// What stands between a request and its operation.
+/// The answer of ``plan``: whether a request may carry out its operation, and if not, which factors are missing.
 public enum Plan: Hashable, Sendable {
-    /// What is held is enough. `by` is the alternative that it satisfies, with the fewest factors, and the passcode besides
-    /// if the class key is opened with it.
+    /// The held factors are enough. `by` is the satisfied alternative with the fewest factors, and also contains the
+    /// passcode if the passcode opens the class key.
     case satisfied(by: FactorSet)
-    /// Proving any one of these sets on top of what is held is enough. Never empty; minimal, fewest factors first.
+    /// Proving one of these sets in addition to the held factors is enough. Never empty; minimal, fewest factors first.
     case needs([FactorSet])
     /// Nothing that could be proved now is enough.
     case impossible(Impossibility)
 }
 
-/// Why an operation cannot be allowed, whatever is proved now.
+/// The reasons why no proof can allow an operation now.
 public enum Impossibility: Error, Hashable, Sendable {
     /// The access control permits the operation to nobody.
     case operationNotPermitted
@@ -33,20 +33,20 @@ public enum Impossibility: Error, Hashable, Sendable {
     case unavailable(Factor, Unavailability)
 }
 
-/// Decides whether an operation is allowed, and if not, what would allow it. The only place where that is decided.
+/// Decides whether an operation is allowed, and if not, which factors would allow it. No other code decides this.
 ///
 /// Factors that are held count although they may be unavailable by now. A factor counts as provable only if `available`
 /// says so of that very factor, or if it only waits for a passcode (``Unavailability/endsWithPasscode``) that the same
 /// alternative asks for and that can be proved.
 ///
-/// When nothing is possible, each alternative is as hard as the hardest of the unavailable factors it lacks, since all of
-/// them would have to change; the reason given is that of the easiest alternative (the order of ``Unavailability``, then
-/// of ``Factor``).
+/// When no alternative is possible, the answer gives one reason. An alternative is as hard as the hardest of its
+/// missing and unavailable factors, because all of them would have to change. The reason comes from the easiest
+/// alternative (in the order of ``Unavailability``, then of ``Factor``).
 ///
 /// - Parameters:
-///   - requirement: What the operation asks for; nil when it is not permitted at all.
-///   - held: What was proved and is still in hand.
-///   - available: What could be proved now.
+///   - requirement: The operation's requirement; nil when the operation is not permitted at all.
+///   - held: The factors that were proved and are still kept.
+///   - available: The factors that could be proved now.
 ///   - unlock: The state of the object's class key; ``UnlockState/open`` for an operation that does not need the access
 ///     secret. With ``UnlockState/needsPasscode`` every alternative asks for the passcode too, so that a finger proved
 ///     before a lock opens nothing after it.

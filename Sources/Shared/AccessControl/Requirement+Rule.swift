@@ -13,8 +13,8 @@ extension Requirement {
     }
 }
 
-/// Turns a rule into its minimal alternatives. Every intermediate result is minimal as well, and no more than seven sets
-/// of the five factors can be, so the work grows with the number of parts only.
+/// Turns a rule into its minimal alternatives. Every intermediate result is minimal as well. At most seven sets of the
+/// five factors can be minimal together, so the work grows only with the number of parts.
 private struct RuleCompiler {
     private var partCount = 0
 

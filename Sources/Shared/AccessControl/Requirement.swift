@@ -1,8 +1,8 @@
-/// What has to be proved, in canonical form: the alternatives, any one of which is enough.
+/// The factors to prove, in canonical form: a list of alternatives, and each alternative is enough.
 ///
-/// Two rules that ask for the same make equal requirements. The alternatives are the minimal ones: none of them is
-/// satisfied by proving another one. Of the sets of factors, only ``maximumAlternativeCount`` can stand beside each other like
-/// that, so no rule, however long, makes more key slots, and none of them has more than ``maximumFactorCount`` layers.
+/// Two rules with the same meaning make equal requirements. The alternatives are minimal: no proof of one satisfies
+/// another. At most ``maximumAlternativeCount`` sets of factors can be minimal together. So even the longest rule makes
+/// no more key slots, and no slot has more than ``maximumFactorCount`` layers.
 ///
 /// Canonical bytes: format version (1), number of alternatives, then one byte per alternative (``FactorSet/rawValue``) in
 /// the order of ``FactorSet``. Example: `passcode or (biometry and security-key)` is `01 02 01 0a`.

@@ -1,6 +1,6 @@
-/// What has to be proved, as a person writes it: factors joined by connectives, nested as needed.
+/// A rule as a person writes it: the factors to prove, joined by connectives and nested as needed.
 ///
-/// A rule is what people read and write. What is stored, sent and decided on is the ``Requirement`` made from it.
+/// People read and write rules. The ``Requirement`` that is made from a rule is stored, sent and used for decisions.
 public indirect enum Rule: Hashable, Sendable {
     /// Nothing has to be proved. Stands alone: inside a connective it would void it or mean nothing.
     case unrestricted
@@ -14,7 +14,7 @@ public indirect enum Rule: Hashable, Sendable {
     /// `2 of (passcode, passcode)` hold.
     case atLeast(Int, of: [Rule])
 
-    /// Bounds that keep reading and compiling a rule cheap, whoever wrote it.
+    /// Bounds that keep reading and compiling cheap for every rule, also for a hostile one.
     public enum Limits {
         /// Length of the text; a rule within the other limits prints to less.
         public static let textByteCount = 2048

@@ -7,11 +7,11 @@ extension Rule {
     /// part       = FACTOR / "(" expression ")" / (COUNT / "all" / "any") "of" "(" expression *("," expression) ")"
     /// ```
     ///
-    /// Words are lower case and separated by spaces or tabs. `and` and `or` beside each other need parentheses: whoever
-    /// reads `biometry or passcode and security-key` must not have to know which binds tighter.
+    /// Words are lower case and separated by spaces or tabs. `and` and `or` beside each other need parentheses: a
+    /// reader of `biometry or passcode and security-key` must not have to know which one binds tighter.
     ///
-    /// - Throws: ``RuleSyntaxError`` with the position and what was expected there. A rule that was read is valid but
-    ///   for ``RuleError/applicationPasswordInChoice``, which ``Requirement/init(_:)`` finds.
+    /// - Throws: ``RuleSyntaxError`` with the position and what was expected there. A rule that was read is valid,
+    ///   except for ``RuleError/applicationPasswordInChoice``, which ``Requirement/init(_:)`` finds.
     public init(parsing text: String) throws(RuleSyntaxError) {
         var parser = RuleParser(tokens: try RuleToken.tokens(of: text))
         self = try parser.parseRule()

@@ -1,6 +1,6 @@
-/// Why a text is not a rule, and where. It never repeats what was written.
+/// The reason why a text is not a rule, and the position. It never repeats the text.
 public struct RuleSyntaxError: Error, Hashable, Sendable {
-    /// What is wrong at ``position``.
+    /// The mistake at ``position``.
     public enum Problem: Hashable, Sendable {
         /// The text is longer than ``Rule/Limits/textByteCount``.
         case tooLong
@@ -14,7 +14,7 @@ public struct RuleSyntaxError: Error, Hashable, Sendable {
         case invalid(RuleError)
     }
 
-    /// What could have stood at the position.
+    /// The text that is allowed at the position.
     public enum Expectation: Hashable, Sendable {
         /// A factor, a group in parentheses, or the beginning of `2 of (…)`, `all of (…)`, `any of (…)`.
         case part

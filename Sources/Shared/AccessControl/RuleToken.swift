@@ -10,7 +10,8 @@ struct RuleToken: Equatable {
         case factor(Factor)
         /// Digits: 1 and up, without a leading zero. Nil when they are anything else.
         case count(Int?)
-        /// Letters that are no word of the language; kept apart so that the parser says what it expected instead.
+        /// Letters that are not a word of the language. It is a token of its own, so that the parser can name the
+        /// expected text.
         case unknownWord
         case openingParenthesis, closingParenthesis, comma, end
     }

@@ -1,4 +1,4 @@
-/// What a factor's proof rests on, weakest first. The raw value is the label in texts, logs and messages.
+/// The strength of a factor's proof, weakest first. The raw value is the label in texts, logs and messages.
 public enum Strength: String, CaseIterable, Sendable {
     /// A touch of a security key that does not verify who touches it.
     case touchOnly = "touch-only"

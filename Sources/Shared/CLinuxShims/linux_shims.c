@@ -93,8 +93,9 @@ int ostiary_peer_pidfd(int socket) {
   return descriptor;
 }
 
-// A descriptor of a file that is open here, as the store is, stays open: closing it would end SQLite's locks, and the next
-// program that closes the store would take its journal away. Whoever passes one costs this process a number.
+// A passed descriptor of a file that is open here, as the store is, stays open. Closing it would end SQLite's locks,
+// and the next program that closes the store would remove its journal. So a program that passes such a descriptor takes
+// up a descriptor number of this process.
 static void discard(int descriptor) {
   ostiary_file_identity identity;
   if (ostiary_identify_open(descriptor, &identity) == 0 && S_ISREG(identity.mode) &&
@@ -125,7 +126,7 @@ static void take_descriptors(struct cmsghdr *header, ostiary_sender *sender) {
 }
 
 ssize_t ostiary_receive(int socket, void *buffer, size_t capacity, ostiary_sender *sender) {
-  // Room for the credentials and a handful of descriptors: what does not fit is closed by the kernel (MSG_CTRUNC).
+  // Room for the credentials and a few descriptors. The kernel closes descriptors that do not fit (MSG_CTRUNC).
   char control[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int) * 8)];
   struct iovec vector = {.iov_base = buffer, .iov_len = capacity};
   struct msghdr message = {

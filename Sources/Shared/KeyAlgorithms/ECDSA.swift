@@ -37,9 +37,10 @@ public enum ECDSA {
         try parse(signature, encoding: encoding(of: algorithm), on: curve).rawRepresentation
     }
 
-    /// Returns if `signature` is one over `input`, a message or digest as `algorithm` says, and throws if it is not:
-    /// ``KeyAlgorithmError/signatureMismatch`` for the signature, ``KeyAlgorithmError/Parameter/digestLength`` for a digest
-    /// of a wrong length, ``KeyAlgorithmError/unsupportedAlgorithm`` for an algorithm that is not ECDSA.
+    /// Returns if `signature` is a signature over `input`, which is a message or a digest as `algorithm` says. Throws
+    /// otherwise: ``KeyAlgorithmError/signatureMismatch`` for the signature,
+    /// ``KeyAlgorithmError/Parameter/digestLength`` for a digest of a wrong length,
+    /// ``KeyAlgorithmError/unsupportedAlgorithm`` for an algorithm that is not ECDSA.
     public static func verify<Curve: EllipticCurve>(
         signature: Data, of input: Data, publicKey: ECPublicKey<Curve>, algorithm: KeyAlgorithm
     ) throws(KeyAlgorithmError) {

@@ -36,10 +36,11 @@ public enum ECIES {
         }
     }
 
-    /// Decrypts with a private key that is at hand: `sharedSecret` multiplies it with the ephemeral key, given as the 65
-    /// bytes of X9.63, and returns the 32 bytes of raw ECDH. What it throws goes through.
+    /// Decrypts with a private key. `sharedSecret` multiplies the key with the ephemeral key, given as the 65 bytes of
+    /// X9.63, and returns the 32 bytes of raw ECDH. Its errors are passed on.
     ///
-    /// Where somebody must be asked for the key, make an ``Envelope`` first: it refuses a malformed ciphertext unasked.
+    /// If a person must be asked for the key, make an ``Envelope`` first: it refuses a malformed ciphertext before the
+    /// question.
     public static func decrypt(
         _ ciphertext: Data, algorithm: KeyAlgorithm, sharedSecret: (Data) throws -> SecretBytes
     ) throws -> SecretBytes {
@@ -99,7 +100,7 @@ public struct ECIESEnvelope<Curve: EllipticCurve>: Sendable {
     }
 }
 
-/// What the ECIES algorithms differ in.
+/// The parameters in which the ECIES algorithms differ.
 struct ECIESScheme<Curve: EllipticCurve>: Sendable {
     /// AES-128 for curves up to 256 bits.
     private static var keyByteCount: Int { Curve.bitCount <= 256 ? 16 : 32 }

@@ -1,10 +1,10 @@
 public import Crypto
 public import Foundation
 
-/// A digest of a length that its algorithm allows. swift-crypto brings it to the size of the group when it signs or verifies
-/// (FIPS 186-5, section 6.4: of a longer one the leftmost bits).
+/// A digest of a length that its algorithm allows. swift-crypto adapts it to the size of the group when it signs or
+/// verifies (FIPS 186-5, section 6.4: of a longer digest it takes the leftmost bits).
 ///
-/// Only the checking functions make one, so whoever holds it holds a checked digest.
+/// Only the checking functions make one, so every value is a checked digest.
 public struct CheckedDigest: Digest {
     /// Every digest of this type may have a length of its own; see ``bytes``.
     public static var byteCount: Int { 0 }
@@ -20,7 +20,7 @@ public struct CheckedDigest: Digest {
         bytes = digest
     }
 
-    /// What `algorithm` signs for `input`: the input is hashed if it is a message and measured if it is a digest.
+    /// The digest that `algorithm` signs for `input`. Hashes a message; checks the length of a digest.
     ///
     /// Throws ``KeyAlgorithmError/unsupportedAlgorithm`` if the algorithm does not sign.
     public init(of input: Data, algorithm: KeyAlgorithm) throws(KeyAlgorithmError) {
@@ -38,8 +38,8 @@ public struct CheckedDigest: Digest {
     }
 }
 
-/// The 32 bytes that ECDSA on P-256 signs: a digest brought to the size of the group (FIPS 186-5, section 6.4). What a
-/// private key in an enclave is handed; swift-crypto signs it as any digest.
+/// The 32 bytes that ECDSA on P-256 signs: a digest adapted to the size of the group (FIPS 186-5, section 6.4). A
+/// private key in an enclave gets this value; swift-crypto signs it like any digest.
 public struct GroupDigest: Digest {
     public static let byteCount = 32
 
@@ -52,7 +52,7 @@ public struct GroupDigest: Digest {
         self.init(try CheckedDigest(digest: digest, hash: hash))
     }
 
-    /// What `algorithm` signs for `input`: the input is hashed if it is a message and measured if it is a digest.
+    /// The digest that `algorithm` signs for `input`. Hashes a message; checks the length of a digest.
     ///
     /// Throws ``KeyAlgorithmError/unsupportedAlgorithm`` if the algorithm is not ECDSA.
     public init(of input: Data, algorithm: KeyAlgorithm) throws(KeyAlgorithmError) {

@@ -20,7 +20,7 @@ public enum HashAlgorithm: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The digest of bytes at hand. For what does not fit into memory see ``StreamingHash``.
+    /// The digest of bytes in memory. For larger data see ``StreamingHash``.
     public func digest(of bytes: some DataProtocol) -> Data {
         var hash = StreamingHash(self)
         hash.update(bytes)
@@ -53,7 +53,7 @@ public struct StreamingHash: Sendable {
         byteCount = algorithm.byteCount
     }
 
-    /// Adds `bytes` to what is hashed.
+    /// Adds `bytes` to the hashed data.
     public mutating func update(_ bytes: some DataProtocol) {
         function.update(data: bytes)
     }

@@ -1,7 +1,7 @@
 /// An algorithm of Apple's `SecKey` calls, parsed from its string into a closed description.
 ///
-/// Every public name is known (`SecKeyAlgorithm`); a string that is none of them has no value. RSA names ``supports(_:)``
-/// nothing, because it speaks of elliptic curves: what the enclave holds is P-256.
+/// Every public name is known (`SecKeyAlgorithm`); another string has no value. For RSA names ``supports(_:)`` is
+/// always false, because it is about elliptic curves: the enclave's keys are P-256.
 ///
 /// Two algorithms are equal when their strings are. Strings with one meaning (the deprecated
 /// `algid:sign:ECDSA:RFC4754` and `algid:sign:ECDSA:digest-RFC4754`) have the same ``kind``.
@@ -10,7 +10,7 @@ public struct KeyAlgorithm: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public let kind: Kind
 
-    /// What an algorithm does, and how.
+    /// The operation of an algorithm, and its parameters.
     public enum Kind: Hashable, Sendable {
         /// ECDSA.
         case signature(encoding: SignatureEncoding, input: SignatureInput)
@@ -34,7 +34,7 @@ public struct KeyAlgorithm: RawRepresentable, Hashable, Sendable {
         self.kind = kind
     }
 
-    /// What a private key does for this algorithm; `nil` for RSA.
+    /// The private key's operation for this algorithm; `nil` for RSA.
     public var privateOperation: KeyOperation? {
         switch kind {
         case .signature: .sign
@@ -44,7 +44,7 @@ public struct KeyAlgorithm: RawRepresentable, Hashable, Sendable {
         }
     }
 
-    /// What a public key does for this algorithm; `nil` for RSA and for key exchange.
+    /// The public key's operation for this algorithm; `nil` for RSA and for key exchange.
     public var publicOperation: KeyOperation? {
         switch kind {
         case .signature: .verify
@@ -68,17 +68,17 @@ public struct KeyAlgorithm: RawRepresentable, Hashable, Sendable {
     }
 }
 
-/// What an RSA signature wraps around the digest.
+/// The padding that an RSA signature puts around the digest.
 public enum RSASignaturePadding: Hashable, Sendable {
     /// Nothing: the input is the number, as long as the modulus.
     case none
-    /// PKCS #1 v1.5: with a hash the DigestInfo of the digest, without one the input as it is.
+    /// PKCS #1 v1.5: with a hash the DigestInfo of the digest, without one the unchanged input.
     case pkcs1v15
     /// PSS with MGF1 of the same hash and a salt as long as the digest.
     case pss
 }
 
-/// What an RSA encryption wraps around the plaintext.
+/// The padding that an RSA encryption puts around the plaintext.
 public enum RSAEncryptionPadding: Hashable, Sendable {
     /// Nothing: the input is the number, as long as the modulus.
     case none
@@ -98,7 +98,7 @@ public enum SignatureEncoding: Hashable, Sendable, CaseIterable {
     case rfc4754
 }
 
-/// What a caller hands over to be signed.
+/// The kind of input that a caller hands over to be signed.
 public enum SignatureInput: Hashable, Sendable {
     /// A message of any length, which is hashed first.
     case message(HashAlgorithm)

@@ -3,7 +3,8 @@ public enum KeyAlgorithmLimits {
     /// An ECIES ciphertext reaches the daemon in the tail of one frame, and a tail holds 1 MiB.
     public static let ciphertext = 1024 * 1024
 
-    /// What fits into ``ciphertext`` with its ephemeral key and tag: nothing is encrypted that could not be decrypted.
+    /// The size that fits into ``ciphertext`` with its ephemeral key and tag. So everything that can be encrypted can
+    /// be decrypted.
     public static let plaintext = ciphertext - ECIES.overhead
 
     /// The longest result of a key exchange with key derivation: far above what any protocol derives at once. ANSI X9.63

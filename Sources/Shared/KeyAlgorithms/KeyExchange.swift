@@ -21,8 +21,8 @@ public struct ECKeyExchange<Curve: EllipticCurve>: Sendable {
     /// Checks an exchange with the key whose X9.63 form (65 bytes on P-256) is `peer`.
     ///
     /// The raw algorithms ignore the parameters. The ones with key derivation need a requested size from 1 to
-    /// ``KeyAlgorithmLimits/keyExchangeResult``; the shared info is hashed as it is (unlike in ECIES nothing is put before
-    /// it). Throws ``KeyAlgorithmError/unsupportedAlgorithm`` or ``KeyAlgorithmError/invalidParameter(_:)``.
+    /// ``KeyAlgorithmLimits/keyExchangeResult``; the shared info is hashed unchanged (unlike ECIES, which puts bytes
+    /// before it). Throws ``KeyAlgorithmError/unsupportedAlgorithm`` or ``KeyAlgorithmError/invalidParameter(_:)``.
     public init(
         algorithm: KeyAlgorithm, peer: Data, parameters: KeyExchangeParameters = KeyExchangeParameters()
     ) throws(KeyAlgorithmError) {

@@ -16,7 +16,7 @@ extension CurveAgreementKey {
 }
 
 extension SecretBytes {
-    /// Refuses what a private operation returned if it has not the length of a raw shared secret of the curve.
+    /// Refuses the result of a private operation if it does not have the length of a raw shared secret of the curve.
     borrowing func requireSharedSecretLength<Curve: EllipticCurve>(of curve: Curve.Type) throws(KeyAlgorithmError) {
         guard count == Curve.fieldByteCount else { throw .computationFailed }
     }

@@ -9,7 +9,7 @@ public struct FrameHeader: Equatable, Sendable {
     public static let byteCount = 8
     public let messageByteCount: Int
     public let tailByteCount: Int
-    /// What follows the header.
+    /// The number of bytes after the header.
     public var bodyByteCount: Int { messageByteCount + tailByteCount }
 
     /// A header of counts within ``WireLimits``; throws ``FrameError/empty`` or ``FrameError/tooLarge`` for others.
@@ -61,7 +61,7 @@ public enum FrameError: Error, Equatable, Sendable {
     case empty
     /// A message or tail beyond ``WireLimits``.
     case tooLarge
-    /// The message cannot be written or read as what it should be.
+    /// The message cannot be encoded or decoded.
     case malformed
 }
 

@@ -10,7 +10,7 @@ extension SymmetricKey {
 }
 
 extension SecretBytes {
-    /// Moves what a library returned as `Data` into a secret and wipes the original.
+    /// Moves a library's result from `Data` into a secret and wipes the original.
     ///
     /// The wipe works in place only while `data` is the sole reference to its bytes: pass a fresh result straight on.
     public init(taking data: inout Data) {

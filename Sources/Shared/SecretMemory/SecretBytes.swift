@@ -3,10 +3,10 @@
 /// Bytes that must not outlive their use: one owner, kept out of core dumps and forked children, locked in memory as far
 /// as the system's limits allow, and wiped over their whole capacity when the owner goes away.
 ///
-/// The type is noncopyable, so that a second copy cannot come to be by accident, and it is deliberately not printable,
+/// The type is noncopyable, so that nobody makes a second copy by accident. It is deliberately not printable,
 /// comparable with `==`, hashable or codable. Lend the bytes inside a closure; compare with ``isEqual(to:)``.
 ///
-/// What this does not cover: registers, copies that a library makes of what it is lent, and hibernation.
+/// Not covered: registers, copies that a library makes of lent bytes, and hibernation.
 @safe
 public struct SecretBytes: ~Copyable, @unchecked Sendable {
     // SAFETY: (@unchecked) the memory is owned by exactly one value, reads are shared borrows and writes exclusive ones.
@@ -72,7 +72,7 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
         return withUnsafeBytes { unsafe SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
     }
 
-    /// Whether both hold the same bytes; takes the same time whatever they hold (the lengths are not hidden).
+    /// Whether both hold the same bytes. The time does not depend on the bytes, but it does not hide the lengths.
     public borrowing func isEqual(to other: borrowing SecretBytes) -> Bool {
         guard count == other.count else { return false }
         return withUnsafeBytes { mine in

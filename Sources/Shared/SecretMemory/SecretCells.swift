@@ -28,7 +28,7 @@ enum SecretCells {
     private static let empty = SecretCell(
         address: UnsafeMutableRawPointer(bitPattern: classes[0])!, capacity: 0, isMapping: false)
 
-    /// False once the system refused to lock a page: what was refused stays in ordinary memory, wiped all the same.
+    /// False after the system refused to lock a page. Such a page stays in ordinary memory, and is still wiped.
     static var areLocked: Bool { free.withLock { $0.areLocked } }
 
     static func allocate(atLeast count: Int) -> SecretCell {
@@ -68,9 +68,10 @@ enum SecretCells {
     private static func mapPages(_ size: Int, noting areLocked: inout Bool) -> UnsafeMutableRawPointer {
         var locked: Int32 = 0
         guard let address = ostiary_map_secret_pages(size, &locked) else {
-            // Ends the process as every failed allocation of Swift does: what was to be kept has no place, and ordinary
-            // memory would be no better off. Nobody outside chooses the size: what travels was measured against the limits
-            // of a frame before, and a plaintext is no longer than the ciphertext that the program itself holds in memory.
+            // Ends the process, as every failed allocation of Swift does: there is no memory for the secret, and
+            // ordinary memory has run out too. Nobody outside chooses the size. Bytes from a frame were checked against
+            // the frame's limits before. A plaintext is no longer than the ciphertext that the program itself holds in
+            // memory.
             fatalError("out of memory for secrets")
         }
         if locked == 0 { areLocked = false }
@@ -78,7 +79,7 @@ enum SecretCells {
     }
 }
 
-/// What this process can say about the protection of its secrets.
+/// The state of the memory protection of this process's secrets.
 public enum SecretMemoryStatus {
     /// Whether every page of secrets so far could be locked in memory (RLIMIT_MEMLOCK).
     public static var isLocked: Bool { SecretCells.areLocked }

@@ -6,7 +6,7 @@ public struct SystemCallError: Error, Equatable, CustomStringConvertible {
     public let call: String
     /// `errno` right after the call.
     public let code: CInt
-    /// A path or other name of what the call was made on; never a secret.
+    /// A path or other name of the object of the call; never a secret.
     public let subject: String
 
     /// The error of a call that has just failed: reads `errno`.

@@ -1,7 +1,7 @@
 @_implementationOnly import CLinuxShims
 import Glibc
 
-/// Who the kernel says wrote what was received.
+/// The process that wrote the received bytes, as the kernel says.
 public struct PeerCredentials: Equatable, Sendable {
     public let processID: Int32
     public let userID: UInt32
@@ -14,7 +14,7 @@ public struct PeerCredentials: Equatable, Sendable {
     }
 }
 
-/// What one receive brought.
+/// The result of one receive.
 public struct Received: ~Copyable {
     /// Number of bytes put into the buffer; 0 when the peer closed.
     public let count: Int
@@ -22,8 +22,8 @@ public struct Received: ~Copyable {
     public let sender: PeerCredentials?
     /// A descriptor that came along; -1 when there is none. The receiver owns it.
     public var descriptor: CInt
-    /// Whether descriptors were sent that did not arrive as ``descriptor``: more than one, or more than this process has
-    /// numbers for. They are closed already, but for those of files that this process has open.
+    /// Whether the peer sent descriptors that did not arrive as ``descriptor``: more than one, or more than this
+    /// process has numbers for. They are closed already, except descriptors of files that this process has open.
     public let hasSurplusDescriptors: Bool
 }
 

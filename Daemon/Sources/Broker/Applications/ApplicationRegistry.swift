@@ -10,7 +10,7 @@ import Vault
 final class ApplicationRegistry: Sendable {
     private struct Contents {
         var stored: [Registration] = []
-        /// Counts the changes, so that a connection notices that what it knows of its caller is out of date.
+        /// Counts the changes, so that a connection notices when its caller's identity is out of date.
         var generation: UInt64 = 0
     }
 
@@ -33,7 +33,7 @@ final class ApplicationRegistry: Sendable {
         reload()
     }
 
-    /// Reads the owner's registrations anew.
+    /// Reads the owner's registrations again.
     func reload() {
         var stored: [Registration] = []
         do {
@@ -70,7 +70,7 @@ final class ApplicationRegistry: Sendable {
         }
     }
 
-    /// Whether a process still executes what its identity says.
+    /// Whether a process still executes the program of its identity.
     func isCurrent(_ identity: CallerIdentity, process: SharedDescriptor) -> Bool {
         guard let content = identity.content else { return true }
         return isContent(of: process, content)
@@ -80,7 +80,7 @@ final class ApplicationRegistry: Sendable {
         do { return try digests.digest(of: "exe", in: process.number) == digest } catch { return false }
     }
 
-    /// Whether the file at the path is what was registered.
+    /// Whether the file at the path is the registered one.
     func isInPlace(_ registration: Registration) -> Bool {
         do { return try ProgramFile(path: registration.path).identity(digests) == registration.identity } catch {
             return false

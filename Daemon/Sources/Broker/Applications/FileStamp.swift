@@ -1,7 +1,7 @@
 import Glibc
 
-/// By what a file is seen to be the same, unchanged: device, inode, size, and the times of its last change of content and of
-/// status. No program can set the last of these.
+/// The values that show whether a file is the same and unchanged: device, inode, size, and the times of its last change
+/// of content and of status. No program can set the last one.
 struct FileStamp: Hashable, Sendable {
     let device, inode: UInt64
     let size: Int64
@@ -15,7 +15,7 @@ struct FileStamp: Hashable, Sendable {
         changed = Self.nanoseconds(status.st_ctim)
     }
 
-    /// The file at `path` itself, not what it links to; nil when it cannot be looked at.
+    /// The file at `path` itself, not the target of a link; nil when it cannot be read.
     init?(path: String) {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { return nil }

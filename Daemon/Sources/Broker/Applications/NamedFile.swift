@@ -6,10 +6,11 @@ import UnixSocket
 enum NamedFile {
     /// Opens a regular file for reading, unless this process has it open.
     ///
-    /// The store's own files are such: closing any descriptor of one ends every record lock that the process holds on it
-    /// (fcntl(2)), and those locks are SQLite's. The next program that closed the store would then take the journal away from
-    /// under the daemon, and with it what is written later. So the file is first looked at through a handle, whose closing
-    /// ends nothing, and then opened as that handle's: whatever is put in the path's place meanwhile does not count.
+    /// The store's own files are open here. Closing any descriptor of such a file ends every record lock that the
+    /// process holds on it (fcntl(2)), and those locks are SQLite's. The next program that closed the store would then
+    /// remove the journal that the daemon uses, and later writes would be lost. So the file is first identified through
+    /// a handle, whose closing ends no lock, and then opened through that handle. A file that is put in its place
+    /// meanwhile does not count.
     ///
     /// - Parameter folder: a folder's handle that the name is relative to; `AT_FDCWD` for none.
     static func open(_ name: String, in folder: CInt = AT_FDCWD) throws(ProgramFileError) -> Descriptor {

@@ -3,11 +3,11 @@ import Glibc
 import OstiaryMessages
 import UnixSocket
 
-/// A file that is to be registered as a program, or is found where a registered one should be.
+/// A file that is to be registered as a program, or is at the path of a registered one.
 struct ProgramFile {
     let path: String
 
-    /// - Throws: what is wrong with the file, in words for the person.
+    /// - Throws: a refusal that tells the person the file's defect.
     init(path: String) throws(Refusal) {
         guard path.hasPrefix("/"), Self.resolved(path) == path else {
             throw Self.refusal("Name the program by its absolute path, without links in it.")
@@ -39,7 +39,7 @@ struct ProgramFile {
         return unsafe read(file.number, &start, 2) == 2 && start == Array("#!".utf8)
     }
 
-    /// What identifies the file as it is now.
+    /// The identity of the file as it is now.
     func identity(_ digests: ContentDigests) throws(ProgramFileError) -> Registration.Identity {
         Self.isReplaceableByRootAlone(path) ? .rootOwned : .content(try digests.digest(of: path))
     }

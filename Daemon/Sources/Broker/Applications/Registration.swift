@@ -4,7 +4,7 @@ import Vault
 
 /// A program that is known by a name of its own, and the access groups that it may use besides.
 struct Registration: Equatable, Sendable {
-    /// What must be found at the path for the registration to count.
+    /// The file that must be at the path for the registration to count.
     enum Identity: Equatable, Sendable {
         /// A file that only root can replace.
         case rootOwned

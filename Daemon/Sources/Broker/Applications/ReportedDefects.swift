@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What was said of the files in a folder that is read again and again: each defect once, and again when the file or what
-/// is wrong with it has changed.
+/// Remembers the reported defects of a folder's files, which is read again and again. Each defect is reported once, and
+/// again when the file or the defect has changed.
 final class ReportedDefects: Sendable {
     struct Defect: Equatable, Sendable {
         let file: String
@@ -17,7 +17,7 @@ final class ReportedDefects: Sendable {
 
     private let reported = Mutex<[Defect]>([])
 
-    /// Takes all that is wrong now; returns what has not been said of the files as they are.
+    /// Takes all present defects; returns those that were not reported yet for the present files.
     func new(in defects: [Defect]) -> [Defect] {
         reported.withLock { reported in
             defer { reported = defects }

@@ -9,8 +9,8 @@ import Prompting
 ///     path = /usr/bin/example
 ///     access-groups = com.example.shared, com.example.other
 ///
-/// Folder and files belong to root and nobody else may write to them, else they do not count. What is not understood makes
-/// the whole file void: half a registration is none.
+/// Folder and files must belong to root, and nobody else may write to them; otherwise they do not count. A file with a
+/// line that is not understood does not count at all.
 struct SystemApplications: Sendable {
     private static let fileCount = 256
 

@@ -2,7 +2,8 @@ import Foundation
 
 /// Who a calling program is: the application that it was registered as, or the file that it runs.
 struct CallerIdentity: Equatable, Sendable {
-    /// What its rights are filed under: the application id, or without a registration the executable's path.
+    /// The name that the caller's rights are filed under: the application id, or without a registration the
+    /// executable's path.
     let application: String
     /// The application id; nil without a registration that counts.
     let applicationID: String?

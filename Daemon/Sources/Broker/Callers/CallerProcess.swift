@@ -44,24 +44,24 @@ final class CallerProcess: Sendable {
         directory = SharedDescriptor(
             try unsafe Descriptor(ostiary_open_directory_handle(path), from: "open", subject: path))
         executable = try ExecutableIdentity(of: directory)
-        // The handle was opened by number. The pidfd was made by the kernel at connect: while it is alive the number cannot
-        // have been given to another process, so the handle is the connector's. Kernels before 6.5 have no such pidfd;
-        // there the messages' credentials are what is left.
+        // The handle was opened by number. The pidfd was made by the kernel at connect: while it is alive the number
+        // cannot have been given to another process, so the handle is the connector's. Kernels before 6.5 have no such
+        // pidfd; there the daemon relies on the messages' credentials.
         if let pidfd = socket.peerProcessDescriptor(), !Self.isAlive(pidfd) { throw CallerError.gone }
-        // Whoever rules over a pid namespace may write any of its processes into the credentials of what it sends
-        // (scm_check_creds), so behind a process there may stand any other. In our own namespace that takes root's rights.
+        // The owner of a pid namespace may write any of its processes into the credentials of a message
+        // (scm_check_creds), so the named process may not be the sender. In our own namespace this needs root's rights.
         program = PIDNamespace.isOwn(directory)
             ? CallerProgram(processID: credentials.processID, executable: executable)
             : CallerProgram(inOtherNamespace: credentials.processID)
     }
 
-    /// Who the program is, by the registrations as they are now.
+    /// The program's identity by the present registrations.
     var identity: CallerIdentity {
         let generation = applications.generation
         if let known = known.withLock({ $0 }), known.generation == generation { return known.identity }
         let identity = applications.identity(of: program, process: directory)
-        // The content that was looked at is that of whatever the process executed just then. Were that not the program
-        // that connected, another one's content would vouch for this one's path.
+        // The digest is of the file that the process executed at that moment. If that was not the program that
+        // connected, another program's content would vouch for this program's path.
         guard identity.content == nil || (try? ExecutableIdentity(of: directory)) == executable else {
             return CallerIdentity(program, isChanged: true)
         }
@@ -69,7 +69,7 @@ final class CallerProcess: Sendable {
         return identity
     }
 
-    /// What its rights are filed under.
+    /// The name that the caller's rights are filed under.
     var application: String { identity.application }
 
     /// The groups of items and keys that the caller sees, in order; new ones go into the first. Never empty.
@@ -122,7 +122,7 @@ struct ExecutableIdentity: Equatable, Sendable {
         self.init(identity)
     }
 
-    /// What `path` leads to now; nil when that cannot be seen.
+    /// The file that `path` leads to now; nil when it cannot be read.
     init?(path: String) {
         var identity = ostiary_file_identity()
         guard unsafe ostiary_identify(AT_FDCWD, path, &identity) == 0 else { return nil }
@@ -145,7 +145,7 @@ struct ExecutableIdentity: Equatable, Sendable {
 struct PIDNamespace: Equatable {
     private let device, inode: UInt64
 
-    /// Whether the process is in the daemon's own; what cannot be seen is another.
+    /// Whether the process is in the daemon's own namespace. A namespace that cannot be read counts as another one.
     static func isOwn(_ process: SharedDescriptor) -> Bool {
         guard let own, let other = PIDNamespace(of: process) else { return false }
         return own == other

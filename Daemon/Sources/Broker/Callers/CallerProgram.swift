@@ -4,22 +4,22 @@ import UnixSocket
 
 /// The program that a caller runs, as prompts, the log and the store name it.
 ///
-/// In user mode this is advisory: whoever runs as the same user can inject code into a program and speak with its name. It
-/// keeps programs apart that mean no harm, and it is what a person sees in a prompt.
+/// In user mode this is advisory: another program of the same user can inject code into a program and act under its
+/// name. The name keeps programs apart that mean no harm, and prompts show it to the person.
 struct CallerProgram: Equatable, Sendable {
     /// How far the name can be trusted; user mode knows only this label.
     static let label = "advisory"
-    /// The name of whatever cannot be named: deleted executables, interpreters, whose scripts are not told apart, and what
-    /// runs in another pid namespace.
+    /// The name of programs that cannot be named: deleted executables, interpreters, whose scripts are not told apart,
+    /// and programs in another pid namespace.
     static let unknown = "unknown program"
 
-    /// What a program without a registration is called: the executable's path, or ``unknown``.
+    /// The name of a program without a registration: the executable's path, or ``unknown``.
     let application: String
-    /// What a person reads, for example `/usr/bin/ostiary` or `unknown program (/usr/bin/python3.11)`.
+    /// The name for a person, for example `/usr/bin/ostiary` or `unknown program (/usr/bin/python3.11)`.
     let displayName: String
     let processID: Int32
 
-    /// What the log names when a lock came with the user's session, and not from a program.
+    /// The name in the log when the user's session caused a lock, and not a program.
     static let sessionLock = CallerProgram(
         application: unknown, displayName: "session lock (systemd-logind)", processID: getpid())
 
@@ -37,7 +37,7 @@ struct CallerProgram: Equatable, Sendable {
         displayName = application == Self.unknown && !path.isEmpty ? "\(Self.unknown) (\(path))" : application
     }
 
-    /// A process of a pid namespace other than the daemon's: it can have been given whatever name it shows.
+    /// A process of a pid namespace other than the daemon's. The namespace's owner can give it any name.
     init(inOtherNamespace processID: Int32) {
         self.init(
             application: Self.unknown, displayName: "\(Self.unknown) (in a container)", processID: processID)
@@ -58,7 +58,7 @@ struct CallerProgram: Equatable, Sendable {
         "tclsh", "wine", "zsh",
     ]
 
-    /// What builds of one interpreter are told apart by, beside versions (`python3.11-dbg`, `php-cgi8.2`).
+    /// The suffixes, besides versions, that tell builds of one interpreter apart (`python3.11-dbg`, `php-cgi8.2`).
     private static let variants: Set = [
         "aarch64", "arm64", "cgi", "dbg", "debug", "gnu", "i386", "i686", "linux", "multiarch", "static", "x86_64",
     ]
@@ -66,7 +66,7 @@ struct CallerProgram: Equatable, Sendable {
     /// Whether the file is named like an interpreter, with or without a version and a variant behind (`python3.11`).
     static func isInterpreter(_ path: String) -> Bool {
         let name = PathName.last(of: path)
-        // The dynamic loader runs whatever program it is given as an argument, and so do the emulators.
+        // The dynamic loader and the emulators run any program that they get as an argument.
         if ["ld-", "ld.so", "qemu-"].contains(where: name.hasPrefix) { return true }
         return interpreters.contains { name.hasPrefix($0) && isVariant(name.dropFirst($0.count)) }
     }

@@ -72,16 +72,18 @@ struct Questioning {
         case .notInteractive: Refusals.notInteractive
         case .terminalRefused(let refusal):
             Refusal(
-                .notInteractive, "Nobody can be asked on the program's terminal: \(refusal.words). Run the program in "
-                    + "the foreground of its terminal, or name a pinentry in ostiaryd.conf.",
+                .notInteractive,
+                "Nobody can be asked on the program's terminal: \(refusal.words). Run the program in the foreground "
+                    + "of its terminal, or name a pinentry in ostiaryd.conf.",
                 cause: "prompt.terminal-\(refusal)")
         case .dialogFailed:
             Refusal(
                 .notInteractive, "The configured pinentry did not work; check ostiaryd.conf.", cause: "prompt.dialog")
         case .untrusted(let distrust):
             Refusal(
-                .notInteractive, "The configured pinentry was not started, because another user could have replaced "
-                    + "it: \(distrust). `ostiary doctor` says more.", cause: "prompt.untrusted")
+                .notInteractive,
+                "The configured pinentry was not started, because another user could have replaced it: \(distrust). "
+                    + "`ostiary doctor` says more.", cause: "prompt.untrusted")
         case .promptFailed:
             Refusal(
                 .notInteractive, "ostiary-prompt could not be started; run `ostiary doctor`.", cause: "prompt.failed")

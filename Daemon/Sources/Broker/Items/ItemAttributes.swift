@@ -32,7 +32,7 @@ enum AttributeValue: Equatable, Sendable {
         }
     }
 
-    /// What two values are compared by. Data, its UTF-8 text and a number's four bytes are the same blob.
+    /// The bytes by which two values are compared. Data, its UTF-8 text and a number's four bytes are the same blob.
     var comparedBytes: [UInt8] {
         switch self {
         case .data(let data): Array(data)
@@ -66,7 +66,7 @@ struct ItemAttributes: Equatable, Sendable {
         guard attributes.count <= ItemRequestLimits.attributeCount else {
             throw Refusal(
                 .tooLarge, "The item has too many attributes; it may have \(ItemRequestLimits.attributeCount).",
-            cause: "item.size")
+                cause: "item.size")
         }
         for attribute in attributes {
             guard let kind = itemClass.attributes[attribute.key] else {
@@ -98,7 +98,8 @@ struct ItemAttributes: Equatable, Sendable {
         guard values.values.reduce(0, { $0 + $1.comparedBytes.count }) <= ItemRequestLimits.attributeByteCount else {
             throw Refusal(
                 .tooLarge,
-            "The item's attributes are too large; all may have \(ItemRequestLimits.attributeByteCount) bytes together.",
+                "The item's attributes are too large; together they may have "
+                    + "\(ItemRequestLimits.attributeByteCount) bytes.",
                 cause: "item.size")
         }
     }
@@ -121,7 +122,7 @@ struct ItemAttributes: Equatable, Sendable {
     }
 }
 
-// MARK: - What is encrypted
+// MARK: - The encrypted form
 
 /// version (1) || count (1) || by name: name (4), kind (1), length (4), value || length (4), access control as shown.
 extension ItemAttributes {
@@ -147,7 +148,7 @@ extension ItemAttributes {
         return Data(writer.bytes)
     }
 
-    /// Reads what was encrypted; a store that verifies holds nothing else.
+    /// Reads the decrypted bytes; a store that verifies holds no other form.
     init(encoded: Data) throws {
         self.init()
         var reader = CanonicalReader(Array(encoded))

@@ -32,7 +32,7 @@ struct ItemDigests: Sendable {
 
     func term(ofGroup group: String) -> UInt64 { term(Self.group, .text(group), of: .genericPassword) }
 
-    /// What an item that stands for this key is found by.
+    /// The term that finds the items which stand for this key.
     func term(ofKey key: VaultID) -> UInt64 { term(Self.key, .data(key.bytes), of: .key) }
 
     private static let group = "agrp"
@@ -73,7 +73,7 @@ struct ItemDigests: Sendable {
 }
 
 extension AttributeKind {
-    /// What an attribute that an item does not have counts as where items are told apart.
+    /// The value of a missing attribute in the comparison that tells items apart.
     fileprivate var absent: AttributeValue {
         switch self {
         case .blob, .data, .string: .data(Data())

@@ -5,7 +5,7 @@ import OstiaryWire
 import SecretMemory
 import Vault
 
-/// What a new item is made of; everything in it was checked.
+/// The checked parts of a new item.
 struct ItemDraft: ~Copyable {
     let itemClass: ItemClass
     let attributes: ItemAttributes
@@ -15,7 +15,7 @@ struct ItemDraft: ~Copyable {
     let applicationPassword: ApplicationPassword?
 }
 
-/// What an update changes in each item; what is nil stays.
+/// The changes that an update makes in each item. A part that is nil stays unchanged.
 struct ItemChange: ~Copyable {
     let attributes: ItemAttributes
     let accessControl: AccessControl?
@@ -29,7 +29,7 @@ struct ItemChange: ~Copyable {
         }
     }
 
-    /// Whether wraps or data are replaced, of which nothing may be left in the journal.
+    /// Whether the change replaces wraps or data. No copy of the old ones may stay in the journal.
     var replacesSecrets: Bool { replacesData || accessControl != nil || attributes["pdmn"] != nil }
 }
 
@@ -97,8 +97,8 @@ extension ItemAttributes {
         }
     }
 
-    /// An item is no tombstone: that is what a store which synchronizes leaves of a deleted one. Attributes that were read
-    /// say so, and may come back.
+    /// An item is no tombstone, which a synchronizing store leaves for a deleted item. Attributes that a program read
+    /// say so, and the program may give them again.
     private mutating func dropWhatIsTheStores() throws(Refusal) {
         for name in ItemClass.ofStore { self[name] = nil }
         guard self["tomb"] ?? .number(0) == .number(0) else {
@@ -107,7 +107,7 @@ extension ItemAttributes {
         self["tomb"] = nil
     }
 
-    /// Checks what an update says, as far as it does not depend on the item.
+    /// Checks the parts of an update that do not depend on the item.
     mutating func prepareForUpdating(groups: AccessGroups) throws(Refusal) {
         // The store says when something was made and changed; the user's view is not an item's to choose.
         for name in ["cdat", "mdat", "musr"] { self[name] = nil }

@@ -4,7 +4,7 @@ import KeySlots
 import SecretMemory
 import Vault
 
-/// One stored item on its way to being read: what it asks for, and its parts as far as class and proofs open them.
+/// One stored item that is being read: its demand, and the parts that class and proofs open.
 final class ItemOpener {
     let record: ItemRecord
     let accessControl: AccessControl
@@ -13,7 +13,7 @@ final class ItemOpener {
     /// Nil for an item that asks for nothing but its class.
     private let slots: SlotAccess?
 
-    /// - Parameter current: the item as it is stored when it is called.
+    /// - Parameter current: returns the stored item at the moment of the call.
     init(
         _ record: ItemRecord, storeID: VaultID, ring: KeyRing, stretching: PasscodeStretching,
         current: @escaping () throws -> ItemRecord
@@ -31,7 +31,8 @@ final class ItemOpener {
         }
         self.slots = try SlotAccess(slots, header: header, ring: ring, stretching: stretching) {
             let current = try current()
-            // Slots that were wrapped anew open the same data; those of other data, or of another rule, are another item's.
+            // Slots that were wrapped again open the same data. Slots of other data or of another rule belong to
+            // another item.
             guard current.payload == record.payload, current.accessControl == record.accessControl,
                 case .slots(let slots)? = current.wrap
             else { throw ItemStore.changed }
@@ -45,7 +46,7 @@ final class ItemOpener {
 
     var asksForApplicationPassword: Bool { accessControl[.read]?.factors.contains(.applicationPassword) ?? false }
 
-    /// What must be proved. The class is open already, since the attributes were read.
+    /// The proof that opening needs. The class is open already, because the attributes were read.
     func demand(_ operation: String, object: String) -> Demand {
         Demand(
             requirements: [accessControl[.read]], availability: nil, object: object, operation: operation,
@@ -54,8 +55,8 @@ final class ItemOpener {
 
     /// The attributes.
     ///
-    /// - Throws: the refusal `locked` when the item's class is not open, ``SlotError/missingKey(_:epoch:)`` when the item was
-    ///   wrapped anew meanwhile.
+    /// - Throws: the refusal `locked` when the item's class is not open, ``SlotError/missingKey(_:epoch:)`` when the
+    ///   item was wrapped again meanwhile.
     func attributes() throws -> ItemAttributes {
         try ItemAttributes(
             encoded: ItemCipher.openAttributes(
@@ -68,7 +69,7 @@ final class ItemOpener {
         if case .classKey? = record.wrap { _ = try ring.openHalf(.classKey(accessControl.availability)) }
     }
 
-    /// The item's data, opened with what was proved; nil when it has none.
+    /// The item's data, opened with the proofs; nil when it has none.
     func data(by proof: Evaluation?) throws -> SecretBytes? {
         guard record.payload != nil else { return nil }
         return try data(takeSecret(by: proof))
@@ -115,8 +116,8 @@ enum StoredAccessControl {
 }
 
 extension SlotHeader {
-    /// What an item's parts are bound to. The access group is not among it, since items change their group; it is in the
-    /// attribute record, and with that under the row's authentication code.
+    /// The header that an item's parts are bound to. It does not contain the access group, because items change their
+    /// group. The group is in the attribute record, which the row's authentication code covers.
     init(of id: VaultID, owner: VaultID, accessControl: AccessControl, encoded: Data, storeID: VaultID) {
         self.init(
             storeID: storeID.bytes, ownerID: owner.bytes, objectID: id.bytes,

@@ -12,7 +12,7 @@ struct ItemPageBuilder: ~Copyable {
     var isEmpty: Bool { page.items.isEmpty }
     var count: Int { page.items.count }
 
-    /// What the log calls the items whose data is handed over; nil when there are none.
+    /// The log's name for the items whose data is handed over; nil when there are none.
     var released: String? {
         switch releasedNames.count {
         case 0: nil

@@ -1,9 +1,9 @@
 import Vault
 
-/// What kind of value an attribute takes (Apple's column kinds).
+/// The kind of value that an attribute takes (Apple's column kinds).
 ///
-/// The app side's `Security` module has a table of its own that is much like this one. It helps programs; this one decides,
-/// and nothing that the app side says about an attribute is relied on.
+/// The app side's `Security` module has a similar table of its own. That table helps programs; this one decides. The
+/// daemon does not rely on anything that the app side says about an attribute.
 enum AttributeKind: Sendable {
     /// Data, text or a number, kept as given; compared by bytes.
     case blob
@@ -40,7 +40,8 @@ extension ItemClass {
         }
     }
 
-    /// The attributes of which no two items may have all values the same, in the order of the digest.
+    /// The attributes that make an item unique, in the order of the digest: no two items may have the same values for
+    /// all of them.
     var uniqueAttributes: [String] {
         let own: [String] =
             switch self {

@@ -92,7 +92,7 @@ struct AccessGroups {
         }
     }
 
-    /// All groups, of which there must be one.
+    /// All groups; throws when there is none.
     func requireAny() throws(Refusal) -> [String] {
         guard !names.isEmpty else {
             throw Refusal(.missingEntitlement, "The calling program is in no access group.", cause: "item.access-group")

@@ -46,9 +46,9 @@ extension ItemStore {
         }
     }
 
-    /// Removes the enclave key behind an item that was deleted; false when another item stands for it, in whatever group,
-    /// when it is gone already, or another program's. One whose own access control permits nobody to delete it keeps its
-    /// item, too.
+    /// Removes the enclave key behind a deleted item. Returns false when another item of any group stands for the key,
+    /// when the key is gone already, or when it belongs to another program. If the key's own access control permits
+    /// nobody to delete it, the item stays too.
     private func removeKey(_ id: VaultID, _ groups: AccessGroups, in writer: VaultWriter) throws -> Bool {
         guard try !hasItem(forKey: id, in: writer) else { return false }
         if let key = try RightStore.readable(id, owner: owner, in: writer) {

@@ -5,7 +5,7 @@ import OstiaryMessages
 import SecretMemory
 import Vault
 
-/// Updating items: what changes is sealed anew.
+/// Updating items: the changed parts are sealed again.
 extension ItemStore {
     /// One item to change, with the proof that it asked for.
     struct Target {
@@ -77,8 +77,8 @@ extension ItemStore {
         return try present.moved(to: accessibility.availability)
     }
 
-    /// New data, and data under another access control, get an access secret of their own: whoever has the one before, from
-    /// an older copy of the store, opens nothing that came later.
+    /// New data, and data under another access control, get an access secret of their own. So the former secret, from
+    /// an older copy of the store, opens no later data.
     private func rewrap(
         _ record: inout ItemRecord, _ target: Target, _ accessControl: AccessControl, _ header: SlotHeader,
         _ change: borrowing ItemChange

@@ -6,9 +6,11 @@ import OstiaryWire
 import SecretMemory
 import Vault
 
-/// The keychain items of the owner: making, finding, changing, deleting. Nothing here asks anybody; what was proved comes in.
+/// The keychain items of the owner: making, finding, changing, deleting. Nothing here asks anybody; callers pass the
+/// proofs.
 ///
-/// Whatever changes items runs under `Broker.changing`, so that what was read before the transaction is what it changes.
+/// Every change of items runs under `Broker.changing`, so that nothing changes between reading an item and the
+/// transaction.
 struct ItemStore: Sendable {
     let vault: Vault
     let ring: KeyRing
@@ -27,7 +29,7 @@ struct ItemStore: Sendable {
 
     /// Encrypts a new item and stores it. The class must be open.
     ///
-    /// - Parameter insert: what is stored in the same transaction, before the item.
+    /// - Parameter insert: stores other rows in the same transaction, before the item.
     func add(
         _ draft: borrowing ItemDraft, after insert: (VaultWriter) throws -> Void = { _ in }
     ) throws -> ItemRecord {

@@ -28,8 +28,9 @@ enum Refusals {
         cause: "credential.size")
 
     static let notInteractive = Refusal(
-        .notInteractive, "Nobody can be asked: there is no terminal or dialog, or the program does not allow a "
-            + "question. Run it in a terminal, or name a pinentry in ostiaryd.conf.",
+        .notInteractive,
+        "Nobody can be asked: there is no terminal or dialog, or the program does not allow a question. "
+            + "Run it in a terminal, or name a pinentry in ostiaryd.conf.",
         cause: "prompt.not-interactive")
 
     static let questionNeeded = Refusal(
@@ -68,14 +69,16 @@ enum Refusals {
 
     static func programChanged(_ path: String) -> Refusal {
         Refusal(
-            .programChanged, "The program's file is not the registered one, so it counts as another program. If you "
-                + "rebuilt or upgraded it yourself, run: ostiary app adopt \(DisplayText(fact: path).string)",
+            .programChanged,
+            "The program's file is not the registered one, so it counts as another program. If you rebuilt or "
+                + "upgraded it yourself, run: ostiary app adopt \(DisplayText(fact: path).string)",
             cause: "program.changed")
     }
 
     static let objectsChanged = Refusal(
-        .systemCancel, "After the warning a program made an object that is bound to the passcode. The warning did not "
-            + "count it, so nothing was removed; try again.", cause: "keys.changed")
+        .systemCancel,
+        "After the warning a program made an object that is bound to the passcode. The warning did not count it, so "
+            + "nothing was removed; try again.", cause: "keys.changed")
 
     static func unreadableItem(_ what: String) -> Refusal {
         Refusal(

@@ -12,7 +12,7 @@ final class ItemProofs {
     private let request: IncomingRequest
     private let session: Session
     private let cancellation: RequestCancellation?
-    /// What will be done, for the prompt.
+    /// The operation that the prompt shows.
     private let operation: String
     private(set) var last: Evaluation?
     /// The context that was proved in, and its era then.
@@ -30,7 +30,7 @@ final class ItemProofs {
         self.cancellation = cancellation
     }
 
-    /// Whether the item is to be left out, because it would ask: what the context holds does not satisfy its rule.
+    /// Whether to leave the item out because it would ask: the context's factors do not satisfy its rule.
     func skips(_ opener: ItemOpener) throws -> Bool {
         guard use.skipsProtected, opener.isProtected else { return false }
         guard let context = try context(), let requirement = opener.accessControl[.read] else { return true }
@@ -39,15 +39,15 @@ final class ItemProofs {
         return !requirement.alternatives.contains(where: held.satisfies)
     }
 
-    /// Whether `refusal` leaves an item out instead of ending the search: the context's password is another item's, or
-    /// what it held has ended just now.
+    /// Whether `refusal` leaves an item out instead of ending the search: the context's password belongs to another
+    /// item, or the context's proof has just ended.
     func leavesOut(_ refusal: Refusal) -> Bool {
         guard use.skipsProtected else { return false }
         return [.authenticationFailed, .notInteractive, .lockedOut].contains(refusal.code)
     }
 
-    /// What the item's rule asks for; nil when that is nothing. Asks the person, records what was proved, and throws the
-    /// refusal when it is not proved.
+    /// The proof of the item's rule; nil when the rule asks for nothing. Asks the person and records the proof. Throws
+    /// the refusal when the person does not prove it.
     func proof(for opener: ItemOpener, _ attributes: ItemAttributes) throws -> Evaluation? {
         guard opener.isProtected else { return nil }
         if let last, !opener.asksForApplicationPassword, let requirement = opener.accessControl[.read],
@@ -62,7 +62,7 @@ final class ItemProofs {
         return evaluation
     }
 
-    /// Proves the demand on top of what the context holds, which then holds what was proved.
+    /// Proves the demand in addition to the context's factors. The context then holds the new proofs.
     private func evaluate(_ demand: Demand, recordedAs event: AuditTrail.Event) throws -> Evaluation {
         let asking = try asking()
         guard let context = try context() else {
@@ -78,8 +78,8 @@ final class ItemProofs {
         }
     }
 
-    /// Throws when what was proved was ended since: by a lock, or in its context by the program. To be asked together with
-    /// the record of what is released.
+    /// Throws when the proof has ended since: by a lock, or in its context by the program. Call it in one step with the
+    /// record of the release.
     func requireStanding() throws(Refusal) {
         guard last != nil else { return }
         try cancellation?.check()
@@ -107,10 +107,10 @@ final class ItemProofs {
 }
 
 extension ItemAttributes {
-    /// What a person knows the item by.
+    /// The name by which a person knows the item.
     var shownName: String { firstText(of: ["labl", "svce", "srvr", "acct", "atag"]) ?? "a keychain item" }
 
-    /// What programs call a key. The application label is in most cases a digest, which is no text.
+    /// The name that programs give a key. The application label is usually a digest, which is no text.
     var label: String? { firstText(of: ["labl", "klbl"]) }
 
     private func firstText(of names: [String]) -> String? {

@@ -2,17 +2,18 @@ import OstiaryWire
 import Prompting
 import Vault
 
-/// What a program stored under its path, and does not see once it is registered there: its items and keys are in the group
-/// of that path, its rights are filed under it. It stays, and is seen again without the registration.
+/// The numbers of objects that a program stored under its path and does not see after it is registered. Its items and
+/// keys are in the group of that path, and its rights are filed under the path. The objects stay, and the program sees
+/// them again without the registration.
 struct LeftBehind: Equatable {
     let items: Int
     let rights: Int
-    /// Of the enclave, for which no item stands.
+    /// Enclave keys without an item.
     let keys: Int
 
     var isEmpty: Bool { items == 0 && rights == 0 && keys == 0 }
 
-    /// What the owner is told before; nil when there is nothing.
+    /// The sentence that the prompt shows the owner; nil when there are no objects.
     var consequence: DisplayText? {
         guard !isEmpty else { return nil }
         let what = [
@@ -33,7 +34,7 @@ struct LeftBehind: Equatable {
 }
 
 extension Broker {
-    /// What the program at `path` stored without a registration.
+    /// Counts the objects that the program at `path` stored without a registration.
     func leftBehind(at path: String) throws -> LeftBehind {
         LeftBehind(
             items: try items.count(inGroup: path),

@@ -5,8 +5,8 @@ import Foundation
 import KeySlots
 
 extension KeyBinding {
-    /// What an object's enclave key is bound to for good: store, owner, object and rules, and whether every way to it leads
-    /// through the passcode.
+    /// The permanent binding of an object's enclave key: store, owner, object and rules, and whether every alternative
+    /// contains the passcode.
     init(of header: SlotHeader) throws {
         let requirement = try AccessControl(canonicalBytes: Array(header.accessControl)).keyRequirement
         self.init(

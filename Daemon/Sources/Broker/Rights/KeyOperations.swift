@@ -4,7 +4,7 @@ import KeyAlgorithms
 import OstiaryWire
 import SecretMemory
 
-/// What an opened right's key does. Inputs are checked before the key is touched.
+/// The operations of an opened right's key. Inputs are checked before the key is used.
 enum KeyOperations {
     /// ML-DSA over a message, in the form of Apple's names.
     static let messageOfMLDSA = "algid:sign:ML-DSA:message"

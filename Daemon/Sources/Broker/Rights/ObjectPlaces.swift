@@ -1,8 +1,8 @@
 import Synchronization
 import Vault
 
-/// Of which kind each object is and whose, kept in memory: neither ever changes, and counting them must not take longer the
-/// more there are. It is asked which objects there are each time; only what is new is read.
+/// The kind and group of each object, kept in memory: they never change, and counting objects must not take longer when
+/// there are many. The store is asked for the objects each time, but only new ones are read.
 final class ObjectPlaces: Sendable {
     struct Place: Equatable, Sendable {
         let kind: ObjectKind
@@ -18,7 +18,7 @@ final class ObjectPlaces: Sendable {
         let ids = try reader.objectIDs(owner: owner)
         return try known.withLock { known in
             if known.isEmpty { known = try Self.readAll(of: owner, in: reader) }
-            // What was removed is forgotten now and then.
+            // Removed objects are forgotten now and then.
             if known.count > 2 * ids.count + 64 {
                 let present = Set(ids)
                 known = known.filter { present.contains($0.key) }

@@ -16,7 +16,7 @@ extension ObjectRecord {
         }
     }
 
-    /// What a person knows the object by: of a key the beginning of its id.
+    /// The name by which a person knows the object: of a key the beginning of its id.
     var shownName: String { kind == .right ? attributes.identifier : "key \(attributes.identifier.prefix(8))" }
 
     /// How programs call a key, as far as a prompt shows that: short, so that its end stays in sight.

@@ -6,14 +6,14 @@ import OstiaryMessages
 import SecretMemory
 import Vault
 
-/// A right or an enclave key whose slots were opened: what an authorization is, in this process. It exists in the context that was authorized
-/// and nowhere else, and its secrets are wiped with it.
+/// A right or an enclave key whose slots were opened. It is the authorization in this process. It exists only in the
+/// context that was authorized, and its secrets are wiped with it.
 final class OpenedRight: Sendable {
     let id: VaultID
     let identifier: String
-    /// What the right's access control permits and the authorization covered.
+    /// The operations that the right's access control permits and the authorization covered.
     let operations: Set<AccessControl.Operation>
-    /// What the authorization stood on, for the log.
+    /// The proved factors of the authorization, for the log.
     let factorNames: [String]
     let strength: String
     let key: any OpenEnclaveKey

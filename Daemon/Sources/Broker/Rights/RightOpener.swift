@@ -4,7 +4,7 @@ import Foundation
 import KeySlots
 import Vault
 
-/// Opens one right's slots with what an evaluation proved.
+/// Opens one right's slots with the proofs of an evaluation.
 final class RightOpener {
     let object: ObjectRecord
     /// How programs call a key; for the person who is asked.

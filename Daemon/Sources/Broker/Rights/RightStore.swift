@@ -35,7 +35,7 @@ struct RightStore {
 
     // MARK: making
 
-    /// What a new right or key is made of.
+    /// The parts of a new right or key.
     struct Draft: ~Copyable {
         let id: VaultID
         let kind: ObjectKind
@@ -102,8 +102,8 @@ struct RightStore {
         }
     }
 
-    /// Stores a prepared right. An existing one of that name is kept and the call refused, or destroyed in the same
-    /// transaction. Returns the id of what was replaced.
+    /// Stores a prepared right. If a right of that name exists, the call is refused, or with `replacing` destroys that
+    /// right in the same transaction. Returns the id of the replaced right.
     func store(_ record: ObjectRecord, replacing: Bool) throws -> VaultID? {
         let replaced = try vault.write("right.create") { writer in
             let existing = try writer.object(
@@ -176,7 +176,7 @@ struct RightStore {
         return object
     }
 
-    /// What a caller may use with this id: a right of its own, or a key of its groups.
+    /// The object with this id that a caller may use: a right of its own, or a key of its groups.
     func find(id: VaultID, usableBy caller: CallerProcess) throws -> ObjectRecord {
         do { return try find(id: id, application: caller.application) } catch let refusal as Refusal
             where refusal == Self.notFound
@@ -187,7 +187,7 @@ struct RightStore {
         }
     }
 
-    /// What is absent has no kind.
+    /// An absent object has no kind.
     static let unknownID = Refusal(.notFound, "There is no key or right of this id.", cause: "right.not-found")
 
     static let keyNotFound = Refusal(.notFound, "There is no such key.", cause: "key.not-found")
@@ -208,8 +208,8 @@ struct RightStore {
         try keys().filter { $0.attributes.group == group }
     }
 
-    /// All enclave keys of the owner, whichever program made them, by group and age. Rows that do not verify are among the
-    /// rights: nobody can say what they were.
+    /// All enclave keys of the owner, from all programs, by group and age. Rows that do not verify are listed among the
+    /// rights, because nobody can say whether they were keys.
     func keys() throws -> [ObjectRecord] {
         try vault.read { try $0.objects(owner: owner, kind: .enclaveKey) }.compactMap(\.record)
             .sorted { Self.order(of: $0) < Self.order(of: $1) }
@@ -235,7 +235,7 @@ struct RightStore {
 
     /// Destroys a right, on a full disk too. Its row may be unreadable.
     ///
-    /// - Parameter other: what is removed in the same transaction.
+    /// - Parameter other: removes other rows in the same transaction.
     func remove(_ id: VaultID, with other: (VaultWriter) throws -> Void = { _ in }) throws {
         do {
             try vault.write("right.remove", usingReserve: true) { writer in
@@ -247,7 +247,7 @@ struct RightStore {
         eraser.erase()
     }
 
-    /// The object, or nil when its row does not verify: whoever owns the store may clear that away.
+    /// The object, or nil when its row does not verify. The owner of the store may remove such a row.
     static func readable(_ id: VaultID, owner: VaultID, in reader: VaultReader) throws -> ObjectRecord? {
         do { return try reader.object(id, owner: owner) } catch VaultError.corrupt(let reference, _)
             where reference.table == .objects

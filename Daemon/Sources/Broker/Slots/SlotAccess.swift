@@ -4,10 +4,10 @@ import Foundation
 import KeySlots
 import SecretMemory
 
-/// Opens one object's slots with what an evaluation proved.
+/// Opens one object's slots with the proofs of an evaluation.
 ///
-/// While the person is asked, a changed passcode may wrap the slots anew, so they are read again when they are opened; that
-/// is done inside `PasscodeKeeper.exclusively`, where slots and key ring belong together.
+/// While the person is asked, a change of the passcode may wrap the slots again. So they are read again when they are
+/// opened, inside `PasscodeKeeper.exclusively`, where slots and key ring fit together.
 final class SlotAccess {
     private let header: SlotHeader
     private let passwordParameters: Data?
@@ -20,7 +20,7 @@ final class SlotAccess {
 
     /// - Parameters:
     ///   - slots: the encoded slots, as they are now.
-    ///   - current: the slots as they are stored when it is called; throws when the object is gone.
+    ///   - current: returns the stored slots at the moment of the call; throws when the object is gone.
     init(
         _ slots: Data, header: SlotHeader, ring: KeyRing, stretching: PasscodeStretching,
         current: @escaping () throws -> [KeySlot]

@@ -3,7 +3,7 @@ import Crypto
 public import Foundation
 public import SecretMemory
 
-/// Encrypts what of a keychain item needs nothing but its class to be open: the attribute record of every item, and the
+/// Encrypts the parts of a keychain item that open with its class alone: the attribute record of every item, and the
 /// access secret of an item whose rule asks for nothing.
 ///
 /// Both are symmetric, so making one needs the class open too; it costs a hundredth of a slot's HPKE. Bytes:

@@ -4,13 +4,13 @@ import SecretMemory
 
 /// One HPKE message (RFC 9180, base mode) to a public half.
 ///
-/// Base mode authenticates nobody: whoever has the public half makes an envelope that opens, with associated data of
-/// their choice. What comes out is only as trustworthy as the authentication code of the row it came from.
+/// Base mode authenticates nobody: everybody who has the public half can make an envelope that opens, with any
+/// associated data. So trust the content only if the authentication code of its row was verified.
 struct HybridEnvelope {
     let encapsulatedKey: Data
     var ciphertext: Data
 
-    /// What envelopes are used for; the HPKE `info`, so that one is never opened as another.
+    /// The purpose of an envelope. It is the HPKE `info`, so that one kind is never opened as another.
     enum Purpose: String {
         case slot = "ostiary.slot.v1"
         case privateHalf = "ostiary.private-half.v1"
@@ -43,7 +43,7 @@ struct HybridEnvelope {
         }
     }
 
-    /// Decrypts, or throws ``SlotError/refused`` whatever does not fit.
+    /// Decrypts, or throws ``SlotError/refused`` for every mismatch.
     func open(with half: PrivateHalf, purpose: Purpose, associatedData: Data) throws(SlotError) -> SecretBytes {
         let key = try half.key()
         do {

@@ -1,6 +1,7 @@
 public import AccessControl
 
-/// What a key pair stands for. Application passwords are no role: they make a symmetric key per object.
+/// The factor or class that a key pair stands for. Application passwords have no role, because they make a symmetric
+/// key per object.
 public enum KeyRole: Hashable, Sendable {
     /// The state of the machine; in every slot.
     case classKey(AvailabilityClass)

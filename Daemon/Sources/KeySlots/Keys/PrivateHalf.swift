@@ -2,15 +2,16 @@ import Crypto
 import Foundation
 public import SecretMemory
 
-/// The private half of a factor's or class's key pair: whoever holds it has proved the factor, or is in that state.
+/// The private half of a factor's or class's key pair. Holding it means that the factor was proved, or that the class
+/// is open.
 ///
 /// It owns the 32-byte seed and wipes it when the last reference goes. The library's key object is made for each use and
 /// dropped at once: it lives in ordinary memory and is not wiped by the library.
 public final class PrivateHalf: Sendable {
     public let publicHalf: PublicHalf
     private let seed: SecretBytes
-    /// What items of a class are encrypted with; nil for other roles. Derived once, since reading an item takes less time
-    /// than deriving.
+    /// The keys that encrypt items of a class; nil for other roles. They are derived once, because deriving takes
+    /// longer than reading an item.
     let itemKeys: ItemKeys?
 
     public var role: KeyRole { publicHalf.role }

@@ -4,8 +4,8 @@ public import Foundation
 
 /// The public half of a factor's or class's key pair: enough to seal, so that making an object asks nobody.
 ///
-/// It authenticates nothing by itself. Whoever replaced it in the store could open what is sealed to it from then on, so
-/// the store keeps it under an enclave's authentication code over ``encoded`` and checks that before each use.
+/// It authenticates nothing by itself. An attacker who replaced it in the store could open everything that is sealed to
+/// it afterwards. So the store keeps an enclave's authentication code over ``encoded`` and checks it before each use.
 public struct PublicHalf: Hashable, Sendable {
     private static let formatVersion: UInt8 = 1
 

@@ -2,11 +2,11 @@ import Crypto
 public import Foundation
 public import SecretMemory
 
-/// Encrypts what an object keeps (a keychain item's data, a right's secret) under its access secret, bound to the object.
+/// Encrypts an object's data (a keychain item's data, a right's secret) under its access secret, bound to the object.
 ///
 /// Bytes: `version (1) || nonce (12) || ciphertext || tag (16)`, AES-256-GCM; associated data is the version and the
-/// SHA-256 digest of the header. An older payload of the same object opens too: which one is current is for the row's
-/// authentication code to say.
+/// SHA-256 digest of the header. An older payload of the same object opens too; the row's authentication code says
+/// which one is current.
 public enum PayloadCipher {
     private static let version: UInt8 = 1
 

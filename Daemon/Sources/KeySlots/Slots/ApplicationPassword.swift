@@ -2,7 +2,7 @@ import Crypto
 public import Foundation
 public import SecretMemory
 
-/// An application password at the moment an object is made: already stretched, with what is needed to stretch it again.
+/// An application password at the moment an object is made: already stretched, with the parameters to stretch it again.
 public struct ApplicationPassword: ~Copyable, Sendable {
     let stretchedKey: SecretBytes
     let parameters: Data

@@ -42,7 +42,7 @@ public struct KeySlot: Equatable, Sendable {
         self.ciphertext = ciphertext
     }
 
-    /// The access secret, plus what each layer adds.
+    /// The access secret, plus the bytes that each layer adds.
     static func ciphertextByteCount(for factors: FactorSet, layerCount: Int) -> Int {
         let password = factors.contains(.applicationPassword) ? KeySuite.nonceByteCount + KeySuite.tagByteCount : 0
         return AccessSecret.byteCount + password + layerCount * KeySuite.tagByteCount

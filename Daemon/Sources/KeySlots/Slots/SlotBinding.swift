@@ -2,7 +2,7 @@ import AccessControl
 import CanonicalEncoding
 import Foundation
 
-/// What the layers of one slot have in common, and the associated data made of it.
+/// The values that all layers of one slot share, and the associated data made from them.
 struct SlotBinding {
     /// Parameters and identifiers are short; the encoding gives their length one byte, 0 meaning none.
     static let parameterByteCounts = 1...255

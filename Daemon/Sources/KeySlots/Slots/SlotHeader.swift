@@ -3,8 +3,8 @@ import CanonicalEncoding
 import Crypto
 public import Foundation
 
-/// What an object is. Every layer of each of its slots is bound to it, so that no slot serves another object, owner or
-/// rule than the one it was made for.
+/// The identity of an object. Every layer of each of its slots is bound to it, so that a slot serves only the object,
+/// owner and rule that it was made for.
 public struct SlotHeader: Hashable, Sendable {
     private static let formatVersion: UInt8 = 1
 

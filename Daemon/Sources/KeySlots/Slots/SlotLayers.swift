@@ -25,7 +25,7 @@ extension KeySlot {
         return slot
     }
 
-    /// What lies inside the layers from index `depth` outwards. All keys are looked up before the first is used.
+    /// The content inside the layers from index `depth` outwards. All keys are looked up before the first is used.
     ///
     /// - Throws: ``SlotError/malformed`` for a slot that is not of the header's class, ``SlotError/missingKey(_:epoch:)``
     ///   for the outermost key that is not at hand, ``SlotError/refused``.

@@ -9,7 +9,7 @@ public enum SlotOpener {
     /// ``KeySlot/enrolmentID``, compare it with the present set first.
     ///
     /// - Parameters:
-    ///   - privateHalves: whatever the evaluation yielded; those that the slot does not name are not used.
+    ///   - privateHalves: the result of the evaluation. Halves that the slot does not name are not used.
     ///   - applicationPassword: the stretched password, made with ``KeySlot/passwordParameters``.
     /// - Throws: ``SlotError/missingKey(_:epoch:)`` or ``SlotError/missingApplicationPassword`` before anything is tried,
     ///   ``SlotError/malformed`` for a slot of another class than the header's, ``SlotError/refused`` for everything else.

@@ -1,18 +1,18 @@
-/// Replaces the outer layers of slots without opening what lies inside: when a passcode is set (class), and when it is
+/// Replaces the outer layers of slots without opening the inner layers: when a passcode is set (class), and when it is
 /// changed or removed (class, passcode and biometry).
 ///
-/// No factor that only lies further in is needed, so a security key need not be present and no application password is
-/// asked for.
+/// Factors of inner layers are not needed, so a security key need not be present, and no application password is asked
+/// for.
 public enum SlotRewrapper {
     /// The same slots, with every layer whose role has a replacement sealed to that replacement.
     ///
     /// - Parameters:
     ///   - slots: authenticated by the caller, as are the replacements.
-    ///   - replacements: the new public half of a role; nil for a role that stays as it is. Replacing a role needs
-    ///     replacements for the layers outside of it, which may be the present halves.
+    ///   - replacements: the new public half of a role; nil for a role that stays unchanged. Replacing a role needs
+    ///     replacements for all layers outside of it; these may be the present halves.
     ///   - privateHalves: the present private halves of the layers that are replaced.
-    /// - Returns: all slots in the same order; those without a replaced layer unchanged. When one fails none is returned:
-    ///   ``SlotError/buriedLayer(_:)`` names a layer that would have stayed around a replaced one.
+    /// - Returns: all slots in the same order; those without a replaced layer unchanged. If one slot fails, none is
+    ///   returned: ``SlotError/buriedLayer(_:)`` names a layer that would have stayed around a replaced one.
     public static func rewrap(
         _ slots: [KeySlot], header: SlotHeader, replacements: (KeyRole) -> PublicHalf?, privateHalves: [PrivateHalf]
     ) throws(SlotError) -> [KeySlot] {

@@ -1,13 +1,13 @@
 // The enumerations and integer constants of Apple's LocalAuthentication (LABase.h, LAError.h, LAPublicDefines.h and others).
 //
-// They are declared in C because only a C enumeration can be open in Swift: a value that this version does not name keeps
-// its number, and `@unknown default` means what it means on Apple's systems. Names and numbers are Apple's.
+// They are declared in C because only a C enumeration can be open in Swift: a value that this version does not name
+// keeps its number, and `@unknown default` has the same meaning as on Apple's systems. Names and numbers are Apple's.
 #ifndef OSTIARY_LOCAL_AUTHENTICATION_H
 #define OSTIARY_LOCAL_AUTHENTICATION_H
 
 #define LA_ENUM(name) enum __attribute__((enum_extensibility(open))) name : long
 
-/// What `LAContext` can be asked to evaluate (Apple's `LAPolicy`).
+/// The policies that `LAContext` can evaluate (Apple's `LAPolicy`).
 typedef LA_ENUM(LAPolicy) {
     /// Biometry alone; the fallback button ends the evaluation with `userFallback`.
     LAPolicyDeviceOwnerAuthenticationWithBiometrics = 1,
@@ -45,7 +45,7 @@ typedef LA_ENUM(LACredentialType) {
     LACredentialTypeSmartCardPIN = -3,
 } LACredentialType;
 
-/// What a protected object is about to be used for (Apple's `LAAccessControlOperation`).
+/// The intended use of a protected object (Apple's `LAAccessControlOperation`).
 typedef LA_ENUM(LAAccessControlOperation) {
     /// Creating an item.
     LAAccessControlOperationCreateItem = 0,

@@ -1,6 +1,6 @@
-/// What each operation asks for, under Apple's names: `osgn` sign, `ock` compute a key, `okd` decapsulate, `oa` attest, `od`
-/// decrypt (read), `oe` encrypt (add, update), `odel` delete, `dacl` everything else; `prp`, a parameter, says that an
-/// application password is needed besides.
+/// The constraint of each operation, under Apple's names: `osgn` sign, `ock` compute a key, `okd` decapsulate, `oa`
+/// attest, `od` decrypt (read), `oe` encrypt (add, update), `odel` delete, `dacl` everything else; The parameter `prp`
+/// says that an application password is needed too.
 package struct AccessControlOperations: Hashable, Sendable {
     /// The entries as they are serialised. A value is `true`, `false` or a dictionary of constraints.
     package let entries: [String: PropertyList]
@@ -9,7 +9,7 @@ package struct AccessControlOperations: Hashable, Sendable {
         self.entries = entries
     }
 
-    /// What `flags`, which must be valid, mean.
+    /// The constraints that `flags` stand for. The flags must be valid.
     init(_ flags: SecAccessControlCreateFlags) {
         let constraint = Self.constraint(flags)
         var entries: [String: PropertyList]
@@ -30,7 +30,7 @@ package struct AccessControlOperations: Hashable, Sendable {
     /// Whether an application password is needed.
     package var needsApplicationPassword: Bool { entries[Self.passwordParameter] == .boolean(true) }
 
-    /// What an operation asks for: its entry, else the default. Nil when the operation is not permitted.
+    /// The constraint of an operation: its entry, or the default without one. Nil when the operation is not permitted.
     package func constraint(for operation: String) -> PropertyList? {
         guard let constraint = entries[operation] ?? entries["dacl"], constraint != .boolean(false) else { return nil }
         return constraint
@@ -45,7 +45,8 @@ package struct AccessControlOperations: Hashable, Sendable {
 
     static let passwordParameter = "prp"
 
-    /// Deleting and attesting ask for nothing; what is not listed is denied, reading and writing among it.
+    /// Deleting and attesting ask for nothing. An operation that is not listed is denied; reading and writing are not
+    /// listed.
     static func keyEntries(_ constraint: PropertyList) -> [String: PropertyList] {
         ["osgn": constraint, "ock": constraint, "okd": constraint, "oa": .boolean(true), "odel": .boolean(true)]
     }
@@ -72,7 +73,7 @@ enum AccessConstraint: CaseIterable, Hashable {
         }
     }
 
-    /// Key and value. The bytes of `cbio` are empty: what is enrolled is known to the daemon alone.
+    /// Key and value. The bytes of `cbio` are empty, because only the daemon knows the enrolled fingers.
     var entry: (key: String, value: PropertyList) {
         switch self {
         case .userPresence: ("cpo", .string("DeviceOwnerAuthentication"))
@@ -92,8 +93,8 @@ enum AccessConstraint: CaseIterable, Hashable {
         return .dictionary(entries)
     }
 
-    /// Reads such a dictionary. Nil for one with an entry that is not known, or with a count that cannot be met: what is
-    /// not understood is not weakened.
+    /// Reads such a dictionary. Nil for a dictionary with an unknown entry, or with a count that cannot be met: a
+    /// constraint that is not understood must not be weakened.
     static func parse(_ constraint: PropertyList) -> (members: [AccessConstraint], enough: Int)? {
         guard case .dictionary(var entries) = constraint else { return nil }
         let count = entries.removeValue(forKey: "pkofn")

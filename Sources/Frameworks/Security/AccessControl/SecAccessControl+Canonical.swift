@@ -1,6 +1,6 @@
 package import AccessControl
 
-// Conversion to and from what the daemon stores and enforces.
+// Conversion to and from the form that the daemon stores and enforces.
 
 extension SecAccessControl {
     /// The canonical form: reading asks for what `od` says, signing for `osgn`, key exchange and decryption (ECIES is a key

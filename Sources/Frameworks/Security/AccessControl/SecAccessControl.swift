@@ -6,10 +6,10 @@ public final class SecAccessControl: NSObject, Sendable {
     /// One of `kSecAttrAccessible…`, as its string.
     package let protection: String
 
-    /// What each operation asks for; nil for an object that has a protection and nothing else, which permits everything.
+    /// The constraint of each operation. Nil for an object that has only a protection; it permits everything.
     package let operations: AccessControlOperations?
 
-    /// Whether the constraints were tied to what is enrolled, beyond what ``isBound`` says of itself.
+    /// Whether the constraints were tied to the enrolled fingers, in addition to ``isBound``.
     private let wasBound: Bool
 
     package init(protection: String, operations: AccessControlOperations?, wasBound: Bool = false) {
@@ -23,7 +23,7 @@ public final class SecAccessControl: NSObject, Sendable {
     /// from the start if nothing is asked for.
     package var isBound: Bool { wasBound || operations?.asksForNothing ?? true }
 
-    /// The same object, tied to what is enrolled.
+    /// The same object, tied to the enrolled fingers.
     package func bound() -> SecAccessControl {
         SecAccessControl(protection: protection, operations: operations, wasBound: true)
     }
@@ -35,7 +35,7 @@ public final class SecAccessControl: NSObject, Sendable {
 
     public override var hash: Int { propertyList.hashValue }
 
-    /// `<SecAccessControlRef: aku;dacl(true)>`: the protection, then each operation with what it asks for.
+    /// `<SecAccessControlRef: aku;dacl(true)>`: the protection, then each operation with its constraint.
     public override var description: String {
         "<SecAccessControlRef: \(([protection] + (operations?.descriptions ?? [])).joined(separator: ";"))>"
     }

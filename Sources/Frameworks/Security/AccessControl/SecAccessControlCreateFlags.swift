@@ -1,4 +1,5 @@
-/// What an access control asks for (Apple's `SecAccessControlCreateFlags`, SecAccessControl.h). The numbers are Apple's.
+/// The factors of an access control (Apple's `SecAccessControlCreateFlags`, SecAccessControl.h). The numbers are
+/// Apple's.
 public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
     public let rawValue: CFOptionFlags
 

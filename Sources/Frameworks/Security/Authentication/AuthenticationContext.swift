@@ -1,7 +1,7 @@
 package import OstiaryClient
 
-/// What an `LAContext` is to this module, which cannot import LocalAuthentication: a place on the daemon's side where proofs
-/// are kept, and the words of its prompts. It may be used from several threads.
+/// An `LAContext` as this module sees it, because it cannot import LocalAuthentication: a place in the daemon that
+/// keeps proofs, and the words of its prompts. It may be used from several threads.
 package protocol AuthenticationContext: AnyObject {
     /// The context with its settings of now.
     ///

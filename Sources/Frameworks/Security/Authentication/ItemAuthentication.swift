@@ -1,6 +1,6 @@
 import OstiaryClient
 
-/// What a query says of authentication: its use keys.
+/// The part of a query about authentication: its use keys.
 struct ItemAuthentication {
     /// Whether a prompt may come.
     enum Interface {

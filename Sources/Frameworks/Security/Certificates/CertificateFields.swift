@@ -1,7 +1,8 @@
 package import Foundation
 import SwiftASN1
 
-/// What is read of a certificate (RFC 5280, section 4.1): enough for its name, its key and the attributes of an item.
+/// The fields that are read from a certificate (RFC 5280, section 4.1): enough for its name, its key and the attributes
+/// of an item.
 package struct CertificateFields: Sendable {
     /// Content of the INTEGER, as it is encoded.
     package let serialNumber: Data

@@ -39,7 +39,7 @@ public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFDa
 @discardableResult
 public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData { certificate.bytes as CFData }
 
-/// A short name for a person: the common name of the subject, else its unit, organization or whatever comes last.
+/// A short name for a person: the common name of the subject; without one its unit, its organization, or its last part.
 @discardableResult
 public func SecCertificateCopySubjectSummary(_ certificate: SecCertificate) -> CFString? {
     certificate.fields.subjectSummary as CFString

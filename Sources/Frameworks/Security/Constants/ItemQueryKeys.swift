@@ -18,19 +18,19 @@ public var kSecMatchHostOrSubdomainOfHost: CFString { "m_HostOrSubdomainOfHost" 
 public var kSecMatchCaseInsensitive: CFString { "m_CaseInsensitive" }
 public var kSecMatchTrustedOnly: CFString { "m_TrustedOnly" }
 public var kSecMatchValidOnDate: CFString { "m_ValidOnDate" }
-/// Of Apple's file keychain.
+/// A key of Apple's file keychain.
 public var kSecMatchItemList: CFString { "m_ItemList" }
-/// Of Apple's file keychain.
+/// A key of Apple's file keychain.
 public var kSecMatchSearchList: CFString { "m_SearchList" }
-/// Of Apple's file keychain.
+/// A key of Apple's file keychain.
 public var kSecMatchSubjectStartsWith: CFString { "m_SubjectStartsWith" }
-/// Of Apple's file keychain.
+/// A key of Apple's file keychain.
 public var kSecMatchSubjectEndsWith: CFString { "m_SubjectEndsWith" }
-/// Of Apple's file keychain.
+/// A key of Apple's file keychain.
 public var kSecMatchSubjectWholeString: CFString { "m_SubjectWholeString" }
-/// Of Apple's file keychain.
+/// A key of Apple's file keychain.
 public var kSecMatchDiacriticInsensitive: CFString { "m_DiacriticInsensitive" }
-/// Of Apple's file keychain.
+/// A key of Apple's file keychain.
 public var kSecMatchWidthInsensitive: CFString { "m_WidthInsensitive" }
 
 // MARK: Return
@@ -55,9 +55,9 @@ public var kSecValuePersistentRef: CFString { "v_PersistentRef" }
 
 // MARK: Use
 
-/// Of Apple's file keychain.
+/// A key of Apple's file keychain.
 public var kSecUseItemList: CFString { "u_ItemList" }
-/// Of Apple's file keychain.
+/// A key of Apple's file keychain.
 public var kSecUseKeychain: CFString { "u_Keychain" }
 /// Why the person is asked. Deprecated by Apple; see `LAContext.localizedReason`.
 public var kSecUseOperationPrompt: CFString { "u_OpPrompt" }

@@ -13,7 +13,7 @@ public enum CFComparisonResult: CFIndex, Sendable {
             }
     }
 
-    /// The order of two objects of which one is nil, or both: nil comes first.
+    /// The order of two objects if one or both are nil: nil comes first.
     static func ofMissing(_ first: AnyObject?, _ second: AnyObject?) -> CFComparisonResult {
         first == nil ? (second == nil ? .compareEqualTo : .compareLessThan) : .compareGreaterThan
     }

@@ -1,7 +1,7 @@
 public import Foundation
 
-// Only what needs no bare pointers. A container of Foundation's on Linux makes text, data and other containers anew at
-// each access, so a pointer to a value that nobody owns would be one to freed memory.
+// Only calls without bare pointers. On Linux, a container of Foundation's makes new objects for text, data and other
+// containers at each access. Nobody owns them, so a pointer to one would point to freed memory.
 
 /// How many values `array` has; 0 for nil.
 @discardableResult

@@ -9,8 +9,8 @@ public func CFDataCreate(_ allocator: CFAllocator!, _ bytes: UnsafePointer<UInt8
     return unsafe NSData(bytes: bytes, length: length)
 }
 
-/// As ``CFDataCreate(_:_:_:)``: copies, unlike Apple's, and leaves the bytes to the caller whatever `bytesDeallocator`
-/// says.
+/// As ``CFDataCreate(_:_:_:)``: copies the bytes, unlike Apple's. The caller keeps its bytes; `bytesDeallocator` is
+/// ignored.
 @discardableResult
 public func CFDataCreateWithBytesNoCopy(
     _ allocator: CFAllocator!, _ bytes: UnsafePointer<UInt8>!, _ length: CFIndex, _ bytesDeallocator: CFAllocator!

@@ -16,7 +16,7 @@ public var kCFErrorDescriptionKey: CFString! { "NSDescription" }
 public var kCFErrorLocalizedDescriptionKey: CFString! { NSLocalizedDescriptionKey as CFString }
 /// Entry of a user info: why it happened, for a person.
 public var kCFErrorLocalizedFailureReasonKey: CFString! { NSLocalizedFailureReasonErrorKey as CFString }
-/// Entry of a user info: what a person can do about it.
+/// Entry of a user info: advice for a person.
 public var kCFErrorLocalizedRecoverySuggestionKey: CFString! { NSLocalizedRecoverySuggestionErrorKey as CFString }
 /// Entry of a user info: the error that caused this one.
 public var kCFErrorUnderlyingErrorKey: CFString! { NSUnderlyingErrorKey as CFString }
@@ -41,7 +41,7 @@ public func CFErrorGetCode(_ error: CFError?) -> CFIndex { error?.code ?? 0 }
 @discardableResult
 public func CFErrorCopyUserInfo(_ error: CFError?) -> CFDictionary! { error?.userInfo as CFDictionary? }
 
-/// What happened, for a person; composed from domain and code if the error does not say.
+/// The error's description for a person. If the error has none, it is composed from domain and code.
 @discardableResult
 public func CFErrorCopyDescription(_ error: CFError?) -> CFString! { error?.localizedDescription as CFString? }
 
@@ -49,7 +49,7 @@ public func CFErrorCopyDescription(_ error: CFError?) -> CFString! { error?.loca
 @discardableResult
 public func CFErrorCopyFailureReason(_ error: CFError?) -> CFString! { error?.localizedFailureReason as CFString? }
 
-/// What a person can do about it, if the error says.
+/// The error's advice for a person, if it has one.
 @discardableResult
 public func CFErrorCopyRecoverySuggestion(_ error: CFError?) -> CFString! {
     error?.localizedRecoverySuggestion as CFString?

@@ -4,8 +4,8 @@ import OstiaryWire
 
 /// How a refusal of the daemon or the client looks to a program written for Apple's systems: every code, in one place.
 ///
-/// What concerns the person is an error of LocalAuthentication. What concerns the object, the algorithm or the machine is a
-/// status of the Security framework.
+/// Problems of the person are errors of LocalAuthentication. Problems of the object, the algorithm or the machine are
+/// statuses of the Security framework.
 package enum ErrorSurface: Equatable, Sendable {
     case authentication(AuthenticationCode)
     case status(OSStatus)
@@ -103,7 +103,7 @@ package enum ErrorSurface: Equatable, Sendable {
     package static let causeKey = "OstiaryCause"
     /// Key of `userInfo`: after how many seconds another attempt is allowed, as `TimeInterval`.
     package static let retryAfterKey = "OstiaryRetryAfter"
-    /// Key of `userInfo`: what a developer should know.
+    /// Key of `userInfo`: details for a developer.
     package static let debugDescriptionKey = "NSDebugDescription"
     /// Apple's `LAErrorDomain`.
     package static let authenticationDomain = "com.apple.LocalAuthentication"

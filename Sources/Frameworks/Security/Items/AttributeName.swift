@@ -71,7 +71,7 @@ enum AttributeName: String, CaseIterable, Sendable {
     case publicKeyHash = "pkhh"
 }
 
-/// How the value of an attribute is read, and what of it is kept.
+/// The way in which an attribute's value is read and stored.
 enum AttributeKind: Sendable {
     /// Text, data or a number, kept as given.
     case blob

@@ -36,10 +36,10 @@ struct GivenAttributes {
     /// Whether nothing was given that would narrow a search.
     var areEmpty: Bool { values.isEmpty && accessible == nil && accessControl == nil }
 
-    /// What accessibility and access control say together; nil when neither was given.
+    /// The protection from accessibility and access control; nil when neither was given.
     ///
-    /// An access control names its own accessibility. Beside it stands another one only if they agree and the access
-    /// control holds nothing else, as in the attributes of an item that was added without.
+    /// An access control names its own accessibility. A query may give another accessibility only if both agree and the
+    /// access control holds nothing else, as in the attributes of an item that was added without one.
     func protection() throws(StatusError) -> ItemProtection? {
         guard let accessControl else {
             return accessible.map { ItemProtection(SecAccessControl(protection: $0, operations: nil)) }
@@ -52,8 +52,8 @@ struct GivenAttributes {
         return ItemProtection(accessControl)
     }
 
-    /// What a search is narrowed by. The access control narrows nothing; `mdat` does not either, so that the attributes of an
-    /// item find it again. What every item has alike is left out.
+    /// The attributes that narrow a search. The access control and `mdat` do not narrow it, so that the attributes of
+    /// an item find it again. Values that every item shares are left out.
     func ofSearch() -> ItemAttributes {
         var attributes = values
         attributes[AttributeName.modificationDate.rawValue] = nil
@@ -62,7 +62,7 @@ struct GivenAttributes {
         return attributes
     }
 
-    /// What a new item gets. The store sets the dates.
+    /// The attributes of a new item. The store sets the dates.
     func ofNewItem() throws(StatusError) -> ItemAttributes {
         guard synchronizable != .any else { throw .parameter("A new item is either synchronizable or not.") }
         var attributes = values
@@ -73,7 +73,7 @@ struct GivenAttributes {
         return attributes
     }
 
-    /// What an update sets.
+    /// The attributes that an update sets.
     func ofChange() throws(StatusError) -> ItemAttributes {
         guard synchronizable != .any else { throw .parameter("An item is either synchronizable or not.") }
         guard values[AttributeName.sharingGroup.rawValue] == nil else {

@@ -2,8 +2,7 @@ import Foundation
 import OstiaryClient
 import OstiaryWire
 
-/// What the calls of the keychain do with identities. Each is several requests to the daemon: one after another, not at
-/// once.
+/// The keychain's calls for identities. Each makes several requests to the daemon, one after another.
 struct IdentityCalls {
     let items: ItemCalls
     private var service: any ItemService { items.service }
@@ -23,7 +22,7 @@ struct IdentityCalls {
         return found
     }
 
-    /// Ends a search that has what it wants.
+    /// Ends a search that has found enough.
     private struct Enough: Error {}
 
     private static let notFound = StatusError(errSecItemNotFound, "No certificate with a private key matches.")
@@ -78,8 +77,8 @@ struct IdentityCalls {
 
     // MARK: add
 
-    /// Adds certificate and key, both or neither. What is there of the two stays; if both are, the identity is a
-    /// duplicate.
+    /// Adds certificate and key, both or neither. A part that is stored already stays. If both are stored, the identity
+    /// is a duplicate.
     func add(_ dictionary: CFDictionary, _ query: ItemQuery) throws -> CFTypeRef? {
         guard let identity = query.object as? SecIdentity, query.data == nil else {
             throw StatusError.parameter("An identity is added by its reference and without data.")

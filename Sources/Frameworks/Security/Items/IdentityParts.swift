@@ -1,15 +1,15 @@
 import Foundation
 import OstiaryClient
 
-/// A query about identities, told apart into what it says of the certificate and what it says of the private key.
-/// Nothing is stored under the class of identities; the hash of the public key joins the two, `pkhh` of a certificate
-/// and `klbl` of a key.
+/// A query about identities, split into a query for the certificate and one for the private key. Nothing is stored
+/// under the class of identities; the hash of the public key joins the two, `pkhh` of a certificate and `klbl` of a
+/// key.
 struct IdentityParts {
     private let query: ItemQuery
 
     init(_ query: ItemQuery) { self.query = query }
 
-    /// What an identity shows of its certificate, and is found by; everything else is the key's.
+    /// The attributes that an identity takes from its certificate, and that find it. All others come from the key.
     static let certificateAttributes: Set<String> = Set(
         [
             AttributeName.label, .subject, .issuer, .serialNumber, .subjectKeyID, .publicKeyHash, .certificateType,

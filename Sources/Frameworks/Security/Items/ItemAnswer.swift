@@ -40,7 +40,8 @@ struct ItemAnswer {
         PersistentReference(item, of: itemClass, keyID: keyItemID).bytes as NSData
     }
 
-    /// What the item says of itself: everything stored, the access control as an object, and what all items here have alike.
+    /// The item's attributes: all stored ones, the access control as an object, and the values that all items here
+    /// share.
     private func attributes() throws -> [String: AnyObject] {
         var entries: [String: AnyObject] = [
             AttributeName.synchronizable.rawValue: NSNumber(value: 0), AttributeName.tombstone.rawValue: NSNumber(value: 0),

@@ -2,7 +2,7 @@ import Foundation
 import OstiaryClient
 import SecretMemory
 
-/// What the four calls of the keychain do: read the query, ask the daemon, shape the answer. Nothing is decided here.
+/// The four calls of the keychain: they read the query, ask the daemon and shape the answer. They decide nothing.
 package struct ItemCalls {
     let service: any ItemService
 
@@ -51,8 +51,8 @@ package struct ItemCalls {
         return found.first
     }
 
-    /// The items; those of enclave keys that this program cannot use neither take the place of others nor are they all that
-    /// is found.
+    /// The found items. Items of enclave keys that this program cannot use are left out: they do not count towards the
+    /// limit, and if only such items match, nothing is found.
     private func items(_ query: ItemQuery) throws -> [AnyObject] {
         guard query.certificateMatch.isEmpty else { return try certificates(query) }
         var search = Search()
@@ -96,7 +96,7 @@ package struct ItemCalls {
         var hasUnusableKeys = false
     }
 
-    /// Ends a search that has what it wants.
+    /// Ends a search that has found enough.
     private struct Enough: Error {}
 
     /// - Parameter enough: ends a search without a limit, by throwing ``Enough``.

@@ -8,8 +8,8 @@ struct ItemChanges {
     /// Replaces the data; nil leaves it.
     let data: Data?
 
-    /// - Throws: `errSecNoSuchAttr` for what an item of the class has not, control keys but `kSecValueData` among it, and
-    ///   `errSecParam`.
+    /// - Throws: `errSecNoSuchAttr` for a key that is no attribute of the class, and for control keys except
+    ///   `kSecValueData`. `errSecParam` for other mistakes.
     init(_ dictionary: CFDictionary, of itemClass: ItemClass) throws(StatusError) {
         let dictionary = try QueryDictionary(dictionary)
         guard dictionary.controls.allSatisfy({ $0.key == .value(.data) }) else {

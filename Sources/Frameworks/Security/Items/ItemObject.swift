@@ -4,10 +4,10 @@ import Foundation
 protocol ItemObject: AnyObject {
     var itemClass: ItemClass { get }
 
-    /// The attributes by which its item is stored and found, those that say what a key may do left out.
+    /// The attributes by which its item is stored and found, without those about the uses of a key.
     func itemAttributes() throws(StatusError) -> [AttributeName: QueryValue]
 
-    /// What is stored as the data of its item; nil for a key of the enclave.
+    /// The data of the object's item; nil for a key of the enclave.
     func itemData() throws(StatusError) -> Data?
 
     /// The enclave key that its item stands for.

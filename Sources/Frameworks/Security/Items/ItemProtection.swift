@@ -11,16 +11,16 @@ struct ItemProtection {
     /// `pdmn`.
     var accessible: String { accessControl.protection }
 
-    /// What the daemon enforces.
+    /// The access control that the daemon enforces.
     func canonical() throws(StatusError) -> AccessControl { try accessControl.canonical() }
 
-    /// What is shown again; empty for an access control that says nothing beyond ``accessible``.
+    /// The bytes that a search returns again; empty for an access control that holds nothing beyond ``accessible``.
     var shown: Data { accessControl.operations == nil ? Data() : accessControl.derRepresentation }
 
-    /// The access control as it was given, whatever it says.
+    /// The access control as it was given, even if it only names the accessibility.
     var serialized: Data { accessControl.derRepresentation }
 
-    /// What an enclave key gets that was made without one: usable while unlocked, by whoever the program lets.
+    /// The protection of an enclave key that was made without one: usable while unlocked, without asking anybody.
     static let standardOfEnclaveKey = ItemProtection(
         SecAccessControl(protection: "aku", operations: AccessControlOperations(SecAccessControlCreateFlags())))
 

@@ -3,7 +3,7 @@ package import Foundation
 package import OstiaryClient
 package import SecretMemory
 
-/// What this module asks of the daemon; ``OstiaryClient`` describes each call. Tests put a store of their own here.
+/// The daemon's calls that this module uses; ``OstiaryClient`` describes each. Tests put a store of their own here.
 package protocol ItemService: Sendable {
     func addItem(
         _ itemClass: String, attributes: ItemAttributes, accessControl: AccessControl, shownAccessControl: Data,

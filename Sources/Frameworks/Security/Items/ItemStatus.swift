@@ -2,7 +2,7 @@ import Foundation
 import OstiaryClient
 import OstiaryWire
 
-/// What the calls of the keychain return for an error.
+/// The status that the keychain's calls return for an error.
 package enum ItemStatus {
     package static func status(of error: any Error) -> OSStatus {
         switch error {

@@ -2,7 +2,7 @@ import AccessControl
 import Foundation
 import OstiaryClient
 
-/// What is stored for the query of an add.
+/// The item that the query of an add stores.
 struct NewItem {
     let attributes: ItemAttributes
     let accessControl: AccessControl

@@ -27,7 +27,7 @@ enum QueryKey {
     }
 }
 
-/// A key that says what the call shall do.
+/// A key that controls the call.
 enum ControlKey: Equatable {
     case itemClass
     case match(MatchKey)
@@ -121,7 +121,7 @@ struct QueryDictionary {
 
     subscript(key: ControlKey) -> QueryValue? { controls.first { $0.key == key }?.value }
 
-    /// Adds what the query does not say itself.
+    /// Adds the attributes that the query does not give itself.
     mutating func complete(with attributes: [AttributeName: QueryValue]) {
         self.attributes.merge(attributes.map { ($0.key.rawValue, $0.value) }) { given, _ in given }
     }

@@ -1,8 +1,8 @@
 import Foundation
 import OstiaryClient
 
-/// A value of an untyped dictionary, told apart by what it is rather than by how it was written: a Swift `Bool` and the
-/// `NSNumber` of one are the same here, and so are `String` and `NSString`, `Data` and `NSData`.
+/// A value of an untyped dictionary by its meaning, not by its type: a Swift `Bool` and its `NSNumber` are the same
+/// here, and so are `String` and `NSString`, `Data` and `NSData`.
 enum QueryValue {
     case boolean(Bool)
     case number(NSNumber)
@@ -109,7 +109,7 @@ enum QueryValue {
         return .number(number)
     }
 
-    /// The whole number that this is; nil for fractions and for what does not fit.
+    /// The value as a whole number; nil for fractions and for numbers that do not fit.
     private var integer: Int64? {
         switch self {
         case .boolean(let value): value ? 1 : 0

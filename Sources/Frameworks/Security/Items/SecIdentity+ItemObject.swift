@@ -3,7 +3,7 @@ import Foundation
 extension SecIdentity: ItemObject {
     var itemClass: ItemClass { .identity }
 
-    /// What names the certificate, and the key that belongs to it.
+    /// The attributes that name the certificate, and the key that belongs to it.
     func itemAttributes() throws(StatusError) -> [AttributeName: QueryValue] {
         var attributes = try certificate.itemAttributes()
         attributes[.applicationLabel] = .data(certificate.fields.publicKeyHash)

@@ -1,16 +1,16 @@
 public import Foundation
 import OstiaryClient
 
-// The four calls of the keychain (Apple's SecItem.h). Each blocks until the daemon has answered, which is as long as a
-// person is asked if the item is protected. What is not said here is in Apple's documentation.
+// The four calls of the keychain (Apple's SecItem.h). Each blocks until the daemon has answered. If the item is
+// protected, this takes as long as the person is asked. Apple's documentation has everything that is not said here.
 
 /// Adds an item.
 ///
 /// - Parameters:
 ///   - attributes: `kSecClass`, the item's attributes and data; the class of accessibility is
 ///     `kSecAttrAccessibleWhenUnlocked` unless it is given.
-///   - result: gets what the return keys ask for; nil without any.
-/// - Returns: `errSecSuccess`, or why nothing was added, such as `errSecDuplicateItem`.
+///   - result: gets the parts that the return keys ask for; nil without return keys.
+/// - Returns: `errSecSuccess`, or the reason why nothing was added, such as `errSecDuplicateItem`.
 @discardableResult
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     unsafe answering(result) { try ItemCalls(service: OstiaryClient.shared).add(attributes) }
@@ -18,8 +18,8 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
 
 /// Finds items: the first one that matches, or as many as `kSecMatchLimit` says.
 ///
-/// - Parameter result: gets what the return keys ask for: one item by itself, several as an array.
-/// - Returns: `errSecSuccess`, `errSecItemNotFound` when nothing matches, or why there is no answer.
+/// - Parameter result: gets the parts that the return keys ask for: of one item directly, of several as an array.
+/// - Returns: `errSecSuccess`, `errSecItemNotFound` when nothing matches, or the reason why there is no answer.
 @discardableResult
 public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     let isWanted = unsafe result != nil

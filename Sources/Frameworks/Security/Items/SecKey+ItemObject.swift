@@ -3,7 +3,7 @@ import Foundation
 extension SecKey: ItemObject {
     var itemClass: ItemClass { .key }
 
-    /// What the key says of itself, without what it may be used for and where it lies.
+    /// The key's attributes, without its uses and its place.
     func itemAttributes() throws(StatusError) -> [AttributeName: QueryValue] {
         let schema = ItemSchema.of(.key).attributes
         var attributes: [AttributeName: QueryValue] = [:]

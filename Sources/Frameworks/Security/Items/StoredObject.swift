@@ -5,7 +5,7 @@ import OstiaryWire
 /// The key or certificate that an item stands for (`kSecReturnRef`).
 struct StoredObject {
     let service: any ItemService
-    /// What the query said of authentication is bound to a key of the enclave.
+    /// The query's authentication, which is bound to a key of the enclave.
     let authentication: ItemAuthentication
 
     /// Nil for a password, for an item whose data is no key or certificate, since a program may store any bytes, and for the

@@ -2,13 +2,13 @@ package import Foundation
 package import KeyAlgorithms
 package import SecretMemory
 
-/// What a ``SecKey`` is made of: key material in this process, or a handle of a key that somebody else holds.
+/// The inside of a ``SecKey``: key material in this process, or a handle of a key that somebody else holds.
 ///
-/// A backing names the algorithms that it performs itself. `SecKey` performs the others that can be had from those: a message
-/// is hashed and signed as a digest, a signature is rewritten from X9.62 to RFC 4754. It calls only what ``supports(_:_:)``
-/// answered with true.
+/// A backing names the algorithms that it performs itself. `SecKey` derives others from them: it hashes a message and
+/// has the digest signed, and it rewrites a signature from X9.62 to RFC 4754. It calls a backing only if
+/// ``supports(_:_:)`` answered with true.
 ///
-/// Errors: ``KeyAlgorithmError`` and ``StatusError`` become an `OSStatus`; an `NSError` is handed on as it is.
+/// Errors: ``KeyAlgorithmError`` and ``StatusError`` become an `OSStatus`; an `NSError` is handed on unchanged.
 package protocol KeyBacking: AnyObject, Sendable {
     var keyType: KeyType { get }
     var keyClass: KeyClass { get }
@@ -16,7 +16,7 @@ package protocol KeyBacking: AnyObject, Sendable {
     /// Size of the curve or modulus.
     var sizeInBits: Int { get }
 
-    /// What `SecKeyCopyAttributes` returns.
+    /// The attributes that `SecKeyCopyAttributes` returns.
     var attributes: [String: Any] { get }
 
     /// Says of what kind the key is, without its bytes.
@@ -50,7 +50,8 @@ package protocol KeyBacking: AnyObject, Sendable {
     func isSame(as other: any KeyBacking) -> Bool
 }
 
-// What a key does not offer it need not write down: `supports(_:_:)` says no, and these are never reached.
+// A key need not implement operations that it does not offer: `supports(_:_:)` says no, and these defaults are never
+// reached.
 extension KeyBacking {
     package func signature(of input: Data, algorithm: KeyAlgorithm) throws -> Data {
         throw KeyAlgorithmError.unsupportedAlgorithm

@@ -47,17 +47,17 @@ package struct KeyParameters {
     /// The handle of a key that a token holds.
     package var tokenObjectID: Data? { entries[kSecAttrTokenOID as String] as? Data }
 
-    /// The attributes of one half of a software pair: what stands at the top, overridden by what stands under `key`.
+    /// The attributes of one half of a software pair: the entries at the top, overridden by the entries under `key`.
     package func attributes(under key: CFString) throws(StatusError) -> [String: Any] {
         common.merging(try section(key)) { _, special in special }
     }
 
-    /// What a token is handed: the section of the private half, overridden by what stands at the top.
+    /// The attributes for a token: the section of the private half, overridden by the entries at the top.
     package func tokenAttributes() throws(StatusError) -> [String: Any] {
         try section(kSecPrivateKeyAttrs).merging(common) { _, top in top }
     }
 
-    /// Whether the half with these merged attributes is to be stored; `errSecParam` for a value that is no truth value.
+    /// Whether to store the half with these merged attributes; throws `errSecParam` for a value that is no truth value.
     package static func isPermanent(_ attributes: [String: Any], default isDefault: Bool) throws(StatusError) -> Bool {
         guard let value = attributes[kSecAttrIsPermanent as String] else { return isDefault }
         guard let isPermanent = value as? Bool else {

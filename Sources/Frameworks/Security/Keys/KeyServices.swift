@@ -3,8 +3,8 @@ import Synchronization
 
 /// Puts keys into the keychain. Given by the part that speaks to it.
 package protocol KeyStoring: Sendable {
-    /// Refuses attributes that no half could be stored with. What the store alone knows, as whose an access group is,
-    /// only ``store(_:attributes:)`` finds out.
+    /// Refuses attributes with which no half could be stored. Only ``store(_:attributes:)`` checks facts that only the
+    /// store knows, such as the programs of an access group.
     func check(_ attributes: [String: Any]) throws
 
     /// Stores one half of a pair as an item of class `keys` with `attributes` (label, tag, access group, accessibility, …),
@@ -28,8 +28,7 @@ package protocol TokenKeys: Sendable {
     func key(tokenID: String, objectID: Data, attributes: [String: Any]) throws -> SecKey
 }
 
-/// What key calls need of the keychain and the enclave. Without them, the calls that need them fail with
-/// `errSecUnimplemented`.
+/// The services of keychain and enclave that key calls need. Without them, these calls fail with `errSecUnimplemented`.
 package enum KeyServices {
     private struct Services {
         var storing: (any KeyStoring)?

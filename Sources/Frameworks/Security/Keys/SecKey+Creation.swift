@@ -3,13 +3,13 @@ import KeyAlgorithms
 
 /// Makes a key pair and returns its private half (Apple's `SecKeyCreateRandomKey`).
 ///
-/// `parameters` name `kSecAttrKeyType` and `kSecAttrKeySizeInBits`, and `kSecAttrTokenID` for a key of the enclave; what is to
-/// hold for one half stands under `kSecPrivateKeyAttrs` or `kSecPublicKeyAttrs`. A half with `kSecAttrIsPermanent` goes
-/// into the keychain; of an enclave key the private half does so by default. Either all halves that are permanent are
-/// stored, or none, and then there is no key either.
+/// `parameters` name `kSecAttrKeyType` and `kSecAttrKeySizeInBits`, and `kSecAttrTokenID` for a key of the enclave;
+/// attributes of one half stand under `kSecPrivateKeyAttrs` or `kSecPublicKeyAttrs`. A half with `kSecAttrIsPermanent`
+/// goes into the keychain; the private half of an enclave key does so by default. If a permanent half cannot be stored,
+/// no half is stored, and no key is made.
 ///
-/// Nil, and in `error` `errSecParam` for a type or size that is not made here, or why the key could not be stored. Making an
-/// enclave key speaks to the daemon; a large RSA key takes seconds.
+/// On failure returns nil and sets `error`: `errSecParam` for a type or size that is not made here, or the reason why
+/// the key could not be stored. Making an enclave key calls the daemon; a large RSA key takes seconds.
 @discardableResult
 public func SecKeyCreateRandomKey(
     _ parameters: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
@@ -41,7 +41,7 @@ public func SecKeyCreateWithData(
     }
 }
 
-/// The parameters of a new pair, and what is done with it.
+/// The parameters of a new pair, and the steps that make it.
 private struct KeyCreation {
     private let parameters: KeyParameters
 
@@ -106,7 +106,7 @@ private struct KeyCreation {
 
     private func takeBack(_ item: Data?, from storing: (any KeyStoring)?) {
         guard let item else { return }
-        // What the caller hears of is why the other half could not be stored.
+        // The caller gets the error of the other half.
         try? storing?.remove(item)
     }
 }

@@ -99,8 +99,8 @@ private func status(_ work: () throws -> Void) -> OSStatus {
     }
 }
 
-/// What a caller's buffer holds; `errSecParam` for a negative length, which is also what a length of C that no buffer has
-/// becomes.
+/// The bytes of a caller's buffer. Throws `errSecParam` for a negative length; a C length that is too large becomes
+/// negative too.
 private func bytes(_ start: UnsafePointer<UInt8>, _ count: Int) throws(StatusError) -> Data {
     guard count >= 0 else { throw .parameter("The length of a buffer is negative.") }
     return unsafe Data(bytes: start, count: count)

@@ -15,8 +15,8 @@ public func SecKeyIsAlgorithmSupported(
 
 /// Signs a message or, if the algorithm says so, a digest. May prompt if the key is in the enclave.
 ///
-/// Nil, and in `error` `errSecParam` for an algorithm that the key does not support and for a digest of a wrong length, or
-/// what the enclave reports.
+/// On failure returns nil and sets `error`: `errSecParam` for an algorithm that the key does not support and for a
+/// digest of a wrong length, or the enclave's error.
 @discardableResult
 public func SecKeyCreateSignature(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ dataToSign: CFData,
@@ -85,7 +85,7 @@ public func SecKeyCopyKeyExchangeResult(
 }
 
 extension KeyExchangeParameters {
-    /// Reads the parameters of a call. An algorithm without key derivation has none, whatever the dictionary says.
+    /// Reads the parameters of a call. An algorithm without key derivation ignores the dictionary.
     fileprivate init(_ dictionary: CFDictionary, for algorithm: KeyAlgorithm) throws {
         if case .keyExchange(kdf: nil, _) = algorithm.kind {
             self.init()

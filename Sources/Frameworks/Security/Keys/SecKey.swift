@@ -34,7 +34,7 @@ public final class SecKey: NSObject, Sendable {
 @discardableResult
 public func SecKeyGetTypeID() -> CFTypeID { TypeID.key.rawValue }
 
-/// The length in bytes of what the key works on: of a number of the group of a curve (32 on P-256), or of an RSA modulus.
+/// The block length of the key in bytes: of a number of the curve's group (32 on P-256), or of an RSA modulus.
 @discardableResult
 public func SecKeyGetBlockSize(_ key: SecKey) -> Int { (key.backing.sizeInBits + 7) / 8 }
 
@@ -48,7 +48,7 @@ public func SecKeyCopyExternalRepresentation(
     unsafe reportingErrors(to: error) { try key.backing.externalRepresentation() as CFData }
 }
 
-/// What the key is: its `kSecAttr…` entries.
+/// The key's attributes: its `kSecAttr…` entries.
 @discardableResult
 public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? { key.backing.attributes as CFDictionary }
 

@@ -3,8 +3,8 @@ package import KeyAlgorithms
 
 /// An algorithm of `SecKey` and `LAPrivateKey` calls (Apple's `SecKeyAlgorithm`, SecKey.h).
 ///
-/// Every public name of Apple's is here. Which of them a key performs is for the key to say (`SecKeyIsAlgorithmSupported`);
-/// an unknown string makes a value that every key refuses.
+/// Every public name of Apple's is here. Each key decides which of them it performs (`SecKeyIsAlgorithmSupported`); an
+/// unknown string makes a value that every key refuses.
 public struct SecKeyAlgorithm: RawRepresentable, Hashable, Sendable {
     private let name: String
 

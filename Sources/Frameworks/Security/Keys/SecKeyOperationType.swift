@@ -1,6 +1,6 @@
 package import KeyAlgorithms
 
-/// What a key can do (Apple's `SecKeyOperationType`). The numbers are Apple's.
+/// The operations of a key (Apple's `SecKeyOperationType`). The numbers are Apple's.
 public enum SecKeyOperationType: CFIndex, Sendable {
     case sign = 0
     case verify = 1

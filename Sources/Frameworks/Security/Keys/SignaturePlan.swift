@@ -8,9 +8,9 @@ import KeyAlgorithms
 /// and an RFC 4754 signature an X9.62 one that is rewritten. So a token that knows `digest-X962:SHA256` alone also does
 /// `message-X962:SHA256` and both of RFC 4754, and nothing of another hash.
 struct SignaturePlan {
-    /// What the caller asked for.
+    /// The algorithm that the caller named.
     private let algorithm: KeyAlgorithm
-    /// What the key is asked for.
+    /// The algorithm that the key performs.
     let performed: KeyAlgorithm
     private let sizeInBits: Int
 
@@ -23,7 +23,8 @@ struct SignaturePlan {
         sizeInBits = key.sizeInBits
     }
 
-    /// What the key is handed for the caller's `input`: a digest is measured, a message hashed unless the key does that.
+    /// The input that the key gets for the caller's `input`. Checks a digest's length, and hashes a message unless the
+    /// key does that.
     func input(for input: Data) throws(KeyAlgorithmError) -> Data {
         if case .message = Self.input(of: performed.kind) { return input }
         return try CheckedDigest(of: input, algorithm: algorithm).bytes
@@ -71,7 +72,7 @@ struct SignaturePlan {
 
     // MARK: the simpler algorithms
 
-    /// The algorithm itself, then what it can be had from, the nearest first.
+    /// The algorithm itself, then the algorithms that it can be derived from, the nearest first.
     private static func candidates(for kind: KeyAlgorithm.Kind) -> [KeyAlgorithm.Kind] {
         switch kind {
         case .signature(let encoding, let input):

@@ -4,7 +4,7 @@ import KeyAlgorithms
 /// A refusal of this module that Apple's calls report as an `OSStatus`.
 package struct StatusError: Error, Hashable, Sendable {
     package let status: OSStatus
-    /// What was attempted and why it failed, for a person; without bytes of caller, key or message.
+    /// A description for a person: the attempt, and why it failed. It holds no bytes of caller, key or message.
     package let reason: String
 
     package init(_ status: OSStatus, _ reason: String) {
@@ -17,8 +17,8 @@ package struct StatusError: Error, Hashable, Sendable {
 }
 
 extension NSError {
-    /// What an Apple call reports for `error`: a status of ours in `NSOSStatusErrorDomain` with its description, and an
-    /// `NSError` of somebody else's (a token, LocalAuthentication) unchanged.
+    /// The error that an Apple call reports for `error`. A status of ours becomes an error of `NSOSStatusErrorDomain`
+    /// with its description. An `NSError` from elsewhere (a token, LocalAuthentication) stays unchanged.
     package static func reporting(_ error: any Error) -> NSError {
         switch error {
         case let error as StatusError: .status(error.status, error.reason)

@@ -28,7 +28,8 @@ struct AlgorithmName: Equatable {
 
     /// The algorithm called `text`, under any of its names.
     ///
-    /// - Throws: `ValidationError`, which lists what is possible, when there is none or it does not do `operation`.
+    /// - Throws: `ValidationError` with the possible names, when there is no such algorithm or it does not do
+    ///   `operation`.
     static func algorithm(named text: String, for operation: KeyOperation) throws -> KeyAlgorithm {
         let candidates = all.filter { $0.algorithm.supports(operation) }
         guard let found = candidates.first(where: { $0.isCalled(text) }) else {

@@ -25,7 +25,7 @@ struct InputFile: ExpressibleByArgument, Equatable {
     /// For messages.
     var name: String { isStandardInput ? "standard input" : path }
 
-    /// What a prompt calls the file: without its folders, which say more about the person than about the file.
+    /// The file's name for prompts. It leaves out the folders, which tell more about the person than about the file.
     var shortName: String { isStandardInput ? name : PathName.last(of: path) }
 
     /// Lends the content piece by piece; memory does not grow with the file. Shows progress on a terminal.

@@ -27,7 +27,7 @@ enum ItemAttributeName {
         "generic": "gena", "tag": "atag", "type": "type", "creator": "crtr", "group": "agrp", "available": "pdmn",
     ]
 
-    /// What Apple has as numbers, of any class.
+    /// The attributes of all classes that Apple stores as numbers.
     private static let numbers: Set<String> = [
         "port", "type", "crtr", "sync", "ptcl", "scrp", "invi", "nega", "cusi", "kcls", "bsiz", "esiz", "perm", "priv",
         "modi", "sens", "asen", "extr", "next", "encr", "decr", "drve", "sign", "vrfy", "snrc", "vyrc", "wrap", "unwp",
@@ -36,18 +36,19 @@ enum ItemAttributeName {
 
     static var all: [String] { words.map(\.key) }
 
-    /// Apple's name for `text`; nil for what can be neither.
+    /// Apple's name for `text`; nil if `text` is neither a name of ours nor of Apple's form.
     static func key(named text: String) -> String? {
         if let word = words.first(where: { $0.key == text }) { return word.value }
         return text.utf8.count == 4 ? text : nil
     }
 
-    /// `text` as the value of an attribute: a number where Apple has numbers, Apple's name of a class of availability
-    /// where it has those, text otherwise. Text that is no number stays text; nil for what is no class.
+    /// `text` as the value of the attribute `key`. If Apple stores the attribute as a number, a number in `text`
+    /// becomes one. If the attribute is the availability, `text` becomes Apple's name of a class; nil for an unknown
+    /// class. Other text stays text.
     static func value(_ text: String, for key: String) -> ItemAttributeValue? {
         switch key {
         case "pdmn": accessible(text).map(ItemAttributeValue.text)
-        // Only a number as it is written again: "007" is what some program stored as text.
+        // Only a number in its usual form: "007" can be a text that some program stored.
         case _ where numbers.contains(key):
             Int64(text).flatMap { String($0) == text ? .number($0) : nil } ?? .text(text)
         default: .text(text)
@@ -76,7 +77,7 @@ struct AttributeAssignment: ExpressibleByArgument, Equatable {
     }
 }
 
-/// The attributes that say which item is meant, or what a new one has.
+/// The attributes that select items, or that a new item gets.
 struct ItemArguments: ParsableArguments {
     @Option(name: .customLong("class"), help: "The class of items.") var itemClass: ItemClassArgument = .generic
     @Option(help: ArgumentHelp("The account.", valueName: "text")) var account: String?

@@ -9,7 +9,7 @@ struct KeyArgument: ParsableArguments {
     @Argument(help: "The label of the key, or its id.", transform: Self.checkedLabel)
     var name: String
 
-    /// What can be neither label nor id is wrong usage.
+    /// Refuses text that can be neither label nor id as wrong usage.
     static func checkedLabel(_ text: String) throws -> String {
         guard !text.isEmpty else { throw ValidationError("A key has a label of at least one character.") }
         guard text.utf8.count <= WireLimits.identifierByteCount else {

@@ -17,7 +17,7 @@ struct RightArgument: ParsableArguments {
     /// Asks the daemon for it.
     func find() throws -> StoredRight { try OstiaryClient.shared.right(name) }
 
-    /// Refuses what the daemon would refuse, with the exit status of a wrong command line.
+    /// Refuses names that the daemon would refuse, with the exit status of a wrong command line.
     static func checkedName(_ text: String) throws -> String {
         guard !text.isEmpty else { throw ValidationError("A right has a name of at least one character.") }
         guard text.utf8.count <= WireLimits.identifierByteCount else {

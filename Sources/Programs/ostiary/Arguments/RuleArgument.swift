@@ -7,7 +7,7 @@ struct RuleArgument {
 
     let requirement: Requirement
 
-    /// Throws `ValidationError` with the position of what is wrong.
+    /// Throws `ValidationError` with the position of the mistake.
     init(_ text: String) throws {
         do {
             requirement = try Requirement(try Rule(parsing: text))

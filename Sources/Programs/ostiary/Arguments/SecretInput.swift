@@ -13,7 +13,7 @@ struct SecretInput: ParsableArguments {
                 + "terminal or reads the pipe.", valueName: "file"))
     var secret: InputFile?
 
-    /// The bytes, of which there is at least one.
+    /// The bytes of the secret, at least one.
     func read(prompt: String) throws -> SecretBytes { try Self.read(secret, prompt: prompt) }
 
     static func read(_ secret: InputFile?, prompt: String) throws -> SecretBytes {
@@ -29,7 +29,7 @@ struct SecretInput: ParsableArguments {
     }
 }
 
-/// Asks on the controlling terminal without showing what is typed.
+/// Asks on the controlling terminal without showing the typed text.
 enum SecretPrompt {
     private enum Key {
         static let interrupt: UInt8 = 0x03

@@ -9,7 +9,7 @@ struct SigningAlgorithmOption: ParsableArguments {
         transform: { try AlgorithmName.algorithm(named: $0, for: .sign) })
     var algorithm: KeyAlgorithm?
 
-    /// What is signed when `file` is, with the algorithm that was chosen.
+    /// The input for signing `file` with the chosen algorithm.
     func input(_ file: InputFile) throws -> SigningInput {
         try SigningInput(file, for: algorithm ?? AlgorithmName.algorithm(named: AlgorithmName.signingDefault, for: .sign))
     }

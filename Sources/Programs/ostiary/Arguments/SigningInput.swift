@@ -2,13 +2,13 @@ import Foundation
 import KeyAlgorithms
 import OstiaryWire
 
-/// What a signature is made over: the digest, and the algorithm that takes it.
+/// The input of a signature: the digest, and the algorithm that takes it.
 struct SigningInput {
     let digest: Data
     /// The digest form of the algorithm that was chosen.
     let algorithm: KeyAlgorithm
 
-    /// Reads `file`: a message is hashed piece by piece, a digest is taken as it is.
+    /// Reads `file`: hashes a message piece by piece, and takes a digest unchanged.
     init(_ file: InputFile, for chosen: KeyAlgorithm) throws {
         guard case .signature(_, let input) = chosen.kind, let digestForm = chosen.digestForm else {
             throw CommandError.keyAlgorithm(.unsupportedAlgorithm)
@@ -26,7 +26,7 @@ struct SigningInput {
         return hash.finalize()
     }
 
-    /// Checks the length here, so that nobody is asked for a factor in vain.
+    /// Checks the length here, before anybody is asked for a factor.
     private static func digest(_ file: InputFile, _ hash: HashAlgorithm?) throws -> Data {
         let bytes = try file.data(limit: WireLimits.tailByteCount)
         do { _ = try GroupDigest(digest: bytes, hash: hash) } catch { throw CommandError.keyAlgorithm(error) }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What a message about wrong usage repeats of the command line: enough to recognise an argument by, not a whole text or
-/// secret that was pasted into the wrong place.
+/// Shortens the arguments that a message about wrong usage repeats. A person still recognises the argument, but a text
+/// or secret that was pasted into the wrong place is not repeated as a whole.
 enum EchoedArguments {
     /// Characters that are shown of an argument.
     static let characterCount = 60

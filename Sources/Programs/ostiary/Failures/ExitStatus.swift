@@ -1,6 +1,6 @@
-/// What the command's exit status says. Documented in `--help` and Documentation/command.md; numbers never change.
+/// The command's exit status. Documented in `--help` and Documentation/command.md; numbers never change.
 enum ExitStatus: Int32, CaseIterable {
-    /// What was asked for was done.
+    /// The command did its work.
     case done = 0
     /// It was not done, and not because somebody refused: a file, the daemon, the store; or a check with a negative result.
     case failed = 1

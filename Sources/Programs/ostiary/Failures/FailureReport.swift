@@ -1,14 +1,14 @@
 import ArgumentParser
 import OstiaryClient
 
-/// What is said about an error that ended the command, and with which status it ends.
+/// The message about an error that ended the command, and the exit status.
 struct FailureReport {
     let status: ExitStatus
     let document: FailureDocument
     /// For people; empty when everything has been said.
     let text: String
 
-    /// - Parameter arguments: those of the command line, of which messages about wrong usage repeat only the beginnings.
+    /// - Parameter arguments: the command line's arguments. Messages about wrong usage repeat only their beginnings.
     init(_ error: any Error, arguments: [String] = []) {
         switch error {
         case let error as OstiaryError: self.init(error)
@@ -28,7 +28,7 @@ struct FailureReport {
             retryAfter: error.retryAfter.map { $0 / .seconds(1) })
     }
 
-    /// Errors of the argument parser, and whatever has no type of its own here.
+    /// Errors of the argument parser, and errors without a type of their own here.
     private init(foreign error: any Error, _ arguments: [String]) {
         guard Ostiary.exitCode(for: error) == .validationFailure else {
             self.init(code: FailureDocument.unclassified, FailureClass("failed", .failed), "\(error)")

@@ -1,7 +1,7 @@
 import OstiaryClient
 import OstiaryWire
 
-/// How a failure appears to whoever calls the command: a stable name for programs and the exit status.
+/// The class of a failure for callers of the command: a stable name for programs, and the exit status.
 struct FailureClass: Equatable {
     let name: String
     let exitStatus: ExitStatus

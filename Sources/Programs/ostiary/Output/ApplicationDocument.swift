@@ -59,7 +59,7 @@ struct ApplicationListDocument: Encodable {
         return table.text
     }
 
-    /// Says what was done, as a result for programs or as a notice for people.
+    /// Reports the change, as a result for programs or as a notice for people.
     func announce(_ what: String, asJSON: Bool) throws {
         if asJSON { return try JSONOutput.print(self) }
         for application in applications {

@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import UnixSocket
 
-/// Writes a file so that its name leads either to all of the new content or to what was there before.
+/// Writes a file so that its name leads either to the complete new content or to the former file.
 enum AtomicFile {
-    /// Puts `bytes` at `path`: a new file beside it is written, synchronised and renamed. A symbolic link is followed, and
-    /// what is no regular file (a device, a pipe) is written to as it is.
+    /// Puts `bytes` at `path`: writes a new file beside it, synchronises it and renames it. Follows a symbolic link.
+    /// Writes directly to a device, a pipe or another file that is not regular.
     ///
     /// - Parameter mode: of the new file, less the process's umask; an older file's mode is not kept.
     static func write(_ bytes: UnsafeRawBufferPointer, to path: String, mode: mode_t) throws(SystemCallError) {

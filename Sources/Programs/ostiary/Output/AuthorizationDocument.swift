@@ -1,6 +1,6 @@
 import OstiaryClient
 
-/// What was proved: `right authorize --json`, and the line for people.
+/// The proved factors: `right authorize --json`, and the line for people.
 struct AuthorizationDocument: Encodable {
     let factors: [String]
     let strength: String

@@ -49,7 +49,7 @@ struct ItemDocument: Encodable {
     let itemClass: String
     /// By Apple's names.
     let attributes: [String: Value]
-    /// What reading asks for.
+    /// The rule for reading the item.
     let requires: String?
     let hasSecret: Bool
 

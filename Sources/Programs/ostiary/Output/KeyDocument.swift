@@ -8,7 +8,7 @@ struct KeyDocument: Encodable {
     let label: String
     let tag: String
     let group: String
-    /// Each permitted operation and what it asks for.
+    /// Each permitted operation and its rule.
     let rules: [String: String]
     let availability: String
     let publicKey: Data
@@ -35,7 +35,7 @@ struct KeyDocument: Encodable {
     }
 }
 
-/// A key of whichever program in `key list --all --json`. What its item says of it is for the programs of its group.
+/// A key of any program in `key list --all --json`. The attributes of its item are only for the programs of its group.
 struct ListedKeyDocument: Encodable {
     let id: Data
     let kind: String

@@ -5,7 +5,7 @@ import UnixSocket
 
 /// Where a result that is a file goes: `--output FILE`, with `-` and nothing for standard output.
 struct OutputFile: Equatable {
-    /// What is written, which decides about modes and terminals.
+    /// The kind of content. It decides about the file's mode and about terminals.
     enum Content {
         case text
         /// Never readable: a signature, a ciphertext, a point.
@@ -31,7 +31,7 @@ struct OutputFile: Equatable {
             }
     }
 
-    /// Throws when writing would be refused anyway, so that nobody is asked for a factor in vain.
+    /// Throws when writing would be refused, before anybody is asked for a factor.
     func requireUsable(for content: Content) throws(CommandError) {
         switch destination {
         case .standardOutput(let isChosen):
@@ -68,7 +68,7 @@ struct OutputFile: Equatable {
             guard content != .binary, unsafe PrintableText.isPrintable(bytes) else { throw CommandError.binaryToTerminal }
         }
         try unsafe StandardOutput.write(bytes)
-        // The shell's prompt begins on a line of its own; the result stays as it is.
+        // The shell's prompt begins on a line of its own; the result stays unchanged.
         if isTerminal, unsafe bytes.last != UInt8(ascii: "\n") { StandardError.line("") }
     }
 }

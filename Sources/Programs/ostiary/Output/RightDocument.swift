@@ -6,7 +6,7 @@ import OstiaryClient
 struct RightDocument: Encodable {
     let id: Data
     let name: String
-    /// Each permitted operation and what it asks for.
+    /// Each permitted operation and its rule.
     let rules: [String: String]
     let availability: String
     let publicKey: Data
@@ -78,7 +78,7 @@ struct RightListDocument: Encodable {
 }
 
 extension RightDocument {
-    /// What `right show` prints.
+    /// The text that `right show` prints.
     func text(in timeZone: TimeZone = .current) -> String {
         var table = TextTable()
         table.append("Name", name)

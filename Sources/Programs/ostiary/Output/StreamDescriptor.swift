@@ -1,7 +1,7 @@
 import Glibc
 import UnixSocket
 
-/// An open file seen as a stream of bytes. It borrows the descriptor: whoever opened it closes it.
+/// An open file seen as a stream of bytes. It borrows the descriptor and never closes it.
 struct StreamDescriptor {
     let number: CInt
 

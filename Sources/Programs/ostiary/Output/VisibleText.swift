@@ -1,6 +1,7 @@
 extension String {
-    /// The text with everything escaped that could steer a terminal or reorder what a person reads: control characters but
-    /// the newline, and format characters such as those for bidirectional text. Names and reasons come from other programs.
+    /// The text with all characters escaped that could control a terminal or reorder the shown text: control characters
+    /// except the newline, and format characters such as those for bidirectional text. Names and reasons come from
+    /// other programs.
     var visibleText: String {
         guard unicodeScalars.contains(where: \.isInvisible) else { return self }
         return unicodeScalars.reduce(into: "") { text, scalar in

@@ -58,7 +58,8 @@ void ostiary_silence_crashes(void);
 // backtrace can show memory.
 int ostiary_forbid_dumps(void);
 
-// Makes the allocator overwrite what is freed (mallopt M_PERTURB): libraries hold copies of keys that they do not wipe.
+// Makes the allocator overwrite freed memory (mallopt M_PERTURB), because libraries hold copies of keys that they do
+// not wipe.
 void ostiary_overwrite_freed_memory(void);
 
 // How many heaps the allocator makes (mallopt M_ARENA_MAX); by default up to eight for each processor, as threads come.
@@ -82,8 +83,9 @@ void ostiary_wipe(void *address, size_t count);
 // Cryptographic randomness (getrandom). 0 on success.
 int ostiary_random(void *bytes, size_t count);
 
-// Whether a descriptor that somebody passed is of a character device, as a terminal is: 1. Otherwise 0, and it is closed, unless
-// it is of a file that this process has open; any other operation on it might wait for whoever serves its file system.
+// Returns 1 if a passed descriptor is of a character device, as a terminal is. Otherwise returns 0 and closes the
+// descriptor, unless this process has the same file open. Does nothing else with it, because another operation might
+// wait for the process that serves its file system.
 int ostiary_take_device(int descriptor);
 
 // pipe2(2), close-on-exec: descriptors[0] reads, descriptors[1] writes.
@@ -133,8 +135,9 @@ int ostiary_identify(int directory, const char *name, ostiary_file_identity *ide
 // The same of an open file.
 int ostiary_identify_open(int descriptor, ostiary_file_identity *identity);
 
-// Whether this process has a file open: 1 or 0; -1 when that cannot be found out. Closing any descriptor of a file ends every
-// record lock that the process holds on it (fcntl(2)), so whoever opens a file that somebody else named asks first.
+// Whether this process has a file open: 1 or 0; -1 if it cannot find out. Closing any descriptor of a file ends every
+// record lock that the process holds on it (fcntl(2)). So ask this first before you open a file that somebody else
+// named.
 int ostiary_has_open(const ostiary_file_identity *identity, int besides);
 
 // A pidfd of the process with this number (pidfd_open), close-on-exec; -1 on failure.

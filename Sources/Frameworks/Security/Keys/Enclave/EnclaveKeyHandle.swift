@@ -1,7 +1,7 @@
 package import Foundation
 
-/// What names a key of the enclave outside the keychain: `kSecAttrTokenOID`, and the data representation of CryptoKit's
-/// enclave keys. It holds nothing of the key and is of no use on another machine.
+/// The name of an enclave key outside the keychain: `kSecAttrTokenOID`, and the data representation of CryptoKit's
+/// enclave keys. It contains no part of the key and is of no use on another machine.
 ///
 /// Bytes: `ostk`, format version (1), the 16 bytes of the key's id.
 package struct EnclaveKeyHandle: Equatable, Sendable {

@@ -5,7 +5,8 @@ import Synchronization
 
 /// Uses a key of the enclave under the context that the program bound to it, or under one of its own.
 ///
-/// The daemon asks the person when the key is authorized in the context, and only for what the context does not hold yet.
+/// The daemon asks the person when the key is authorized in the context, and only for factors that the context does not
+/// hold yet.
 package final class EnclaveKeyUse: @unchecked Sendable {
     // SAFETY: (@unchecked) everything is immutable or behind a lock but `context`, whose protocol says that it may be used
     // from several threads.
@@ -38,7 +39,8 @@ package final class EnclaveKeyUse: @unchecked Sendable {
         }
     }
 
-    /// Keys are used as rights are, and what is absent has no kind: only here it is known what was looked for.
+    /// Keys are used like rights, and an absent object has no kind. Only this code knows that the program looked for a
+    /// key.
     private static let missing = OstiaryError(
         .init(.notFound), "There is no such key any more, or this program is not in its access group.", cause: "key.not-found")
 

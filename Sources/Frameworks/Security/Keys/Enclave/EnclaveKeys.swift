@@ -84,7 +84,7 @@ package struct EnclaveKeys: TokenKeys {
         }
     }
 
-    /// Type and size may be missing; what is given must be P-256.
+    /// Type and size may be missing; given values must be those of P-256.
     private static func requireP256(_ attributes: [String: Any]) throws(StatusError) {
         let wanted: [(CFString, AttributeName, Int64)] = [
             (kSecAttrKeyType, .type, 73), (kSecAttrKeySizeInBits, .keySizeInBits, 256),
@@ -97,7 +97,7 @@ package struct EnclaveKeys: TokenKeys {
         }
     }
 
-    /// What making or finding a key reports: a status, with what the daemon said beneath it.
+    /// The error of making or finding a key: a status, with the daemon's error as the underlying one.
     private static func failure(_ error: OstiaryError) -> NSError {
         let beneath = ErrorSurface.error(for: error)
         return NSError(

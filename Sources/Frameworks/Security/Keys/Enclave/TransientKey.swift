@@ -14,7 +14,7 @@ package final class TransientKey: Sendable {
     private let processID = ProcessInfo.processInfo.processIdentifier
     private let isKept = Mutex(false)
 
-    /// Speaking to the daemon takes as long as it takes; whoever lets go of a key does not wait for it.
+    /// A call to the daemon may take long; a thread that releases a key does not wait for it.
     private static let queue = DispatchQueue(label: "ostiary.transient-keys", qos: .utility)
 
     /// The end of a key that was just made and is no item.

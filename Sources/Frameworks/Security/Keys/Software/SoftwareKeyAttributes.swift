@@ -1,8 +1,8 @@
 import Foundation
 import KeyAlgorithms
 
-/// What `SecKeyCopyAttributes` says of a key in this process: as on Apple's systems the same entries for both halves, and the
-/// same for a stored key and one that is not.
+/// The attributes that `SecKeyCopyAttributes` returns for a key in this process. As on Apple's systems, both halves
+/// have the same entries, and so have stored and other keys.
 enum SoftwareKeyAttributes {
     /// - Parameters:
     ///   - publicKey: external representation of the public half.

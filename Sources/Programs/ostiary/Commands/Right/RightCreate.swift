@@ -21,7 +21,7 @@ struct RightCreate: ParsableCommand {
               pass show token | ostiary right create token --secret -
             """)
 
-    /// What one message of the wire carries.
+    /// The size that one message of the wire carries.
     static let secretByteLimit = WireLimits.secretByteCount
 
     @OptionGroup var right: RightArgument
