@@ -60,7 +60,9 @@ struct SlowEnclaveTests {
 
     @Test(arguments: Use.allCases)
     func `that is slow keeps nothing waiting but the request that uses it`(use: Use) throws {
-        let client = try fixture(isImmediate: false).client()
+        let fixture = try fixture(isImmediate: false)
+        defer { withExtendedLifetime(fixture) {} }
+        let client = try fixture.client()
         let request = try request(use, client)
         let (isUsed, isDone) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         interlude.next {
@@ -78,7 +80,9 @@ struct SlowEnclaveTests {
 
     @Test(arguments: Use.allCases)
     func `that answers at once is used by the connection's own thread, in order`(use: Use) throws {
-        let client = try fixture(isImmediate: true).client()
+        let fixture = try fixture(isImmediate: true)
+        defer { withExtendedLifetime(fixture) {} }
+        let client = try fixture.client()
         let request = try request(use, client)
         interlude.next { usleep(100_000) }
         let ids = [

@@ -67,7 +67,9 @@ extension BrokerFixture {
 extension Evaluation {
     /// What an evaluation comes to in which only the passcode was proved.
     init(of passcode: ProvedPasscode) {
-        let proof = Proof(factor: .passcode, strength: .keyBound, half: passcode.half, detail: passcode)
+        let proof = Proof(
+            factor: .passcode, strength: .keyBound, half: passcode.half, session: passcode.key.session,
+            detail: passcode)
         self.init(proofs: [proof], factors: .passcode, held: .none)
     }
 }

@@ -127,9 +127,9 @@ import UnixSocket
 
     /// Brings the defect about; what the complaint says.
     private func make(_ defect: StoreDefect, in folders: DaemonFolders) throws -> String {
-        let store = "The store in \(folders.state) cannot be used"
-        let secret = "The device secret in \(folders.state) cannot be used"
-        let keys = "The file store-keys in \(folders.state) cannot be used"
+        let store = "The store in \(folders.state) cannot be used:"
+        let secret = "The device secret in \(folders.state) cannot be used:"
+        let keys = "The file store-keys in \(folders.state) cannot be used:"
         let foreignKeys =
             "The file store-keys in \(folders.state) was changed, or does not belong to this store and this device. "
             + "Restore the whole folder from one backup; nothing was changed."
@@ -146,7 +146,7 @@ import UnixSocket
         case .newer:
             try patch(folders.store, at: 60, [0, 0, 0, 99])  // user_version in the header of an SQLite file
             return
-                "The store in \(folders.state) has version 99, but this daemon reads only up to 2. Upgrade Ostiary; "
+                "The store in \(folders.state) has version 99, but this daemon reads only up to 3. Upgrade Ostiary; "
                 + "nothing was changed."
         case .otherProgram:
             try patch(folders.store, at: 68, [1, 2, 3, 4])  // application_id
@@ -178,7 +178,7 @@ import UnixSocket
             return foreignKeys
         case .secretEmpty:
             #expect(truncate(folders.deviceSecret, 0) == 0)
-            return "\(secret): it is damaged"
+            return "\(secret) it is damaged"
         case .keysMissing:
             #expect(unlink(folders.storeKeys) == 0)
             return
@@ -186,7 +186,7 @@ import UnixSocket
                 + "Restore the file from a backup. To start with an empty store, move the folder away."
         case .keysOpen:
             #expect(chmod(folders.storeKeys, 0o644) == 0)
-            return "\(keys): other users can reach it. Restore it from a backup; nothing was changed."
+            return "\(keys) other users can reach it. Restore it from a backup; nothing was changed."
         case .keysCutOff:
             #expect(truncate(folders.storeKeys, 100) == 0)
             return foreignKeys
@@ -198,7 +198,7 @@ import UnixSocket
             return foreignKeys
         case .keysEmpty:
             #expect(truncate(folders.storeKeys, 0) == 0)
-            return "\(keys): it is damaged"
+            return "\(keys) it is damaged"
         }
     }
 

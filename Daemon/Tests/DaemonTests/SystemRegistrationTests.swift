@@ -118,9 +118,10 @@ struct SystemRegistrationTests {
 
     @Test(arguments: [
         ("other users can write to it", 0o666 as mode_t, text), ("other users can write to it", 0o664, text),
-        ("it names no path or no application", 0o644, "path = %\n"), ("it names no path or no application", 0o644, ""),
-        ("it names a group twice", 0o644, "application-id = a\npath = %\naccess-groups = a\n"),
-        ("it names an interpreter", 0o644, "application-id = a\npath = /usr/bin/python3.11\n"),
+        ("the file names no application-id", 0o644, "path = %\n"), ("the file names no application-id", 0o644, ""),
+        ("the file names no path", 0o644, "application-id = a\n"),
+        ("line 3:", 0o644, "application-id = a\npath = %\naccess-groups = b, b\n"),
+        ("the program is an interpreter", 0o644, "application-id = a\npath = /usr/bin/python3.11\n"),
         ("line 1:", 0o644, "application-id = a b\npath = %\n"), ("line 2:", 0o644, "application-id = a\npath = tool\n"),
         ("line 3:", 0o644, "application-id = a\npath = %\naccess-groups = b;c\n"),
         ("line 1:", 0o644, "application-id = com.apple.token\npath = %\n"),

@@ -80,7 +80,9 @@ extension PasscodeKeeperContract {
             #expect(try start.keeper.attempts().remaining == wait)
             #expect(throws: Refusals.lockedOut(wait)) { try start.keeper.requireNoDelay() }
             let failedCount = try start.keeper.attempts().failedCount
-            for start in [start, try Start(bench)] {
+            // One after the other: a store has one daemon at a time.
+            for next in [{ start }, { try Start(bench) }] as [() throws -> Start] {
+                let start = try next()
                 let isLookedAt = Mutex(false)
                 bench.duringNextCheck { isLookedAt.withLock { $0 = true } }
                 #expect(try start.refusal(of: passcode) == Refusals.lockedOut(wait))

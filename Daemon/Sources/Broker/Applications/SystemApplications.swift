@@ -121,29 +121,14 @@ enum SystemApplicationError: Error, Equatable, Sendable, CustomStringConvertible
 
     var description: String {
         switch self {
-        case .notAFolder: "it is no folder; make it one, not a link to one"
-        case .folderOfOtherOwner: "the folder does not belong to root; give it to root"
-        case .folderWritableByOthers: "others than root can write to the folder; take that permission away"
+        case .notAFolder: "it is not a folder; make it one, not a link to one"
+        case .folderOfOtherOwner: "the folder belongs to another user than root; give it to root"
+        case .folderWritableByOthers: "other users can write to the folder; take that permission away"
         case .unreadableFolder: "the folder cannot be read"
-        case .file(.line(let line, let error)): "line \(line): \(Self.text(of: error))"
-        case .file(.otherOwner): "the file does not belong to root; give it to root"
-        case .file(.writableByOthers): "others than root can write to the file; take that permission away"
-        case .file(.notAFile): "it is no regular file"
-        case .file(.tooLarge): "the file is too large"
-        case .file(.notUTF8): "the file is not text in UTF-8"
-        case .file(.unreadable(let error)): "the file cannot be read: \(error)"
+        case .file(let error): "\(error)"
         case .without(let key): "the file names no \(key); add a line with one"
         case .defect(let line, let defect): "line \(line): \(defect)"
         case .interpreter: "the program is an interpreter, whose scripts cannot be told apart; name another one"
-        }
-    }
-
-    private static func text(of error: ConfigurationLineError) -> String {
-        switch error {
-        case .noKeyAndValue: "The line is not of the form key = value."
-        case .unknownKey: "There is no such key; use application-id, path or access-groups."
-        case .badValue: "The value has a control character; take it away."
-        case .repeatedKey: "The key stands twice; keep one of the lines."
         }
     }
 }

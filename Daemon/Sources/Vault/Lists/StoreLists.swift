@@ -169,17 +169,9 @@ struct CommittedRoot {
     /// Throws ``VaultError/unreadable(_:)`` if any row was written after the root.
     ///
     /// Lists would refuse such rows one by one. But they are not damage: the rest of the store was put back around them.
-    /// A table with a damaged page is left to its list, which refuses each of its rows that does not fit. The other tables go
-    /// on working.
-    func requireNewest(in rows: RowStore) throws {
-        for table in VaultTable.present {
-            do {
-                guard try rows.newestGeneration(in: table, above: root.counter) == nil else {
-                    throw VaultError.unreadable(.newerThanRoot)
-                }
-            } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
-                continue
-            }
+    func requireNewest(in table: VaultTable, _ rows: RowStore) throws {
+        guard try rows.newestGeneration(in: table, above: root.counter) == nil else {
+            throw VaultError.unreadable(.newerThanRoot)
         }
     }
 

@@ -39,18 +39,31 @@ extension Vault {
             let queue = try connect(file.path)
             try queue.read(requireUnaltered)
             try VaultSchema.migrator(converting: protector).migrate(queue)
-            return try queue.read { database in
+            let opened = try queue.read { database in
                 try requireUnaltered(database)
                 let store = try StoreRecord.authentic(in: database, protector: protector)
                 guard store.record.formatVersion == VaultFormat.schemaVersion else {
                     throw VaultError.unreadable(.storeRecord)
                 }
                 let rows = RowStore(database: database, protector: protector, storeID: store.id)
-                let root = try CommittedRoot(readingFrom: rows)
-                try root.requireNewest(in: rows)
-                return Opened(queue: queue, storeID: store.id, root: root)
+                return Opened(queue: queue, storeID: store.id, root: try CommittedRoot(readingFrom: rows))
             }
+            for table in VaultTable.present { try requireNothingNewer(in: table, opened, protector) }
+            return opened
         }
+    }
+
+    /// A table with a damaged page is left to its list, which refuses each row that does not fit; the other tables go on
+    /// working. Each table has a transaction of its own, because a damaged page ends the one that meets it.
+    private static func requireNothingNewer(
+        in table: VaultTable, _ opened: Opened, _ protector: any RecordProtector
+    ) throws {
+        do {
+            try opened.queue.read { database in
+                let rows = RowStore(database: database, protector: protector, storeID: opened.storeID)
+                try opened.root.requireNewest(in: table, rows)
+            }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {}
     }
 
     struct Opened {
