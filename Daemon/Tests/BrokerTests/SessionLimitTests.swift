@@ -53,7 +53,7 @@ struct SessionLimitTests {
         #expect(try fixture.client().create("right", open, secret: String(repeating: "x", count: 60_000)).hasSecret_p)
     }
 
-    // MARK: slow requests of all connections
+    // MARK: slow requests
 
     /// What a person is asked for in a new context of `client`.
     private func policy(_ client: TestClient) throws -> WireRequest.OneOf_Body {
@@ -64,6 +64,32 @@ struct SessionLimitTests {
                 $0.policy = 2
                 $0.question = TestClient.question
             })
+    }
+
+    @Test func `slow requests of a connection are bounded, and quick ones and other connections go on`() throws {
+        try fixture.setPasscode()
+        let gate = DispatchSemaphore(value: 0)
+        fixture.prompter.prepare([])
+        fixture.prompter.always { _ in
+            gate.wait()
+            return .cancel
+        }
+        let client = try fixture.client()
+        for _ in 0..<SessionLimits.slowRequestCount { try client.send(policy(client)) }
+        let question = try policy(client)
+        while fixture.prompter.asked.count < SessionLimits.slowRequestCount { usleep(1_000) }
+
+        #expect(try refusal { try client.call(question) } == .tooMany)
+        #expect(try refusal { _ = try client.list() } == .tooMany)
+        #expect(try client.status().mode == .user)
+        #expect(try fixture.client().list().isEmpty)
+
+        fixture.prompter.always(nil)
+        for _ in 0..<SessionLimits.slowRequestCount { gate.signal() }
+        for _ in 0..<SessionLimits.slowRequestCount { #expect(try client.answer().refused?.code == .userCancel) }
+        // A place is free when its request has finished, a moment after its answer.
+        while try refusal({ _ = try client.list() }) == .tooMany { usleep(1_000) }
+        #expect(try client.list().isEmpty)
     }
 
     @Test func `slow requests of all connections are bounded, quick ones go on, and each place becomes free again`()
