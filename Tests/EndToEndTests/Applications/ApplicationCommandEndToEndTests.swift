@@ -220,7 +220,7 @@ struct ApplicationCommandEndToEndTests {
             (["--id", ""], "An id or group is not empty."),
             (["--id", "a b"], "An id or group has letters, digits, '.', '-' and '_' only."),
             (["--id", String(repeating: "a", count: 129)], "An id or group has at most 128 characters."),
-            (["--id", "com.apple.x"], "Names that begin with com.apple. are Apple's."),
+            (["--id", "com.apple.x"], "Names that begin with com.apple. belong to Apple."),
         ]
         for (options, rule) in cases {
             let arguments = ["app", "register", path] + options

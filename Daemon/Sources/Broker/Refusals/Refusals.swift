@@ -57,12 +57,12 @@ enum Refusals {
         case .securityKeyNotEnrolled, .securityKeyNotPresent, .securityKeyUnsupported:
             Refusal(.companionNotAvailable, "No security key is enrolled.", cause: "security-key.not-enrolled")
         case .applicationPasswordUnsupported, .notOffered:
-            Refusal(.operationNotPermitted, "\(factor.name) cannot be proved here.", cause: "factor.unsupported")
+            Refusal(.operationNotPermitted, "The factor \(factor.name) cannot be proved here.", cause: "factor.unsupported")
         }
     }
 
     static let authenticationFailed = Refusal(
-        .authenticationFailed, "What was entered is wrong.", cause: "authentication.failed")
+        .authenticationFailed, "The passcode or password is wrong.", cause: "authentication.failed")
 
     static let keysChanged = Refusal(
         .systemCancel, "The passcode was changed or the store was locked meanwhile; try again.", cause: "keys.changed")

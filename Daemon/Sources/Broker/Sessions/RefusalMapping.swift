@@ -21,8 +21,7 @@ enum RefusalMapping {
         case is StoreKeysError: Refusals.unreadableItem("The stored row")
         case let error as SlotError: refusal(for: error)
         case let error as AuditLogError: refusal(for: error)
-        case is WrongSecret:
-            Refusal(.authenticationFailed, "The passcode or password is wrong.", cause: "authentication.failed")
+        case is WrongSecret: Refusals.authenticationFailed
         case is CanonicalFormError, is RuleError, is AccessControlError:
             Refusal(.invalidRule, "This version does not understand the access control.", cause: "rule.invalid")
         case StretchError.emptyPasscode: Refusals.emptyPassword
