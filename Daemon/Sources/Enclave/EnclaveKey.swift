@@ -44,7 +44,7 @@ public struct KeyBinding: Equatable, Sendable {
 /// That an owner's passcode was proved a moment ago. The passcode's keeper makes it, and it opens keys whose binding
 /// ``KeyBinding/requiresPasscode``; each enclave takes sessions of its own type.
 ///
-/// Whoever holds a session can open such keys, so it is kept as long as the proof counts and no longer.
+/// The holder of a session can open such keys, so it is kept as long as the proof counts and no longer.
 public protocol PasscodeSession: Sendable {
     /// The id of the user whose passcode was proved.
     var owner: Data { get }

@@ -173,7 +173,7 @@ struct ItemCatalogueTests {
         let vault = try fixture.reopened()
         #expect(try fixture.found(ItemQuery(allOf: [5], anyOf: []), in: vault).count == 3)
         #expect(throws: VaultError.duplicate) { try fixture.add([2], to: vault) }
-        // Whoever read the list now would be refused.
+        // A reader of the list would be refused now.
         try fixture.tamper("UPDATE item_lists SET mac = zeroblob(32)")
         #expect(try fixture.found(ItemQuery(allOf: [5], anyOf: []), in: vault).count == 3)
     }

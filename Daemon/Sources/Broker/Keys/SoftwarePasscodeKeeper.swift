@@ -9,7 +9,7 @@ import Vault
 /// The passcode's keeper of machines whose enclave does not count: a counter in the store, and in each passcode record the
 /// private half of the passcode key, sealed by the enclave under the stretched passcode.
 ///
-/// Not for a chip: what is sealed there under a passcode could be guessed at without limit by whoever reaches the chip.
+/// Not for a chip: what is sealed there under a passcode could be guessed without limit by anybody who reaches the chip.
 final class SoftwarePasscodeKeeper: PasscodeKeeper {
     let exclusively: ExclusiveAccess
     private let vault: Vault

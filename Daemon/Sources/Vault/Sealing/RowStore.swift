@@ -58,7 +58,7 @@ struct RowStore {
             .execute(arguments: [owner.bytes])
     }
 
-    /// The generation of the newest row of the table that verifies, whoever's it is, if that is above `generation`.
+    /// The generation of the newest row of the table that verifies, for any owner, if it is above `generation`.
     func newestGeneration(in table: VaultTable, above generation: UInt64 = 0) throws -> UInt64? {
         let sql = "SELECT owner, row_key FROM \(table.name) WHERE generation > ? ORDER BY generation DESC"
         let candidates = try Row.fetchCursor(
