@@ -25,19 +25,6 @@ let adapter: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// What the dynamic linker reads in libostiary-security.so: its name, whose number counts up when something is taken from
-/// the library or changed, and where it looks for the Swift runtime besides the system's folders. That is beside the library,
-/// where `script/install` puts it, and not in the toolchain of the machine that built it.
-///
-/// SwiftPM has no other settings for these. No product for Swift programs has the target with them, so a package can depend
-/// on a version of this one.
-let securityForC: [LinkerSetting] = [
-    .unsafeFlags([
-        "-no-toolchain-stdlib-rpath", "-Xlinker", "-rpath=$ORIGIN/ostiary",
-        "-Xlinker", "-soname=libostiary-security.so.0",
-    ])
-]
-
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 
@@ -47,8 +34,6 @@ let package = Package(
         .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
         .library(name: "Security", targets: ["Security"]),
         .library(name: "CryptoKit", targets: ["CryptoKit"]),
-        // libostiary-security.so and its header, for programs in C.
-        .library(name: "ostiary-security", type: .dynamic, targets: ["OstiarySecurityC", "COstiarySecurity"]),
         .library(name: "OstiaryClient", targets: ["OstiaryClient"]),
         .library(name: "OstiaryTesting", targets: ["OstiaryTesting"]),
         // Spoken by both sides; the trusted side imports these and nothing else of this package.
@@ -58,8 +43,9 @@ let package = Package(
                 "AccessControl", "CanonicalEncoding", "KeyAlgorithms", "OstiaryWire", "SecretMemory", "UnixSocket",
             ]),
         .executable(name: "ostiary", targets: ["ostiary"]),
-        // For the tests of both sides alone.
+        // For the tests of this repository's packages alone.
         .library(name: "SeededRandomness", targets: ["SeededRandomness"]),
+        .library(name: "DaemonTestSupport", targets: ["DaemonTestSupport"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
@@ -88,11 +74,6 @@ let package = Package(
                 "AccessControl", "KeyAlgorithms", "LocalAuthentication", "OstiaryClient", "SecretMemory", "Security", crypto,
             ],
             path: "Sources/Frameworks/CryptoKit", swiftSettings: strict),
-        .target(
-            name: "OstiarySecurityC", dependencies: ["COstiarySecurity", "Security"],
-            path: "Sources/Frameworks/OstiarySecurityC", swiftSettings: adapter, linkerSettings: securityForC),
-        // The header, and the constants, which Swift cannot export.
-        .target(name: "COstiarySecurity", path: "Sources/Frameworks/COstiarySecurity"),
         .target(
             name: "RSAKeys", dependencies: ["KeyAlgorithms", "SecretMemory", crypto],
             path: "Sources/Frameworks/RSAKeys", swiftSettings: adapter),
@@ -173,7 +154,8 @@ let package = Package(
             swiftSettings: adapter),
         .target(name: "IndependentTools", path: "Tests/IndependentTools", swiftSettings: adapter),
         .target(
-            name: "DaemonTestSupport", dependencies: ["UnixSocket"], path: "Tests/DaemonTestSupport", swiftSettings: adapter),
+            name: "DaemonTestSupport", dependencies: ["CryptoKit", "IndependentTools", "Security", "UnixSocket"],
+            path: "Tests/DaemonTestSupport", swiftSettings: adapter),
         .executableTarget(
             name: "right-scenarios", dependencies: ["LocalAuthentication", "Security"],
             path: "Tests/Programs/right-scenarios", swiftSettings: adapter),

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// One run of the built command, which lies beside the test bundle, in folders of its own and without a daemon.
+/// One run of the built command in folders of its own and without a daemon.
 struct CommandRun {
     let status: Int32
     let output: Data
@@ -9,16 +9,25 @@ struct CommandRun {
 
     var text: String { String(decoding: output, as: UTF8.self) }
 
-    static var program: URL {
+    /// The program in a folder of its own: beside the test bundle, where it is built, lies `ostiaryd` too, and `ostiary`
+    /// starts what lies beside it.
+    static let program = Result { try programAlone() }
+
+    private static func programAlone() throws -> URL {
         // The runner's first argument is the test bundle.
-        let bundle = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        return bundle.appendingPathComponent("ostiary")
+        let built = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        let folder = built.appendingPathComponent("ostiary-alone")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let program = folder.appendingPathComponent("ostiary")
+        if FileManager.default.fileExists(atPath: program.path) { try FileManager.default.removeItem(at: program) }
+        try FileManager.default.linkItem(at: built.appendingPathComponent("ostiary"), to: program)
+        return program
     }
 
     /// Runs `ostiary` with `arguments` and waits for its end.
     init(_ arguments: [String], input: Data = Data(), in folder: TemporaryFolder) throws {
         let process = Process()
-        process.executableURL = Self.program
+        process.executableURL = try Self.program.get()
         process.arguments = arguments
         process.currentDirectoryURL = folder.url
         process.environment = try Self.environment(in: folder)

@@ -119,7 +119,7 @@ struct ProgramTests {
     private func run(_ arguments: [String], closing redirections: String) throws -> Int32 {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", "exec \"$@\" \(redirections)", "sh", CommandRun.program.path] + arguments
+        process.arguments = ["-c", "exec \"$@\" \(redirections)", "sh", try CommandRun.program.get().path] + arguments
         process.environment = try CommandRun.environment(in: folder)
         process.currentDirectoryURL = folder.url
         process.standardError = try FileHandle(forWritingTo: folder.emptyFile("stderr"))
@@ -205,7 +205,7 @@ struct ProgramTests {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         // Where the parent ignores SIGPIPE the command gets EPIPE; elsewhere the signal ends it.
-        process.arguments = ["-c", "trap '' PIPE; exec \"$0\" doctor", CommandRun.program.path]
+        process.arguments = ["-c", "trap '' PIPE; exec \"$0\" doctor", try CommandRun.program.get().path]
         process.environment = try CommandRun.environment(in: folder)
         let (output, errors) = (Pipe(), Pipe())
         process.standardOutput = output
@@ -221,7 +221,7 @@ struct ProgramTests {
 
     @Test func `a crash prints no memory`() throws {
         let process = Process()
-        process.executableURL = CommandRun.program
+        process.executableURL = try CommandRun.program.get()
         process.arguments = ["right", "create", "a", "--secret", "-"]
         process.environment = try CommandRun.environment(in: folder).merging(["SWIFT_BACKTRACE": "enable=yes"]) { $1 }
         let (input, errors) = (Pipe(), try folder.emptyFile("stderr"))
@@ -243,7 +243,7 @@ struct ProgramTests {
 
     @Test func `a full device is a failure`() throws {
         let process = Process()
-        process.executableURL = CommandRun.program
+        process.executableURL = try CommandRun.program.get()
         process.arguments = ["--help"]
         process.standardOutput = FileHandle(forWritingAtPath: "/dev/full")
         let errors = try folder.emptyFile("stderr")

@@ -14,7 +14,7 @@ struct TerminalRun {
         defer { close(terminal) }
 
         let process = Process()
-        process.executableURL = CommandRun.program
+        process.executableURL = try CommandRun.program.get()
         process.arguments = arguments
         process.currentDirectoryURL = folder.url
         process.environment = try CommandRun.environment(in: folder)

@@ -59,7 +59,7 @@ public struct PlayedTerminal {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while Date() < deadline {
             var waiting = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
-            if poll(&waiting, 1, 150) > 0 {
+            if poll(&waiting, 1, isHidingInput(terminal) ? 10 : 150) > 0 {
                 let count = read(terminal, &buffer, buffer.count)
                 guard count > 0 else { break }
                 screen += buffer[..<count]
@@ -70,6 +70,12 @@ public struct PlayedTerminal {
             }
         }
         return String(decoding: screen, as: UTF8.self)
+    }
+
+    /// Whether what is typed is not shown: then the prompt has thrown away what was typed before it, and reads.
+    private static func isHidingInput(_ terminal: CInt) -> Bool {
+        var settings = termios()
+        return tcgetattr(terminal, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) == 0
     }
 
     private static func isAtPrompt(_ screen: [UInt8]) -> Bool {

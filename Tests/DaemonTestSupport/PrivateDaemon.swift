@@ -4,19 +4,45 @@ import UnixSocket
 
 /// A real `ostiaryd` of a test's own, in a temporary folder; it ends with this object.
 public final class PrivateDaemon {
+    /// What the store holds when the daemon starts.
+    public enum Store {
+        /// Nothing: what a daemon makes at its first start.
+        case empty
+        /// ``PrivateDaemon/passcode`` is set. The store is locked, as after every start: see ``PrivateDaemon/unlock()``.
+        case withPasscode
+    }
+
+    /// The passcode of ``Store/withPasscode``.
+    public static let passcode = "correct horse 9"
+
     /// The folder of everything: `run`, `state`, and whatever the test puts there.
     public let folder: URL
     private var process: Process?
 
-    /// Starts a daemon with an empty store and waits until it accepts connections.
-    public init() throws {
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("ostiary-e2e-\(UUID().uuidString)")
+    /// Starts a daemon and waits until it accepts connections.
+    public init(_ store: Store = .empty) throws {
+        folder = try Self.makeFolder()
+        switch store {
+        case .empty: try PreparedStore.empty.get().copy(to: stateDirectory)
+        case .withPasscode: try PreparedStore.withPasscode.get().copy(to: stateDirectory)
+        }
+        try start()
+    }
+
+    /// Starts a daemon for the first time.
+    fileprivate init(preparing: Void) throws {
+        folder = try Self.makeFolder()
+        try start()
+    }
+
+    private static func makeFolder() throws -> URL {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ostiary-e2e-\(UUID().uuidString)")
         for name in ["", "run", "state"] {
             try FileManager.default.createDirectory(
                 at: folder.appendingPathComponent(name), withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700])
         }
-        try start()
+        return folder
     }
 
     deinit {
@@ -44,7 +70,7 @@ public final class PrivateDaemon {
     ///   one.
     public func start(configuration: String? = nil) throws {
         let process = Process()
-        process.executableURL = BuiltProgram.daemon
+        process.executableURL = BuiltProgram.named("ostiaryd")
         process.arguments = ["--runtime-directory", runtimeDirectory, "--state-directory", stateDirectory]
         if let configuration {
             try Data(configuration.utf8).write(to: URL(fileURLWithPath: path("ostiaryd.conf")))
@@ -70,33 +96,69 @@ public final class PrivateDaemon {
         throw TestSupportError("The daemon did not start: \(try String(contentsOf: log, encoding: .utf8))")
     }
 
+    /// Sets ``passcode`` as the first one, as a person does.
+    public func setPasscode() throws {
+        try play(["passcode", "set"], answers: [Self.passcode, Self.passcode])
+    }
+
+    public func removePasscode() throws { try play(["passcode", "remove"], answers: [Self.passcode, "yes"]) }
+
+    /// Unlocks the store with ``passcode``, as a person does.
+    public func unlock() throws { try play(["unlock"], answers: [Self.passcode]) }
+
+    private func play(_ arguments: [String], answers: [String]) throws {
+        let run = try PlayedTerminal(BuiltProgram.named("ostiary"), arguments, answers: answers, in: self)
+        guard run.status == 0 else { throw TestSupportError("ostiary \(arguments): \(run.screen)") }
+    }
+
     /// Ends the daemon the hard way.
     public func kill() {
+        end(by: SIGKILL)
+        unlink(runtimeDirectory + "/ostiaryd.socket")
+    }
+
+    fileprivate func end(by signal: CInt) {
         guard let process else { return }
-        Glibc.kill(process.processIdentifier, SIGKILL)
+        Glibc.kill(process.processIdentifier, signal)
         process.waitUntilExit()
         self.process = nil
-        unlink(runtimeDirectory + "/ostiaryd.socket")
     }
 }
 
-/// Where the programs under test lie.
+/// The files of a state folder, made once in this process by a real daemon, for daemons that begin where it ended.
+private struct PreparedStore {
+    private let files: [(name: String, contents: Data)]
+
+    static let empty = Result { try PreparedStore { _ in } }
+    static let withPasscode = Result { try PreparedStore { daemon in try daemon.setPasscode() } }
+
+    private init(_ prepare: (PrivateDaemon) throws -> Void) throws {
+        let daemon = try PrivateDaemon(preparing: ())
+        try prepare(daemon)
+        daemon.end(by: SIGTERM)
+        let folder = URL(fileURLWithPath: daemon.stateDirectory)
+        files = try FileManager.default.contentsOfDirectory(atPath: folder.path).map { name in
+            (name, try Data(contentsOf: folder.appendingPathComponent(name)))
+        }
+    }
+
+    func copy(to folder: String) throws {
+        guard mkdir(folder, 0o700) == 0 else { throw TestSupportError("The state folder cannot be made.") }
+        for (name, contents) in files {
+            let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+            guard FileManager.default.createFile(atPath: folder + "/" + name, contents: contents, attributes: attributes)
+            else { throw TestSupportError("\(name) of the prepared store cannot be written.") }
+        }
+    }
+}
+
+/// Where the programs under test lie: all packages are built into one folder, that of the test bundle. `script/test`
+/// builds those of other packages first.
 public enum BuiltProgram {
-    /// Built by this package, beside the test bundle.
-    public static func ofThisPackage(_ name: String) -> URL {
-        URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent(name)
-    }
+    public static func named(_ name: String) -> URL { folder.appendingPathComponent(name) }
 
-    /// Built by the package of the trusted side, which `script/test` builds first.
-    static var daemon: URL { of(package: "Daemon", "ostiaryd") }
-
-    /// Built by the package of the examples, which `script/test` builds first, too.
-    public static func ofExamples(_ name: String) -> URL { of(package: "Examples", name) }
-
-    private static func of(package: String, _ name: String) -> URL {
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../\(package)/.build/debug/\(name)").standardizedFileURL
-    }
+    /// The folder itself, for what a test builds beside them.
+    public static var folder: URL { URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent() }
 }
 
 /// Why a test could not be set up.

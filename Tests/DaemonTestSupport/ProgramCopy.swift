@@ -9,7 +9,7 @@ public struct ProgramCopy {
     public init(of program: String, as name: String, in daemon: PrivateDaemon) throws {
         self.daemon = daemon
         url = daemon.folder.appendingPathComponent(name)
-        try FileManager.default.copyItem(at: BuiltProgram.ofThisPackage(program), to: url)
+        try FileManager.default.copyItem(at: BuiltProgram.named(program), to: url)
     }
 
     /// Puts a file with a few bytes more in its place: what a new build is to the daemon.

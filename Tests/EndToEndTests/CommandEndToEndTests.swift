@@ -6,19 +6,19 @@ import Testing
 /// The command on a terminal against the real daemon, checked by OpenSSL.
 @Suite("The command, end to end", .serialized)
 struct CommandEndToEndTests {
-    static let passcode = "correct horse 9"
+    private static let passcode = PrivateDaemon.passcode
     private let daemon: PrivateDaemon
 
-    init() throws { daemon = try PrivateDaemon() }
+    init() throws { daemon = try PrivateDaemon(.withPasscode) }
 
     @discardableResult
     private func ostiary(_ arguments: String..., answers: [String] = []) throws -> PlayedTerminal {
-        try PlayedTerminal(BuiltProgram.ofThisPackage("ostiary"), arguments, answers: answers, in: daemon)
+        try PlayedTerminal(BuiltProgram.named("ostiary"), arguments, answers: answers, in: daemon)
     }
 
     /// Without a terminal anywhere.
     private func ostiaryAlone(_ arguments: String...) throws -> Int32 {
-        try UnattendedRun(BuiltProgram.ofThisPackage("ostiary"), arguments, in: daemon).status
+        try UnattendedRun(BuiltProgram.named("ostiary"), arguments, in: daemon).status
     }
 
     private func exitStatus(_ program: String, _ arguments: [String]) throws -> Int32 {
@@ -34,7 +34,6 @@ struct CommandEndToEndTests {
         return process.terminationStatus
     }
 
-    private func setPasscode() throws { try daemon.setPasscode(Self.passcode) }
 
     private func write(_ name: String, _ text: String) throws {
         try Data(text.utf8).write(to: daemon.folder.appendingPathComponent(name))
@@ -43,7 +42,6 @@ struct CommandEndToEndTests {
     private func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: daemon.path(name)) }
 
     @Test func `a signature verifies with OpenSSL, and a wrong passcode makes none`() throws {
-        try setPasscode()
         try write("challenge", "prove that it is you")
         #expect(try ostiary("right", "create", "2fa", "--require", "passcode").status == 0)
         #expect(try ostiary("right", "public-key", "2fa", "--output", "2fa.pem").status == 0)
@@ -64,7 +62,6 @@ struct CommandEndToEndTests {
     }
 
     @Test func `without a terminal nobody can be asked and nothing is signed`() throws {
-        try setPasscode()
         try write("challenge", "x")
         try ostiary("right", "create", "2fa")
         #expect(try ostiaryAlone("right", "sign", "2fa", "challenge", "--output", "none") == 3)
@@ -72,7 +69,6 @@ struct CommandEndToEndTests {
     }
 
     @Test func `a right keeps its key unless it is replaced on purpose`() throws {
-        try setPasscode()
         try ostiary("right", "create", "name")
         try ostiary("right", "public-key", "name", "--output", "before")
         #expect(try ostiary("right", "create", "name").status == 1)
@@ -86,7 +82,6 @@ struct CommandEndToEndTests {
     }
 
     @Test func `what is encrypted to a right is read only by its owner`() throws {
-        try setPasscode()
         try write("plain", "only for the owner")
         try ostiary("right", "create", "box")
         #expect(try ostiary("right", "encrypt", "box", "plain", "--output", "cipher").status == 0)
@@ -102,7 +97,6 @@ struct CommandEndToEndTests {
     }
 
     @Test func `a secret comes back only after the passcode`() throws {
-        try setPasscode()
         try write("secret", "the secret of the tests")
         #expect(try ostiary("right", "create", "vault", "--secret", "secret").status == 0)
         #expect(try ostiaryAlone("right", "secret", "vault", "--output", "none") == 3)
@@ -117,13 +111,12 @@ struct CommandEndToEndTests {
         let created = try ostiary(
             "right", "create", "open", "--require", "unrestricted", "--available", "always", "--secret", "secret")
         try #require(created.status == 0, "\(created.screen)")
-        let command = ["-c", "exec \"$0\" right secret open \(closing)", BuiltProgram.ofThisPackage("ostiary").path]
+        let command = ["-c", "exec \"$0\" right secret open \(closing)", BuiltProgram.named("ostiary").path]
         #expect(try exitStatus("/bin/sh", command) == 1)
         #expect(try exitStatus("/bin/sh", ["-c", command[1].replacing(closing, with: ""), command[2]]) == 0)
     }
 
     @Test func `a lock-out says once how long it takes`() throws {
-        try setPasscode()
         try ostiary("right", "create", "2fa", "--require", "passcode")
         let wrong = ["wrong one 1", "wrong one 2", "wrong one 3"]
         for _ in 0..<2 { #expect(try ostiary("right", "authorize", "2fa", answers: wrong).status == 3) }
@@ -135,7 +128,6 @@ struct CommandEndToEndTests {
     }
 
     @Test func `a right and what is done with it are JSON where that is asked for`() throws {
-        try setPasscode()
         try write("challenge", "x")
         let created = try ostiary("right", "create", "2fa", "--require", "passcode", "--json").screen
         #expect(try object(created)["name"] as? String == "2fa")
@@ -145,7 +137,7 @@ struct CommandEndToEndTests {
         let verify = ["right", "verify", "2fa", "challenge", "--signature", "signature", "--json"]
         for (content, status) in [("x", Int32(0)), ("y", 1)] {
             try write("challenge", content)
-            let verified = try PlayedTerminal(BuiltProgram.ofThisPackage("ostiary"), verify, in: daemon)
+            let verified = try PlayedTerminal(BuiltProgram.named("ostiary"), verify, in: daemon)
             #expect(verified.status == status)
             #expect(try object(verified.screen)["valid"] as? Bool == (status == 0))
         }
@@ -190,7 +182,6 @@ struct CommandEndToEndTests {
     }
 
     @Test func `lists that do not verify are made anew after the passcode, and what they list works again`() throws {
-        try setPasscode()
         try ostiary("right", "create", "kept", "--require", "passcode")
         try write("in", "it is here")
         try ostiary("item", "add", "--service", "s", "--available", "always", "--secret", "in")
@@ -220,7 +211,6 @@ struct CommandEndToEndTests {
     }
 
     @Test func `Ctrl-C cancels Ostiary's own prompt, and ends a command whose prompt is a pinentry`() throws {
-        try setPasscode()
         try ostiary("right", "create", "2fa", "--require", "passcode")
         let cancelled = try ostiary("right", "authorize", "2fa", answers: ["\u{3}"])
         #expect(cancelled.status == 3, "\(cancelled.screen)")
@@ -236,6 +226,7 @@ struct CommandEndToEndTests {
     }
 
     @Test func `an application password protects a right of its own`() throws {
+        try daemon.unlock()
         try write("challenge", "x")
         let created = try ostiary(
             "right", "create", "own", "--require", "application-password",
@@ -251,7 +242,6 @@ struct CommandEndToEndTests {
     }
 
     @Test func `a removed passcode takes along what was bound to it, and leaves the rest`() throws {
-        try setPasscode()
         try write("challenge", "x")
         try ostiary("right", "create", "bound")
         try ostiary(
@@ -267,7 +257,6 @@ struct CommandEndToEndTests {
     }
 
     @Test func `everything survives a killed daemon`() throws {
-        try setPasscode()
         try write("challenge", "x")
         try ostiary("right", "create", "kept")
         daemon.kill()
@@ -279,7 +268,6 @@ struct CommandEndToEndTests {
     }
 
     @Test func `a changed record of the log is named`() throws {
-        try setPasscode()
         try ostiary("right", "create", "logged")
         #expect(try ostiary("log", "--verify", answers: [Self.passcode]).status == 0)
         let log = URL(fileURLWithPath: daemon.stateDirectory + "/audit.log")

@@ -6,17 +6,16 @@ import Testing
 /// The programs of `Examples`, on a terminal, against the real daemon.
 @Suite("Examples, end to end", .serialized)
 struct ExampleEndToEndTests {
-    static let passcode = "correct horse 9"
+    private static let passcode = PrivateDaemon.passcode
     static let wrong = ["wrong horse 1", "wrong horse 2", "wrong horse 3"]
     private let daemon: PrivateDaemon
 
     init() throws {
-        daemon = try PrivateDaemon()
-        try daemon.setPasscode(Self.passcode)
+        daemon = try PrivateDaemon(.withPasscode)
     }
 
     private func run(_ name: String, _ arguments: String..., answers: [String] = []) throws -> PlayedTerminal {
-        try PlayedTerminal(BuiltProgram.ofExamples(name), arguments, answers: answers, in: daemon)
+        try PlayedTerminal(BuiltProgram.named(name), arguments, answers: answers, in: daemon)
     }
 
     @Test func `a challenge is signed by a persisted right`() throws {
@@ -61,6 +60,7 @@ struct ExampleEndToEndTests {
     }
 
     @Test func `a protected password is shown to its owner only`() throws {
+        try daemon.unlock()
         try Data("a secret".utf8).write(to: daemon.folder.appendingPathComponent("password"))
         #expect(try run("protected-password", "show").screen.contains("Status -25300"))
         #expect(try run("protected-password", "save", "password").status == 0)

@@ -5,18 +5,17 @@ import Testing
 /// Apps written against Apple's names, on a terminal, against the real daemon.
 @Suite("Rights, end to end", .serialized)
 struct RightEndToEndTests {
-    static let passcode = "correct horse 9"
+    private static let passcode = PrivateDaemon.passcode
     private let daemon: PrivateDaemon
 
     init() throws {
-        daemon = try PrivateDaemon()
-        try daemon.setPasscode(Self.passcode)
+        daemon = try PrivateDaemon(.withPasscode)
     }
 
     /// The scenario's lines of the form `name: outcome`, without what the prompts drew.
     private func run(_ scenario: String, answers: [String] = []) throws -> [String] {
         let run = try PlayedTerminal(
-            BuiltProgram.ofThisPackage("right-scenarios"), [scenario], answers: answers, in: daemon)
+            BuiltProgram.named("right-scenarios"), [scenario], answers: answers, in: daemon)
         #expect(run.status == 0, "\(run.screen)")
         return run.screen.split(whereSeparator: \.isNewline).map(String.init).filter {
             $0.range(of: #"^[a-z][a-z0-9 ]*: "#, options: .regularExpression) != nil

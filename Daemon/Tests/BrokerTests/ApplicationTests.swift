@@ -390,9 +390,9 @@ struct ApplicationTests {
         ("application-id = a\npath = /x\naccess-groups = b,,c", "line 3: Access group 2 is empty"),
         ("application-id = a\npath = /x\naccess-groups = com.apple.x", "line 3: Access group 1 begins with com.apple."),
         ("application-id = a\npath = /x\naccess-groups = b, b", "line 3: Access group 2 is named twice"),
-        ("application-id = a\npath = /x\ncolour = red", "line 3: There is no such key"),
-        ("application-id = a\npath = /x\npath = /y", "line 3: The key stands twice"),
-        ("application-id = a\nnonsense", "line 2: The line is not of the form key = value"),
+        ("application-id = a\npath = /x\ncolour = red", "line 3: the key is unknown"),
+        ("application-id = a\npath = /x\npath = /y", "line 3: the key was given before"),
+        ("application-id = a\nnonsense", "line 2: it is not of the form key = value"),
         ("application-id = a\npath = /usr/bin/python3.11", "the program is an interpreter"),
     ])
     func `the daemon's log says which rule a file of the administrator's breaks, and where`(

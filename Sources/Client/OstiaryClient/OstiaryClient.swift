@@ -12,24 +12,33 @@ import UnixSocket
 public final class OstiaryClient: Sendable {
     /// The client of this process.
     public static var shared: OstiaryClient { sharedClient.withLock { $0 } }
-    private static let sharedClient = Mutex(OstiaryClient(locating: { () throws in try DaemonLocation.ofCurrentUser() }))
+    private static let sharedClient = Mutex(OstiaryClient())
 
     private let locate: @Sendable () throws -> DaemonLocation
+    /// Whether a daemon that does not run is started. Tests start theirs themselves.
+    private let startsDaemon: Bool
     private let connected = Mutex<Connection?>(nil)
     private let queue = DispatchQueue(label: "ostiary.client", attributes: .concurrent)
 
-    private init(locating locate: @escaping @Sendable () throws -> DaemonLocation) { self.locate = locate }
-
-    /// A client of the daemon at a given place; only for tests.
-    package convenience init(location: DaemonLocation) {
-        self.init(locating: { location })
+    private init(
+        startsDaemon: Bool = true,
+        locating locate: @escaping @Sendable () throws -> DaemonLocation = { () throws in
+            try DaemonLocation.ofCurrentUser()
+        }
+    ) {
+        self.locate = locate
+        self.startsDaemon = startsDaemon
     }
 
-    /// Makes ``shared`` a client of the daemon at `location`, nil for the user's own; only for tests.
+    /// A client of the daemon at a given place, which it does not start; only for tests.
+    package convenience init(location: DaemonLocation) {
+        self.init(startsDaemon: false, locating: { location })
+    }
+
+    /// Makes ``shared`` a client of the daemon at `location`, which it does not start, or of the user's own for nil; only
+    /// for tests.
     package static func redirectShared(to location: DaemonLocation?) {
-        sharedClient.withLock { shared in
-            shared = OstiaryClient(locating: { () throws in try location ?? DaemonLocation.ofCurrentUser() })
-        }
+        sharedClient.withLock { $0 = location.map(OstiaryClient.init(location:)) ?? OstiaryClient() }
     }
 
     /// Runs blocking calls away from the caller's thread. Cancelling the task cancels the call under way.
@@ -62,7 +71,7 @@ public final class OstiaryClient: Sendable {
         let location = try locate()
         do {
             return try Connection(to: location)
-        } catch let error as SystemCallError where DaemonStarter.canHelp(with: error) {
+        } catch let error as SystemCallError where startsDaemon && DaemonStarter.canHelp(with: error) {
             try DaemonStarter(location: location).start()
         } catch let error as SystemCallError { throw Self.unreachable(location, error) }
         do { return try Connection(to: location) } catch let error as SystemCallError {

@@ -2,6 +2,8 @@ public import OstiaryClient
 
 /// Points the client of this process at a daemon that a test started, and back.
 ///
+/// No daemon is started: where none runs in those folders, calls fail as they do without Ostiary.
+///
 /// This product belongs into test targets only: a program that ships with it can be pointed at a daemon of somebody else.
 public enum OstiaryTesting {
     /// Makes the shared client talk to the daemon whose folders these are; contexts that exist keep their daemon.

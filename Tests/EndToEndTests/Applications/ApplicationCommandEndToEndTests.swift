@@ -5,7 +5,7 @@ import Testing
 /// `ostiary app` on a terminal against the real daemon.
 @Suite("ostiary app, end to end", .serialized)
 struct ApplicationCommandEndToEndTests {
-    private static let passcode = CommandEndToEndTests.passcode
+    private static let passcode = PrivateDaemon.passcode
     private let daemon: PrivateDaemon
     private let tool: ProgramCopy
     private var path: String { tool.url.path }
@@ -16,19 +16,14 @@ struct ApplicationCommandEndToEndTests {
     }
 
     private func app(_ arguments: String..., answers: [String] = []) throws -> PlayedTerminal {
-        try PlayedTerminal(BuiltProgram.ofThisPackage("ostiary"), ["app"] + arguments, answers: answers, in: daemon)
+        try PlayedTerminal(BuiltProgram.named("ostiary"), ["app"] + arguments, answers: answers, in: daemon)
     }
 
     private func unattended(_ arguments: String...) throws -> UnattendedRun {
-        try UnattendedRun(BuiltProgram.ofThisPackage("ostiary"), ["app"] + arguments, in: daemon)
+        try UnattendedRun(BuiltProgram.named("ostiary"), ["app"] + arguments, in: daemon)
     }
 
-    private func setPasscode() throws {
-        let set = try PlayedTerminal(
-            BuiltProgram.ofThisPackage("ostiary"), ["passcode", "set"], answers: [Self.passcode, Self.passcode],
-            in: daemon)
-        try #require(set.status == 0, "\(set.screen)")
-    }
+    private func setPasscode() throws { try daemon.setPasscode() }
 
     /// What `app list --json` says of each registration.
     private func list() throws -> [[String: Any]] {

@@ -17,7 +17,7 @@ struct RegisteredProgramEndToEndTests {
     }
 
     private func ostiary(_ arguments: [String], answers: [String]) throws {
-        let run = try PlayedTerminal(BuiltProgram.ofThisPackage("ostiary"), arguments, answers: answers, in: daemon)
+        let run = try PlayedTerminal(BuiltProgram.named("ostiary"), arguments, answers: answers, in: daemon)
         try #require(run.status == 0, "\(run.screen)")
     }
 
@@ -169,7 +169,7 @@ struct RegisteredProgramEndToEndTests {
 
     @Test func `a prompt names a registered program by its id beside the path`() throws {
         try register(mail, "com.example.mail")
-        let passcode = CommandEndToEndTests.passcode
+        let passcode = PrivateDaemon.passcode
         try ostiary(["passcode", "set"], answers: [passcode, passcode])
         for (program, isRegistered) in [(mail, true), (news, false)] {
             #expect(try program.run("protect", "secret") == ["protect: 0"])
@@ -182,7 +182,7 @@ struct RegisteredProgramEndToEndTests {
     }
 
     @Test func `a passcode that is proved in a context counts for its searches until it is invalidated`() throws {
-        let passcode = CommandEndToEndTests.passcode
+        let passcode = PrivateDaemon.passcode
         try ostiary(["passcode", "set"], answers: [passcode, passcode])
         #expect(try mail.run("protect", "secret") == ["protect: 0"])
         // More answers than there are to be prompts, so that one more would be seen.
@@ -197,7 +197,7 @@ struct RegisteredProgramEndToEndTests {
     }
 
     @Test func `case 88: a person who breaks off is not asked again, and the call says so`() throws {
-        let passcode = CommandEndToEndTests.passcode
+        let passcode = PrivateDaemon.passcode
         try ostiary(["passcode", "set"], answers: [passcode, passcode])
         #expect(try mail.run("protect", "secret") == ["protect: 0"])
         #expect(try mail.run("find", "secret", answers: ["\u{3}"]) == ["find: -128"])

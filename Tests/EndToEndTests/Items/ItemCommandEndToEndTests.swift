@@ -5,19 +5,16 @@ import Testing
 /// The command's items and keys on a terminal against the real daemon.
 @Suite("Items and keys of the command, end to end", .serialized)
 struct ItemCommandEndToEndTests {
-    static let passcode = "correct horse 9"
+    private static let passcode = PrivateDaemon.passcode
     private let daemon: PrivateDaemon
 
     init() throws { daemon = try PrivateDaemon() }
 
     private func ostiary(_ arguments: String..., answers: [String] = []) throws -> PlayedTerminal {
-        try PlayedTerminal(BuiltProgram.ofThisPackage("ostiary"), arguments, answers: answers, in: daemon)
+        try PlayedTerminal(BuiltProgram.named("ostiary"), arguments, answers: answers, in: daemon)
     }
 
-    private func setPasscode() throws {
-        let set = try ostiary("passcode", "set", answers: [Self.passcode, Self.passcode])
-        try #require(set.status == 0, "\(set.screen)")
-    }
+    private func setPasscode() throws { try daemon.setPasscode() }
 
     private func content(_ name: String) -> String? { try? String(contentsOfFile: daemon.path(name), encoding: .utf8) }
 
@@ -53,7 +50,7 @@ struct ItemCommandEndToEndTests {
     }
 
     private func unattended(_ arguments: String...) throws -> UnattendedRun {
-        try UnattendedRun(BuiltProgram.ofThisPackage("ostiary"), arguments, in: daemon)
+        try UnattendedRun(BuiltProgram.named("ostiary"), arguments, in: daemon)
     }
 
     @Test func `numbers and classes are found as they are stored`() throws {

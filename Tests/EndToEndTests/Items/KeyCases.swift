@@ -409,19 +409,6 @@ extension ItemEndToEndTests {
             _ = try key.signature(for: Data("message".utf8))
         }
 
-        /// The program in C is another one, with an access group of its own, and has the handle.
-        @Test func `another program can neither open nor delete a key whose handle it has`() throws {
-            let key = try SecureEnclave.P256.Signing.PrivateKey()
-            let program = keychain.daemon.folder.appendingPathComponent("keychain-in-c")
-            try CProgramEndToEndTests.compile(to: program)
-            let handle = key.dataRepresentation.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-            let run = try PlayedTerminal(program, ["foreign key", handle], in: keychain.daemon)
-            #expect(run.status == 0)
-            let outcomes = ["open: NSOSStatusErrorDomain -25300", "delete: -25300"]
-            #expect(outcomes.allSatisfy(run.screen.contains), "\(run.screen)")
-            _ = try key.signature(for: Data("message".utf8))
-        }
-
         @Test(arguments: [Data(), Data(count: 21), Data("ostk".utf8) + [1] + Data(count: 16)])
         func `what is no key's representation opens none`(bytes: Data) {
             #expect(throws: (any Error).self) { try SecureEnclave.P256.Signing.PrivateKey(dataRepresentation: bytes) }

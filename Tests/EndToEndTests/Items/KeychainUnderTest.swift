@@ -11,7 +11,6 @@ import Testing
 
 /// The calls of the keychain, in this process, on a real daemon of the test's own.
 final class KeychainUnderTest {
-    static let passcode = "correct horse 9"
     let daemon: PrivateDaemon
 
     init() throws {
@@ -21,15 +20,9 @@ final class KeychainUnderTest {
 
     // MARK: the owner
 
-    func setPasscode() throws { try passcode("set", answers: [Self.passcode, Self.passcode]) }
-    func removePasscode() throws { try passcode("remove", answers: [Self.passcode, "yes"]) }
+    func setPasscode() throws { try daemon.setPasscode() }
+    func removePasscode() throws { try daemon.removePasscode() }
     func lock() throws { try OstiaryClient.shared.lock() }
-
-    private func passcode(_ action: String, answers: [String]) throws {
-        let run = try PlayedTerminal(
-            BuiltProgram.ofThisPackage("ostiary"), ["passcode", action], answers: answers, in: daemon)
-        try #require(run.status == 0, "\(run.screen)")
-    }
 
     // MARK: the calls
 

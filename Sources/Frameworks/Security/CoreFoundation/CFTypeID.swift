@@ -54,7 +54,7 @@ enum TypeID: CFTypeID {
 
 extension NSNumber {
     /// Whether the number was made from a truth value. Foundation on Linux encodes those, and nothing else, as `c`.
-    package var isBoolean: Bool { unsafe objCType.pointee == CChar(UInt8(ascii: "c")) }
+    var isBoolean: Bool { unsafe objCType.pointee == CChar(UInt8(ascii: "c")) }
 }
 
 /// The type id of an object, to be compared with those of the functions below; 0 for an object of an unknown class.

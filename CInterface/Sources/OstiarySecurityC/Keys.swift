@@ -3,14 +3,14 @@ import Security
 
 @c(SecKeyCreateRandomKey)
 func createRandomKey(_ parameters: Handle?, _ error: HandlePlace) -> Handle? {
-    reporting(to: error) { error throws(StatusError) in
+    reporting(to: error) { error throws(UnusableArgument) in
         SecKeyCreateRandomKey(try parameters.dictionary.required(), error)
     }
 }
 
 @c(SecKeyCreateWithData)
 func createKey(_ keyData: Handle?, _ attributes: Handle?, _ error: HandlePlace) -> Handle? {
-    reporting(to: error) { error throws(StatusError) in
+    reporting(to: error) { error throws(UnusableArgument) in
         SecKeyCreateWithData(
             try keyData.object(NSData.self).required(), try attributes.dictionary.required(), error)
     }
@@ -21,7 +21,7 @@ func copyPublicKey(_ key: Handle?) -> Handle? { Handle(owning: key.object(SecKey
 
 @c(SecKeyCopyExternalRepresentation)
 func copyExternalRepresentation(_ key: Handle?, _ error: HandlePlace) -> Handle? {
-    reporting(to: error) { error throws(StatusError) in
+    reporting(to: error) { error throws(UnusableArgument) in
         SecKeyCopyExternalRepresentation(try key.object(SecKey.self).required(), error)
     }
 }

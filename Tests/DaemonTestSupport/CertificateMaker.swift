@@ -1,23 +1,24 @@
 import CryptoKit
-import Foundation
+public import Foundation
 import IndependentTools
-import Security
-import Testing
+public import Security
 
 /// Certificates of OpenSSL's for keys of ours, signed by a key of its own.
-struct CertificateMaker {
+public struct CertificateMaker {
     private let folder: URL
 
-    init(in folder: URL) throws {
+    /// Makes that key; everything is put into `folder`.
+    public init(in folder: URL) throws {
         self.folder = folder
         try openssl(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", "authority.pem"])
     }
 
     /// A certificate of `name` for the public half of a key on P-256. Issuer and subject are the same.
-    func certificate(_ name: String, for key: SecKey, serial: Int = 1) throws -> SecCertificate {
-        let publicKey = try #require(SecKeyCopyPublicKey(key))
-        let bytes = try #require(SecKeyCopyExternalRepresentation(publicKey, nil)) as Data
-        let document = try P256.Signing.PublicKey(x963Representation: bytes).pemRepresentation
+    public func certificate(_ name: String, for key: SecKey, serial: Int = 1) throws -> SecCertificate {
+        guard let publicKey = SecKeyCopyPublicKey(key), let bytes = SecKeyCopyExternalRepresentation(publicKey, nil) else {
+            throw TestSupportError("The key has no public half to be read.")
+        }
+        let document = try P256.Signing.PublicKey(x963Representation: bytes as Data).pemRepresentation
         _ = try folder.file("public.pem", Data(document.utf8))
         try openssl([
             "x509", "-new", "-force_pubkey", "public.pem", "-key", "authority.pem", "-subj", "/CN=" + name,
@@ -27,7 +28,7 @@ struct CertificateMaker {
     }
 
     /// An RSA key of OpenSSL's and its certificate.
-    func identityWithRSAKey(_ name: String) throws -> SecIdentity {
+    public func identityWithRSAKey(_ name: String) throws -> SecIdentity {
         try openssl([
             "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=" + name, "-keyout", "key.pem", "-outform",
             "DER", "-out", "certificate.der",
@@ -37,13 +38,18 @@ struct CertificateMaker {
             kSecAttrKeyType: kSecAttrKeyTypeRSA, kSecAttrKeyClass: kSecAttrKeyClassPrivate,
         ]
         let bytes = try Data(contentsOf: folder.appendingPathComponent("key.der"))
-        let key = try #require(SecKeyCreateWithData(bytes as CFData, parameters as CFDictionary, nil))
-        return try #require(SecIdentityCreate(nil, read(), key))
+        guard let key = SecKeyCreateWithData(bytes as CFData, parameters as CFDictionary, nil),
+            let identity = try SecIdentityCreate(nil, read(), key)
+        else { throw TestSupportError("OpenSSL's key and certificate make no identity.") }
+        return identity
     }
 
     private func read() throws -> SecCertificate {
         let bytes = try Data(contentsOf: folder.appendingPathComponent("certificate.der"))
-        return try #require(SecCertificateCreateWithData(nil, bytes as CFData))
+        guard let certificate = SecCertificateCreateWithData(nil, bytes as CFData) else {
+            throw TestSupportError("OpenSSL's certificate cannot be read.")
+        }
+        return certificate
     }
 
     private func openssl(_ arguments: [String]) throws {
@@ -52,6 +58,6 @@ struct CertificateMaker {
         ]
         let placed = arguments.map { files.contains($0) ? folder.appendingPathComponent($0).path : $0 }
         let run = try IndependentTool.run("openssl", placed)
-        try #require(run.status == 0, "\(run.diagnostics)")
+        guard run.status == 0 else { throw TestSupportError("openssl: \(run.diagnostics)") }
     }
 }

@@ -8,9 +8,9 @@ func createNumber(_ allocator: Handle?, _ type: Int, _ value: UnsafeRawPointer?)
 
 @c(ostiary_CFNumberGetValue)
 func numberValue(_ number: Handle?, _ type: Int, _ value: UnsafeMutableRawPointer?) -> UInt8 {
-    guard let number = number.object(NSNumber.self), !number.isBoolean, let type = CFNumberType(rawValue: type) else {
-        return 0
-    }
+    guard let number = number.object(NSNumber.self), CFGetTypeID(number) == CFNumberGetTypeID(),
+        let type = CFNumberType(rawValue: type)
+    else { return 0 }
     return CFNumberGetValue(number, type, value) ? 1 : 0
 }
 

@@ -39,10 +39,20 @@ extension Handle? {
     var array: CFArray? { object(ObjectArray.self)?.foundation() }
 }
 
+/// An argument is NULL or an object of a wrong kind. To C that is `errSecParam`.
+struct UnusableArgument: Error {
+    var forFoundation: NSError {
+        let reason = "An argument is NULL or an object of a wrong kind."
+        return NSError(
+            domain: NSOSStatusErrorDomain, code: Int(errSecParam),
+            userInfo: [NSLocalizedDescriptionKey: reason, "NSDescription": reason])
+    }
+}
+
 extension Optional {
-    /// The object behind a required argument; throws `errSecParam` if the argument is NULL or of the wrong kind.
-    func required() throws(StatusError) -> Wrapped {
-        guard let self else { throw .parameter("An argument is NULL or an object of the wrong kind.") }
+    /// The object behind a required argument.
+    func required() throws(UnusableArgument) -> Wrapped {
+        guard let self else { throw UnusableArgument() }
         return self
     }
 }

@@ -4,7 +4,7 @@ import Security
 /// Returns the result of `call` as a handle that the caller owns. An error of `call`, returned or thrown, goes to
 /// `place`.
 func reporting(
-    to place: HandlePlace, _ call: (UnsafeMutablePointer<Unmanaged<CFError>?>) throws(StatusError) -> NSObject?
+    to place: HandlePlace, _ call: (UnsafeMutablePointer<Unmanaged<CFError>?>) throws(UnusableArgument) -> NSObject?
 ) -> Handle? {
     var reported: Unmanaged<CFError>?
     let failure: NSError?
@@ -13,7 +13,7 @@ func reporting(
         failure = reported?.takeRetainedValue()
         if let result { return Handle(owning: result.forC) }
     } catch {
-        failure = .reporting(error)
+        failure = error.forFoundation
     }
     if let failure { place?.pointee = Handle(owning: failure.forC) }
     return nil

@@ -23,7 +23,7 @@ func createSignature(_ key: Handle?, _ algorithm: Handle?, _ dataToSign: Handle?
 func verifySignature(
     _ key: Handle?, _ algorithm: Handle?, _ signedData: Handle?, _ signature: Handle?, _ error: HandlePlace
 ) -> UInt8 {
-    let verified = performing(key, algorithm, signedData, error) { key, algorithm, data, error throws(StatusError) in
+    let verified = performing(key, algorithm, signedData, error) { key, algorithm, data, error throws(UnusableArgument) in
         let signature = try signature.object(NSData.self).required()
         return SecKeyVerifySignature(key, algorithm, data, signature, error) ? signature : nil
     }
@@ -45,7 +45,7 @@ func createDecryptedData(_ key: Handle?, _ algorithm: Handle?, _ ciphertext: Han
 func copyKeyExchangeResult(
     _ privateKey: Handle?, _ algorithm: Handle?, _ publicKey: Handle?, _ parameters: Handle?, _ error: HandlePlace
 ) -> Handle? {
-    reporting(to: error) { error throws(StatusError) in
+    reporting(to: error) { error throws(UnusableArgument) in
         SecKeyCopyKeyExchangeResult(
             try privateKey.object(SecKey.self).required(), try algorithm.algorithm.required(),
             try publicKey.object(SecKey.self).required(), try parameters.dictionary.required(), error)
@@ -57,9 +57,9 @@ private func performing(
     _ key: Handle?, _ algorithm: Handle?, _ data: Handle?, _ error: HandlePlace,
     _ call: (
         SecKey, SecKeyAlgorithm, CFData, UnsafeMutablePointer<Unmanaged<CFError>?>?
-    ) throws(StatusError) -> CFData?
+    ) throws(UnusableArgument) -> CFData?
 ) -> Handle? {
-    reporting(to: error) { error throws(StatusError) in
+    reporting(to: error) { error throws(UnusableArgument) in
         try call(
             try key.object(SecKey.self).required(), try algorithm.algorithm.required(),
             try data.object(NSData.self).required(), error)

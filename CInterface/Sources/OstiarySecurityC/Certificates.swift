@@ -47,7 +47,7 @@ func copyCertificateKey(_ certificate: Handle?) -> Handle? {
 
 @c(SecCertificateCopySerialNumberData)
 func copySerialNumber(_ certificate: Handle?, _ error: HandlePlace) -> Handle? {
-    reporting(to: error) { error throws(StatusError) in
+    reporting(to: error) { error throws(UnusableArgument) in
         SecCertificateCopySerialNumberData(try certificate.object(SecCertificate.self).required(), error)
     }
 }

@@ -6,7 +6,7 @@ func createTask(_ allocator: Handle?) -> Handle? { Handle(owning: SecTaskCreateF
 
 @c(SecTaskCopyValueForEntitlement)
 func copyEntitlement(_ task: Handle?, _ entitlement: Handle?, _ error: HandlePlace) -> Handle? {
-    reporting(to: error) { error throws(StatusError) in
+    reporting(to: error) { error throws(UnusableArgument) in
         let (task, name) = (try task.object(SecTask.self).required(), try entitlement.object(NSString.self).required())
         return SecTaskCopyValueForEntitlement(task, name, error) as? NSObject
     }
@@ -14,7 +14,7 @@ func copyEntitlement(_ task: Handle?, _ entitlement: Handle?, _ error: HandlePla
 
 @c(SecTaskCopyValuesForEntitlements)
 func copyEntitlements(_ task: Handle?, _ entitlements: Handle?, _ error: HandlePlace) -> Handle? {
-    reporting(to: error) { error throws(StatusError) in
+    reporting(to: error) { error throws(UnusableArgument) in
         SecTaskCopyValuesForEntitlements(
             try task.object(SecTask.self).required(), try entitlements.array.required(), error)
     }
@@ -22,7 +22,7 @@ func copyEntitlements(_ task: Handle?, _ entitlements: Handle?, _ error: HandleP
 
 @c(SecTaskCopySigningIdentifier)
 func copySigningIdentifier(_ task: Handle?, _ error: HandlePlace) -> Handle? {
-    reporting(to: error) { error throws(StatusError) in
+    reporting(to: error) { error throws(UnusableArgument) in
         SecTaskCopySigningIdentifier(try task.object(SecTask.self).required(), error)
     }
 }

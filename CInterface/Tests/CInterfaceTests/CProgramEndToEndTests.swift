@@ -1,54 +1,59 @@
+import CryptoKit
 import DaemonTestSupport
 import Foundation
+import OstiaryTesting
 import Security
 import Testing
 
 /// A program in C, compiled against the header and linked with the library as its author would, on a real daemon.
 @Suite("The C interface, end to end", .serialized)
 struct CProgramEndToEndTests {
-    static let passcode = "correct horse 9"
+    private static let passcode = PrivateDaemon.passcode
     private let daemon: PrivateDaemon
     private let program: URL
 
     init() throws {
-        daemon = try PrivateDaemon()
-        program = daemon.folder.appendingPathComponent("keychain-in-c")
-        try Self.compile(to: program)
-        let set = try PlayedTerminal(
-            BuiltProgram.ofThisPackage("ostiary"), ["passcode", "set"], answers: [Self.passcode, Self.passcode],
-            in: daemon)
-        try #require(set.status == 0, "\(set.screen)")
+        program = try Self.compiled.get()
+        daemon = try PrivateDaemon(.withPasscode)
     }
 
+    /// The program, compiled once for all tests.
+    private static let compiled = Result { try compile() }
+
     /// Compiles the program, and lays the library and the Swift runtime out beside it as `script/install` does.
-    static func compile(to program: URL) throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
-            .standardizedFileURL
-        let sources = root.appendingPathComponent("Tests/Programs/keychain-in-c")
-        let files = try FileManager.default.contentsOfDirectory(at: sources, includingPropertiesForKeys: nil)
-        let folder = program.deletingLastPathComponent().appendingPathComponent("lib")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let library = BuiltProgram.ofThisPackage("libostiary-security.so")
+    private static func compile() throws -> URL {
+        let folder = BuiltProgram.folder.appendingPathComponent("keychain-in-c")
+        if FileManager.default.fileExists(atPath: folder.path) { try FileManager.default.removeItem(at: folder) }
+        let libraries = folder.appendingPathComponent("lib")
+        try FileManager.default.createDirectory(at: libraries, withIntermediateDirectories: true)
+        let library = BuiltProgram.named("libostiary-security.so")
         let places = try [
             "libostiary-security.so": library, "libostiary-security.so.0": library, "ostiary": swiftRuntime(),
         ]
         for (name, destination) in places {
             try FileManager.default.createSymbolicLink(
-                at: folder.appendingPathComponent(name), withDestinationURL: destination)
+                at: libraries.appendingPathComponent(name), withDestinationURL: destination)
         }
+        let program = folder.appendingPathComponent("keychain-in-c")
+        let sources = package.appendingPathComponent("Tests/Programs/keychain-in-c")
+        let files = try FileManager.default.contentsOfDirectory(at: sources, includingPropertiesForKeys: nil)
         let compiler = Process()
         compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         compiler.arguments =
             [
                 "clang", "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror",
-                "-I", root.path + "/Sources/Frameworks/COstiarySecurity/include",
+                "-I", package.path + "/Sources/COstiarySecurity/include",
             ] + files.filter { $0.pathExtension == "c" }.map(\.path).sorted() + [
-                "-L", folder.path, "-lostiary-security", "-Wl,-rpath," + folder.path, "-o", program.path,
+                "-L", libraries.path, "-lostiary-security", "-Wl,-rpath," + libraries.path, "-o", program.path,
             ]
         try compiler.run()
         compiler.waitUntilExit()
         try #require(compiler.terminationStatus == 0)
+        return program
     }
+
+    /// The folder of this package.
+    private static let package = URL(fileURLWithPath: #filePath).appendingPathComponent("../../..").standardizedFileURL
 
     /// The folder of the Swift runtime that this process runs with.
     private static func swiftRuntime() throws -> URL {
@@ -70,6 +75,7 @@ struct CProgramEndToEndTests {
     }
 
     @Test func `a protected item is stored, read by its owner, refused to others, changed and deleted`() throws {
+        try daemon.unlock()
         #expect(try run("store") == ["add: 0", "add again: -25299"])
         #expect(try run("read", answers: [Self.passcode]) == ["read: 0", "secret: a secret from C"])
         #expect(try run("read", answers: ["wrong 1", "wrong 2", "wrong 3"]) == ["read: -25293", "result: nothing"])
@@ -80,6 +86,7 @@ struct CProgramEndToEndTests {
     }
 
     @Test func `what a call returns is lent by its container`() throws {
+        try daemon.unlock()
         #expect(try run("store") == ["add: 0", "add again: -25299"])
         #expect(
             try run("list", answers: [Self.passcode]) == [
@@ -88,6 +95,7 @@ struct CProgramEndToEndTests {
     }
 
     @Test func `a forked child has a connection of its own`() throws {
+        try daemon.unlock()
         #expect(
             try run("forked") == ["child adds: 0", "child ended well: yes", "parent finds: 0", "parent signs: yes"])
     }
@@ -141,6 +149,7 @@ struct CProgramEndToEndTests {
     }
 
     @Test func `an enclave key decrypts and exchanges keys as one in the process does`() throws {
+        try daemon.unlock()
         #expect(
             try run("enclave") == [
                 "in the enclave: yes", "protected: yes", "leaves: no", "block size: 32",
@@ -157,6 +166,19 @@ struct CProgramEndToEndTests {
             try run("protected key", answers: ["wrong 1", "wrong 2", "wrong 3"]) == [
                 "decrypt: com.apple.LocalAuthentication -1"
             ])
+    }
+
+    /// The program in C is another one, with an access group of its own, and has the handle.
+    @Test func `another program can neither open nor delete a key whose handle it has`() throws {
+        try daemon.unlock()
+        OstiaryTesting.useDaemon(runtimeDirectory: daemon.runtimeDirectory, stateDirectory: daemon.stateDirectory)
+        defer { OstiaryTesting.useOwnDaemon() }
+        let key = try SecureEnclave.P256.Signing.PrivateKey()
+        #expect(
+            try run("foreign key", hexadecimal(key.dataRepresentation)) == [
+                "open: NSOSStatusErrorDomain -25300", "delete: -25300",
+            ])
+        _ = try key.signature(for: Data("message".utf8))
     }
 
     @Test func `the older calls sign and encrypt, and refuse lengths that no buffer has`() throws {
@@ -189,6 +211,7 @@ struct CProgramEndToEndTests {
     }
 
     @Test func `what the calls of keys make is freed`() throws {
+        try daemon.unlock()
         #expect(try run("leaks") == ["leaks: none", "leaks with the enclave: none"])
     }
 
@@ -228,6 +251,7 @@ struct CProgramEndToEndTests {
     }
 
     @Test func `a certificate and its key are read, joined, stored and found`() throws {
+        try daemon.unlock()
         let parameters: [CFString: Any] = [
             kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256,
         ]
@@ -274,6 +298,7 @@ struct CProgramEndToEndTests {
     }
 
     @Test func `an item under the passcode is stored and read as in Objective-C`() throws {
+        try daemon.unlock()
         #expect(
             try run("objective", answers: [Self.passcode]) == [
                 "add: 0", "find under another account: -25300", "find: 0", "password: test password",
@@ -306,14 +331,14 @@ struct CProgramEndToEndTests {
     func `the header has every constant of the module`(
         source: String, declaration: String, header: String, entry: String
     ) throws {
-        let module = frameworks.appendingPathComponent("Security/" + source)
+        let module = security.appendingPathComponent(source)
         var files = [module]
         if module.pathExtension.isEmpty {
             files = try FileManager.default.contentsOfDirectory(at: module, includingPropertiesForKeys: nil)
         }
         let declared = try files.flatMap { try matches(in: $0, declaration) }
         let listed = try matches(
-            in: frameworks.appendingPathComponent("COstiarySecurity/include/ostiary-security-\(header).h"), entry)
+            in: sources.appendingPathComponent("COstiarySecurity/include/ostiary-security-\(header).h"), entry)
         #expect(declared.count > 80)
         #expect(Set(declared) == Set(listed))
     }
@@ -322,17 +347,17 @@ struct CProgramEndToEndTests {
     private static let withoutC: Set = ["CFAllocatorGetTypeID", "CFSetGetTypeID", "CFURLGetTypeID"]
 
     @Test func `the header declares every function of the module, and the library has it`() throws {
-        let module = try declarations(below: "Security", #"public func ((?:Sec|CF)\w+)\("#)
-        let library = try declarations(below: "OstiarySecurityC", #"@c\((?:ostiary_)?((?:Sec|CF)\w+)\)"#)
+        let module = try declarations(below: security, #"public func ((?:Sec|CF)\w+)\("#)
+        let library = try declarations(below: sources.appendingPathComponent("OstiarySecurityC"), #"@c\((?:ostiary_)?((?:Sec|CF)\w+)\)"#)
         let header = try declarations(
-            below: "COstiarySecurity/include", #"\b((?:Sec|CF)\w+)\([^()]*\)(?:;|\s+OSTIARY_SYMBOL)"#)
+            below: sources.appendingPathComponent("COstiarySecurity/include"),
+            #"\b((?:Sec|CF)\w+)\([^()]*\)(?:;|\s+OSTIARY_SYMBOL)"#)
         #expect(module.count > 60)
         #expect(module.subtracting(Self.withoutC).subtracting(header).isEmpty)
         #expect(header == library)
     }
 
-    private func declarations(below folder: String, _ pattern: String) throws -> Set<String> {
-        let folder = frameworks.appendingPathComponent(folder)
+    private func declarations(below folder: URL, _ pattern: String) throws -> Set<String> {
         let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
         return Set(
             try files.compactMap { $0 as? URL }.filter { ["swift", "h"].contains($0.pathExtension) }.flatMap {
@@ -340,8 +365,9 @@ struct CProgramEndToEndTests {
             })
     }
 
-    private let frameworks = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Sources/Frameworks")
-        .standardizedFileURL
+    private let sources = package.appendingPathComponent("Sources")
+    /// The sources of the module.
+    private let security = package.appendingPathComponent("../Sources/Frameworks/Security").standardizedFileURL
 
     /// What the groups of the pattern hold, for each place where it matches.
     private func matches(in file: URL, _ pattern: String, groups: Int = 2) throws -> [[String]] {
