@@ -58,20 +58,23 @@ let package = Package(
         .target(
             name: "LocalAuthentication",
             dependencies: [
-                "AccessControl", "CLocalAuthentication", "KeyAlgorithms", "OstiaryClient", "OstiaryWire", "SecretMemory",
+                "AccessControl", "CLocalAuthentication", "KeyAlgorithms", "OstiaryClient", "OstiaryWire",
+                "SecretMemory",
                 "Security",
             ],
             path: "Sources/Frameworks/LocalAuthentication", swiftSettings: strict),
         .target(
             name: "Security",
             dependencies: [
-                "AccessControl", "KeyAlgorithms", "OstiaryClient", "OstiaryWire", "RSAKeys", "SecretMemory", asn1, crypto,
+                "AccessControl", "KeyAlgorithms", "OstiaryClient", "OstiaryWire", "RSAKeys", "SecretMemory", asn1,
+                crypto,
             ],
             path: "Sources/Frameworks/Security", swiftSettings: strict),
         .target(
             name: "CryptoKit",
             dependencies: [
-                "AccessControl", "KeyAlgorithms", "LocalAuthentication", "OstiaryClient", "SecretMemory", "Security", crypto,
+                "AccessControl", "KeyAlgorithms", "LocalAuthentication", "OstiaryClient", "SecretMemory", "Security",
+                crypto,
             ],
             path: "Sources/Frameworks/CryptoKit", swiftSettings: strict),
         .target(
@@ -113,7 +116,8 @@ let package = Package(
         .executableTarget(
             name: "ostiary",
             dependencies: [
-                "OstiaryClient", "AccessControl", "CLinuxShims", "KeyAlgorithms", "OstiaryWire", "SecretMemory", "UnixSocket",
+                "OstiaryClient", "AccessControl", "CLinuxShims", "KeyAlgorithms", "OstiaryWire", "SecretMemory",
+                "UnixSocket",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Programs/ostiary", swiftSettings: strict),
@@ -141,14 +145,16 @@ let package = Package(
         .testTarget(
             name: "LocalAuthenticationTests",
             dependencies: [
-                "AccessControl", "KeyAlgorithms", "LocalAuthentication", "OstiaryClient", "OstiaryTesting", "OstiaryWire",
+                "AccessControl", "KeyAlgorithms", "LocalAuthentication", "OstiaryClient", "OstiaryTesting",
+                "OstiaryWire",
                 "SecretMemory", "Security", "UnixSocket", crypto,
             ],
             swiftSettings: adapter),
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "ostiary", "OstiaryTesting", "OstiaryClient", "AccessControl", "CLinuxShims", "KeyAlgorithms", "OstiaryWire",
+                "ostiary", "OstiaryTesting", "OstiaryClient", "AccessControl", "CLinuxShims", "KeyAlgorithms",
+                "OstiaryWire",
                 "SecretMemory", "UnixSocket", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: adapter),

@@ -36,6 +36,6 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: adapter)
+            swiftSettings: adapter),
     ]
 )

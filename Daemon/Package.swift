@@ -75,7 +75,8 @@ let package = Package(
         .testTarget(
             name: "StoreKeysTests", dependencies: [shared, crypto, "StoreKeys", "Enclave", "EnclaveContract"],
             swiftSettings: adapter),
-        .testTarget(name: "KeySlotsTests", dependencies: [shared, crypto, "KeySlots", "Enclave"], swiftSettings: adapter),
+        .testTarget(
+            name: "KeySlotsTests", dependencies: [shared, crypto, "KeySlots", "Enclave"], swiftSettings: adapter),
         .testTarget(
             name: "VaultTests", dependencies: ["Vault", "StoreTestSupport", "vault-writer", grdb, seeded],
             swiftSettings: adapter),

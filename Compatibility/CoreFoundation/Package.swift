@@ -18,6 +18,7 @@ let package = Package(
                 .enableUpcomingFeature("MemberImportVisibility"),
                 .strictMemorySafety(),
             ]),
-        .testTarget(name: "CoreFoundationTests", dependencies: ["CoreFoundation"], swiftSettings: [.swiftLanguageMode(.v6)]),
+        .testTarget(
+            name: "CoreFoundationTests", dependencies: ["CoreFoundation"], swiftSettings: [.swiftLanguageMode(.v6)]),
     ]
 )

@@ -61,9 +61,10 @@ struct AccessControlTests {
         }
     }
 
-    @Test(arguments: [
-        [:], [.create: "unrestricted"], [.delete: "passcode"], [.create: "passcode", .change: "passcode"],
-    ] as [[AccessControl.Operation: String]])
+    @Test(
+        arguments: [
+            [:], [.create: "unrestricted"], [.delete: "passcode"], [.create: "passcode", .change: "passcode"],
+        ] as [[AccessControl.Operation: String]])
     func `an object that nothing may be done with is refused`(texts: [AccessControl.Operation: String]) throws {
         let requirements = try texts.mapValues(Self.requirement)
         #expect(throws: AccessControlError.withoutUse) {
@@ -71,13 +72,14 @@ struct AccessControlTests {
         }
     }
 
-    @Test(arguments: [
-        [.read: "application-password", .sign: "passcode"],
-        [.read: "application-password", .sign: "unrestricted"],
-        [.read: "passcode and application-password", .sign: "passcode"],
-        [.sign: "passcode", .delete: "application-password"],
-        [.sign: "passcode", .change: "passcode and application-password"],
-    ] as [[AccessControl.Operation: String]])
+    @Test(
+        arguments: [
+            [.read: "application-password", .sign: "passcode"],
+            [.read: "application-password", .sign: "unrestricted"],
+            [.read: "passcode and application-password", .sign: "passcode"],
+            [.sign: "passcode", .delete: "application-password"],
+            [.sign: "passcode", .change: "passcode and application-password"],
+        ] as [[AccessControl.Operation: String]])
     func `an application password that some use does without is refused`(
         texts: [AccessControl.Operation: String]
     ) throws {
@@ -113,13 +115,14 @@ struct AccessControlTests {
         #expect(AvailabilityClass(name: "Always") == nil)
     }
 
-    @Test(arguments: [
-        (.passcode, .keyBound, .hardwareBound),
-        (.securityKey, .keyBound, .hardwareBound),
-        (.applicationPassword, .keyBound, .hardwareBound),
-        (.biometry, .brokerBound, .brokerBound),
-        (.biometryCurrentSet, .brokerBound, .brokerBound),
-    ] as [(Factor, Strength, Strength)])
+    @Test(
+        arguments: [
+            (.passcode, .keyBound, .hardwareBound),
+            (.securityKey, .keyBound, .hardwareBound),
+            (.applicationPassword, .keyBound, .hardwareBound),
+            (.biometry, .brokerBound, .brokerBound),
+            (.biometryCurrentSet, .brokerBound, .brokerBound),
+        ] as [(Factor, Strength, Strength)])
     func `a factor that yields a key is bound to it, a finger to the broker`(
         factor: Factor, software: Strength, hardware: Strength
     ) {

@@ -15,50 +15,52 @@ struct CanonicalFormTests {
         #expect(control.canonicalBytes == [1, 3, 2, 3, 1, 1, 6, 1, 0])
     }
 
-    @Test(arguments: [
-        ([], .truncated),
-        ([1], .truncated),
-        ([1, 1], .truncated),
-        ([1, 2, 1], .truncated),
-        ([0, 1, 1], .unsupportedVersion),
-        ([2, 1, 1], .unsupportedVersion),
-        ([1, 0], .invalidRule(.emptyConnective)),
-        ([1, 1, 0x20], .unknownFactor),
-        ([1, 1, 0x81], .unknownFactor),
-        ([1, 1, 1, 0], .trailingBytes),
-        ([1, 1, 1, 1], .trailingBytes),
-        ([1, 2, 2, 1], .notCanonical),  // unsorted
-        ([1, 2, 1, 1], .notCanonical),  // repeated
-        ([1, 2, 1, 3], .notCanonical),  // absorbed
-        ([1, 2, 0, 1], .notCanonical),  // absorbed by nothing being asked
-        ([1, 2, 2, 4], .notCanonical),  // the current set beside any finger
-        ([1, 1, 6], .notCanonical),  // both biometries in one alternative
-        ([1, 2, 3, 8], .notCanonical),  // more factors before fewer
-        ([1, 2, 1, 0x10], .invalidRule(.applicationPasswordInChoice)),
-    ] as [([UInt8], CanonicalFormError)])
+    @Test(
+        arguments: [
+            ([], .truncated),
+            ([1], .truncated),
+            ([1, 1], .truncated),
+            ([1, 2, 1], .truncated),
+            ([0, 1, 1], .unsupportedVersion),
+            ([2, 1, 1], .unsupportedVersion),
+            ([1, 0], .invalidRule(.emptyConnective)),
+            ([1, 1, 0x20], .unknownFactor),
+            ([1, 1, 0x81], .unknownFactor),
+            ([1, 1, 1, 0], .trailingBytes),
+            ([1, 1, 1, 1], .trailingBytes),
+            ([1, 2, 2, 1], .notCanonical),  // unsorted
+            ([1, 2, 1, 1], .notCanonical),  // repeated
+            ([1, 2, 1, 3], .notCanonical),  // absorbed
+            ([1, 2, 0, 1], .notCanonical),  // absorbed by nothing being asked
+            ([1, 2, 2, 4], .notCanonical),  // the current set beside any finger
+            ([1, 1, 6], .notCanonical),  // both biometries in one alternative
+            ([1, 2, 3, 8], .notCanonical),  // more factors before fewer
+            ([1, 2, 1, 0x10], .invalidRule(.applicationPasswordInChoice)),
+        ] as [([UInt8], CanonicalFormError)])
     func `other bytes are refused as a requirement`(bytes: [UInt8], error: CanonicalFormError) {
         #expect(throws: error) { try Requirement(canonicalBytes: bytes) }
     }
 
-    @Test(arguments: [
-        ([], .truncated),
-        ([1, 3, 1, 3, 1], .truncated),
-        ([2, 3, 1, 3, 1, 1], .unsupportedVersion),
-        ([1, 0, 1, 3, 1, 1], .unknownAvailabilityClass),
-        ([1, 5, 1, 3, 1, 1], .unknownAvailabilityClass),
-        ([1, 3, 1, 0, 1, 1], .unknownOperation),
-        ([1, 3, 1, 8, 1, 1], .unknownOperation),
-        ([1, 3, 1, 3, 1, 0x20], .unknownFactor),
-        ([1, 3, 1, 3, 0], .invalidRule(.emptyConnective)),
-        ([1, 3, 0], .invalidAccessControl(.withoutUse)),
-        ([1, 3, 1, 6, 1, 0], .invalidAccessControl(.withoutUse)),
-        ([1, 3, 2, 3, 1, 1, 4, 1, 0x10], .invalidAccessControl(.applicationPasswordNotInEveryUse)),
-        ([1, 3, 1, 3, 1, 1, 0], .trailingBytes),
-        ([1, 3, 2, 4, 1, 1, 3, 1, 1], .notCanonical),  // unsorted
-        ([1, 3, 2, 3, 1, 1, 3, 1, 1], .notCanonical),  // repeated
-        ([1, 3, 2, 3, 1, 1, 3, 1, 2], .notCanonical),  // repeated with another rule
-        ([1, 3, 1, 3, 2, 2, 1], .notCanonical),
-    ] as [([UInt8], CanonicalFormError)])
+    @Test(
+        arguments: [
+            ([], .truncated),
+            ([1, 3, 1, 3, 1], .truncated),
+            ([2, 3, 1, 3, 1, 1], .unsupportedVersion),
+            ([1, 0, 1, 3, 1, 1], .unknownAvailabilityClass),
+            ([1, 5, 1, 3, 1, 1], .unknownAvailabilityClass),
+            ([1, 3, 1, 0, 1, 1], .unknownOperation),
+            ([1, 3, 1, 8, 1, 1], .unknownOperation),
+            ([1, 3, 1, 3, 1, 0x20], .unknownFactor),
+            ([1, 3, 1, 3, 0], .invalidRule(.emptyConnective)),
+            ([1, 3, 0], .invalidAccessControl(.withoutUse)),
+            ([1, 3, 1, 6, 1, 0], .invalidAccessControl(.withoutUse)),
+            ([1, 3, 2, 3, 1, 1, 4, 1, 0x10], .invalidAccessControl(.applicationPasswordNotInEveryUse)),
+            ([1, 3, 1, 3, 1, 1, 0], .trailingBytes),
+            ([1, 3, 2, 4, 1, 1, 3, 1, 1], .notCanonical),  // unsorted
+            ([1, 3, 2, 3, 1, 1, 3, 1, 1], .notCanonical),  // repeated
+            ([1, 3, 2, 3, 1, 1, 3, 1, 2], .notCanonical),  // repeated with another rule
+            ([1, 3, 1, 3, 2, 2, 1], .notCanonical),
+        ] as [([UInt8], CanonicalFormError)])
     func `other bytes are refused as an access control`(bytes: [UInt8], error: CanonicalFormError) {
         #expect(throws: error) { try AccessControl(canonicalBytes: bytes) }
     }

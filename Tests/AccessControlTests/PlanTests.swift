@@ -103,8 +103,9 @@ struct PlanTests {
                 both, held: .passcode,
                 available: [.passcode: .unavailable(.passcodeLockedOut), .securityKey: .available], unlock: .open)
                 == .needs([.securityKey]))
-        #expect(plan(both, held: [.passcode, .securityKey], available: [:], unlock: .open)
-            == .satisfied(by: [.passcode, .securityKey]))
+        #expect(
+            plan(both, held: [.passcode, .securityKey], available: [:], unlock: .open)
+                == .satisfied(by: [.passcode, .securityKey]))
     }
 
     @Test func `a factor is provable only if it is said of that factor`() throws {
@@ -133,41 +134,42 @@ struct PlanTests {
                 == .satisfied(by: [.passcode, .biometry]))
     }
 
-    @Test(arguments: [
-        // Of several alternatives, the reason that is changed most easily.
-        (
-            "passcode or biometry",
-            [.passcode: .unavailable(.passcodeNotSet), .biometry: .unavailable(.biometryNotEnrolled)],
-            .passcode, .passcodeNotSet
-        ),
-        (
-            "passcode or biometry",
-            [.passcode: .unavailable(.passcodeLockedOut), .biometry: .unavailable(.biometryNotAvailable)],
-            .passcode, .passcodeLockedOut
-        ),
-        (
-            "biometry or security-key",
-            [.biometry: .unavailable(.biometryLockout), .securityKey: .unavailable(.securityKeyNotEnrolled)],
-            .biometry, .biometryLockout
-        ),
-        // Within one alternative, the reason that is changed least easily: changing the other would not be enough.
-        (
-            "passcode and biometry",
-            [.passcode: .unavailable(.passcodeLockedOut), .biometry: .unavailable(.biometryNotAvailable)],
-            .biometry, .biometryNotAvailable
-        ),
-        // An alternative that lacks an available factor besides is judged by what is not available.
-        (
-            "(passcode and security-key) or biometry",
-            [
-                .passcode: .available, .securityKey: .unavailable(.securityKeyNotPresent),
-                .biometry: .unavailable(.biometryNotAvailable),
-            ],
-            .securityKey, .securityKeyNotPresent
-        ),
-        // Reasons alike: the first factor.
-        ("security-key or passcode", [:], .passcode, .notOffered),
-    ] as [(String, FactorAvailability, Factor, Unavailability)])
+    @Test(
+        arguments: [
+            // Of several alternatives, the reason that is changed most easily.
+            (
+                "passcode or biometry",
+                [.passcode: .unavailable(.passcodeNotSet), .biometry: .unavailable(.biometryNotEnrolled)],
+                .passcode, .passcodeNotSet
+            ),
+            (
+                "passcode or biometry",
+                [.passcode: .unavailable(.passcodeLockedOut), .biometry: .unavailable(.biometryNotAvailable)],
+                .passcode, .passcodeLockedOut
+            ),
+            (
+                "biometry or security-key",
+                [.biometry: .unavailable(.biometryLockout), .securityKey: .unavailable(.securityKeyNotEnrolled)],
+                .biometry, .biometryLockout
+            ),
+            // Within one alternative, the reason that is changed least easily: changing the other would not be enough.
+            (
+                "passcode and biometry",
+                [.passcode: .unavailable(.passcodeLockedOut), .biometry: .unavailable(.biometryNotAvailable)],
+                .biometry, .biometryNotAvailable
+            ),
+            // An alternative that lacks an available factor besides is judged by what is not available.
+            (
+                "(passcode and security-key) or biometry",
+                [
+                    .passcode: .available, .securityKey: .unavailable(.securityKeyNotPresent),
+                    .biometry: .unavailable(.biometryNotAvailable),
+                ],
+                .securityKey, .securityKeyNotPresent
+            ),
+            // Reasons alike: the first factor.
+            ("security-key or passcode", [:], .passcode, .notOffered),
+        ] as [(String, FactorAvailability, Factor, Unavailability)])
     func `an impossible plan names the reason that helps most`(
         text: String, available: FactorAvailability, factor: Factor, reason: Unavailability
     ) throws {

@@ -55,29 +55,30 @@ struct RequirementTests {
         #expect(!FactorSet.passcode.satisfies([.passcode, .biometry]))
     }
 
-    @Test(arguments: [
-        (.allOf([]), .emptyConnective),
-        (.anyOf([]), .emptyConnective),
-        (.atLeast(0, of: []), .emptyConnective),
-        (.atLeast(1, of: []), .emptyConnective),
-        (.anyOf([.factor(.passcode), .allOf([])]), .emptyConnective),
-        (.allOf([.factor(.passcode), .anyOf([])]), .emptyConnective),
-        (.atLeast(0, of: [.factor(.passcode)]), .countOutOfRange),
-        (.atLeast(-1, of: [.factor(.passcode)]), .countOutOfRange),
-        (.atLeast(2, of: [.factor(.passcode)]), .countOutOfRange),
-        (.atLeast(.max, of: [.factor(.passcode)]), .countOutOfRange),
-        (.anyOf([.factor(.passcode), .unrestricted]), .unrestrictedInsideConnective),
-        (.allOf([.unrestricted]), .unrestrictedInsideConnective),
-        (.anyOf([.factor(.passcode), .factor(.applicationPassword)]), .applicationPasswordInChoice),
-        (
-            .anyOf([.factor(.biometry), .allOf([.factor(.passcode), .factor(.applicationPassword)])]),
-            .applicationPasswordInChoice
-        ),
-        (
-            .atLeast(2, of: [.factor(.passcode), .factor(.biometry), .factor(.applicationPassword)]),
-            .applicationPasswordInChoice
-        ),
-    ] as [(Rule, RuleError)])
+    @Test(
+        arguments: [
+            (.allOf([]), .emptyConnective),
+            (.anyOf([]), .emptyConnective),
+            (.atLeast(0, of: []), .emptyConnective),
+            (.atLeast(1, of: []), .emptyConnective),
+            (.anyOf([.factor(.passcode), .allOf([])]), .emptyConnective),
+            (.allOf([.factor(.passcode), .anyOf([])]), .emptyConnective),
+            (.atLeast(0, of: [.factor(.passcode)]), .countOutOfRange),
+            (.atLeast(-1, of: [.factor(.passcode)]), .countOutOfRange),
+            (.atLeast(2, of: [.factor(.passcode)]), .countOutOfRange),
+            (.atLeast(.max, of: [.factor(.passcode)]), .countOutOfRange),
+            (.anyOf([.factor(.passcode), .unrestricted]), .unrestrictedInsideConnective),
+            (.allOf([.unrestricted]), .unrestrictedInsideConnective),
+            (.anyOf([.factor(.passcode), .factor(.applicationPassword)]), .applicationPasswordInChoice),
+            (
+                .anyOf([.factor(.biometry), .allOf([.factor(.passcode), .factor(.applicationPassword)])]),
+                .applicationPasswordInChoice
+            ),
+            (
+                .atLeast(2, of: [.factor(.passcode), .factor(.biometry), .factor(.applicationPassword)]),
+                .applicationPasswordInChoice
+            ),
+        ] as [(Rule, RuleError)])
     func `a rule that means nothing is an error, not true`(rule: Rule, error: RuleError) {
         #expect(throws: error) { try Requirement(rule) }
     }

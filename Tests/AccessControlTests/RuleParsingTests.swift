@@ -8,80 +8,85 @@ struct RuleParsingTests {
     private static let biometry = Rule.factor(.biometry)
     private static let securityKey = Rule.factor(.securityKey)
 
-    @Test(arguments: [
-        ("unrestricted", .unrestricted),
-        ("  unrestricted\t", .unrestricted),
-        ("passcode", passcode),
-        ("biometry-current-set", .factor(.biometryCurrentSet)),
-        ("application-password", .factor(.applicationPassword)),
-        ("((passcode))", passcode),
-        ("biometry or passcode", .anyOf([biometry, passcode])),
-        ("biometry and passcode and security-key", .allOf([biometry, passcode, securityKey])),
-        ("(biometry and passcode) or security-key", .anyOf([.allOf([biometry, passcode]), securityKey])),
-        ("biometry and (passcode or security-key)", .allOf([biometry, .anyOf([passcode, securityKey])])),
-        ("2 of (passcode, biometry, security-key)", .atLeast(2, of: [passcode, biometry, securityKey])),
-        ("2of(passcode,biometry)", nil),
-        ("2 of(passcode,biometry)", .atLeast(2, of: [passcode, biometry])),
-        ("1 of (passcode and biometry, security-key)", .atLeast(1, of: [.allOf([passcode, biometry]), securityKey])),
-        ("1 of (passcode) and biometry", .allOf([.atLeast(1, of: [passcode]), biometry])),
-        ("all of (passcode)", .allOf([passcode])),
-        ("any of (passcode, biometry)", .anyOf([passcode, biometry])),
-    ] as [(String, Rule?)])
+    @Test(
+        arguments: [
+            ("unrestricted", .unrestricted),
+            ("  unrestricted\t", .unrestricted),
+            ("passcode", passcode),
+            ("biometry-current-set", .factor(.biometryCurrentSet)),
+            ("application-password", .factor(.applicationPassword)),
+            ("((passcode))", passcode),
+            ("biometry or passcode", .anyOf([biometry, passcode])),
+            ("biometry and passcode and security-key", .allOf([biometry, passcode, securityKey])),
+            ("(biometry and passcode) or security-key", .anyOf([.allOf([biometry, passcode]), securityKey])),
+            ("biometry and (passcode or security-key)", .allOf([biometry, .anyOf([passcode, securityKey])])),
+            ("2 of (passcode, biometry, security-key)", .atLeast(2, of: [passcode, biometry, securityKey])),
+            ("2of(passcode,biometry)", nil),
+            ("2 of(passcode,biometry)", .atLeast(2, of: [passcode, biometry])),
+            (
+                "1 of (passcode and biometry, security-key)",
+                .atLeast(1, of: [.allOf([passcode, biometry]), securityKey])
+            ),
+            ("1 of (passcode) and biometry", .allOf([.atLeast(1, of: [passcode]), biometry])),
+            ("all of (passcode)", .allOf([passcode])),
+            ("any of (passcode, biometry)", .anyOf([passcode, biometry])),
+        ] as [(String, Rule?)])
     func `a text is read as the rule it says`(text: String, expected: Rule?) {
         #expect((try? Rule(parsing: text)) == expected)
     }
 
-    @Test(arguments: [
-        ("", .expected(.part), 0),
-        ("   ", .expected(.part), 3),
-        ("passcode biometry", .expected(.connectiveOrEnd), 9),
-        ("passcode and", .expected(.part), 12),
-        ("passcode and and biometry", .expected(.part), 13),
-        ("or passcode", .expected(.part), 0),
-        ("Passcode", .expected(.part), 0),
-        ("passcode OR biometry", .expected(.connectiveOrEnd), 9),
-        ("passcodes", .expected(.part), 0),
-        ("pass code", .expected(.part), 0),
-        ("biometryCurrentSet", .expected(.part), 0),
-        ("not passcode", .expected(.part), 0),
-        ("()", .expected(.part), 1),
-        ("(passcode", .expected(.connectiveOrClosingParenthesis), 9),
-        ("(passcode, biometry)", .expected(.connectiveOrClosingParenthesis), 9),
-        ("passcode)", .expected(.connectiveOrEnd), 8),
-        ("passcode,", .expected(.connectiveOrEnd), 8),
-        ("2 (passcode, biometry)", .expected(.of), 2),
-        ("2 of passcode", .expected(.openingParenthesis), 5),
-        ("2 of ()", .expected(.part), 6),
-        ("2 of (passcode,)", .expected(.part), 15),
-        ("1 of (passcode", .expected(.connectiveCommaOrClosingParenthesis), 14),
-        ("all (passcode)", .expected(.of), 4),
-        ("all of ()", .expected(.part), 8),
-        ("any of ()", .expected(.part), 8),
-        ("of (passcode)", .expected(.part), 0),
-        ("2of (passcode, biometry)", .expected(.part), 0),
-        ("-1 of (passcode)", .expected(.part), 0),
-        ("passcode or biometry and security-key", .mixedConnectives, 21),
-        ("passcode and biometry or security-key", .mixedConnectives, 22),
-        ("1 of (passcode and biometry or security-key)", .mixedConnectives, 28),
-        ("0 of (passcode)", .invalid(.countOutOfRange), 0),
-        ("2 of (passcode)", .invalid(.countOutOfRange), 0),
-        ("01 of (passcode)", .invalid(.countOutOfRange), 0),
-        ("biometry or 3 of (passcode, biometry)", .invalid(.countOutOfRange), 12),
-        ("99999999999999999999999 of (passcode)", .invalid(.countOutOfRange), 0),
-        ("unrestricted or passcode", .expected(.end), 13),
-        ("unrestricted unrestricted", .expected(.end), 13),
-        ("passcode or unrestricted", .invalid(.unrestrictedInsideConnective), 12),
-        ("(unrestricted)", .invalid(.unrestrictedInsideConnective), 1),
-        ("1 of (unrestricted)", .invalid(.unrestrictedInsideConnective), 6),
-        ("passcode; biometry", .unexpectedCharacter, 8),
-        ("passcode\nor biometry", .unexpectedCharacter, 8),
-        ("passcode\0", .unexpectedCharacter, 8),
-        ("passcode or pa\u{301}sscode", .unexpectedCharacter, 14),
-        ("passcode\u{a0}or biometry", .unexpectedCharacter, 8),
-        ("раsscode", .unexpectedCharacter, 0),
-        ("２ of (passcode, biometry)", .unexpectedCharacter, 0),
-        ("passcode && biometry", .unexpectedCharacter, 9),
-    ] as [(String, RuleSyntaxError.Problem, Int)])
+    @Test(
+        arguments: [
+            ("", .expected(.part), 0),
+            ("   ", .expected(.part), 3),
+            ("passcode biometry", .expected(.connectiveOrEnd), 9),
+            ("passcode and", .expected(.part), 12),
+            ("passcode and and biometry", .expected(.part), 13),
+            ("or passcode", .expected(.part), 0),
+            ("Passcode", .expected(.part), 0),
+            ("passcode OR biometry", .expected(.connectiveOrEnd), 9),
+            ("passcodes", .expected(.part), 0),
+            ("pass code", .expected(.part), 0),
+            ("biometryCurrentSet", .expected(.part), 0),
+            ("not passcode", .expected(.part), 0),
+            ("()", .expected(.part), 1),
+            ("(passcode", .expected(.connectiveOrClosingParenthesis), 9),
+            ("(passcode, biometry)", .expected(.connectiveOrClosingParenthesis), 9),
+            ("passcode)", .expected(.connectiveOrEnd), 8),
+            ("passcode,", .expected(.connectiveOrEnd), 8),
+            ("2 (passcode, biometry)", .expected(.of), 2),
+            ("2 of passcode", .expected(.openingParenthesis), 5),
+            ("2 of ()", .expected(.part), 6),
+            ("2 of (passcode,)", .expected(.part), 15),
+            ("1 of (passcode", .expected(.connectiveCommaOrClosingParenthesis), 14),
+            ("all (passcode)", .expected(.of), 4),
+            ("all of ()", .expected(.part), 8),
+            ("any of ()", .expected(.part), 8),
+            ("of (passcode)", .expected(.part), 0),
+            ("2of (passcode, biometry)", .expected(.part), 0),
+            ("-1 of (passcode)", .expected(.part), 0),
+            ("passcode or biometry and security-key", .mixedConnectives, 21),
+            ("passcode and biometry or security-key", .mixedConnectives, 22),
+            ("1 of (passcode and biometry or security-key)", .mixedConnectives, 28),
+            ("0 of (passcode)", .invalid(.countOutOfRange), 0),
+            ("2 of (passcode)", .invalid(.countOutOfRange), 0),
+            ("01 of (passcode)", .invalid(.countOutOfRange), 0),
+            ("biometry or 3 of (passcode, biometry)", .invalid(.countOutOfRange), 12),
+            ("99999999999999999999999 of (passcode)", .invalid(.countOutOfRange), 0),
+            ("unrestricted or passcode", .expected(.end), 13),
+            ("unrestricted unrestricted", .expected(.end), 13),
+            ("passcode or unrestricted", .invalid(.unrestrictedInsideConnective), 12),
+            ("(unrestricted)", .invalid(.unrestrictedInsideConnective), 1),
+            ("1 of (unrestricted)", .invalid(.unrestrictedInsideConnective), 6),
+            ("passcode; biometry", .unexpectedCharacter, 8),
+            ("passcode\nor biometry", .unexpectedCharacter, 8),
+            ("passcode\0", .unexpectedCharacter, 8),
+            ("passcode or pa\u{301}sscode", .unexpectedCharacter, 14),
+            ("passcode\u{a0}or biometry", .unexpectedCharacter, 8),
+            ("раsscode", .unexpectedCharacter, 0),
+            ("２ of (passcode, biometry)", .unexpectedCharacter, 0),
+            ("passcode && biometry", .unexpectedCharacter, 9),
+        ] as [(String, RuleSyntaxError.Problem, Int)])
     func `what is no rule is refused with the place and what was expected`(
         text: String, problem: RuleSyntaxError.Problem, position: Int
     ) {
@@ -141,14 +146,18 @@ struct RuleParsingTests {
 
     // MARK: printing
 
-    @Test(arguments: [
-        (.allOf([passcode]), "all of (passcode)"),
-        (.anyOf([passcode]), "any of (passcode)"),
-        (.anyOf([.allOf([biometry, passcode]), securityKey]), "(biometry and passcode) or security-key"),
-        (.allOf([.allOf([biometry, passcode]), securityKey]), "(biometry and passcode) and security-key"),
-        (.atLeast(2, of: [.allOf([biometry, passcode]), securityKey]), "2 of (biometry and passcode, security-key)"),
-        (.anyOf([.allOf([passcode]), biometry]), "all of (passcode) or biometry"),
-    ] as [(Rule, String)])
+    @Test(
+        arguments: [
+            (.allOf([passcode]), "all of (passcode)"),
+            (.anyOf([passcode]), "any of (passcode)"),
+            (.anyOf([.allOf([biometry, passcode]), securityKey]), "(biometry and passcode) or security-key"),
+            (.allOf([.allOf([biometry, passcode]), securityKey]), "(biometry and passcode) and security-key"),
+            (
+                .atLeast(2, of: [.allOf([biometry, passcode]), securityKey]),
+                "2 of (biometry and passcode, security-key)"
+            ),
+            (.anyOf([.allOf([passcode]), biometry]), "all of (passcode) or biometry"),
+        ] as [(Rule, String)])
     func `a rule prints with the parentheses it needs`(rule: Rule, text: String) {
         #expect(rule.description == text)
     }

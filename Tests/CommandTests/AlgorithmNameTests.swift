@@ -14,27 +14,38 @@ struct AlgorithmNameTests {
     }
 
     static let rows = [
-        Row(short: "ecdsa-sha256", member: "ecdsaSignatureMessageX962SHA256",
+        Row(
+            short: "ecdsa-sha256", member: "ecdsaSignatureMessageX962SHA256",
             string: "algid:sign:ECDSA:message-X962:SHA256", operation: .sign),
-        Row(short: "ecdsa-sha384", member: "ecdsaSignatureMessageX962SHA384",
+        Row(
+            short: "ecdsa-sha384", member: "ecdsaSignatureMessageX962SHA384",
             string: "algid:sign:ECDSA:message-X962:SHA384", operation: .verify),
-        Row(short: "ecdsa-digest-sha256", member: "ecdsaSignatureDigestX962SHA256",
+        Row(
+            short: "ecdsa-digest-sha256", member: "ecdsaSignatureDigestX962SHA256",
             string: "algid:sign:ECDSA:digest-X962:SHA256", operation: .sign),
-        Row(short: "ecdsa-digest", member: "ecdsaSignatureDigestX962", string: "algid:sign:ECDSA:digest-X962",
+        Row(
+            short: "ecdsa-digest", member: "ecdsaSignatureDigestX962", string: "algid:sign:ECDSA:digest-X962",
             operation: .sign),
-        Row(short: "ecdsa-raw-sha256", member: "ecdsaSignatureMessageRFC4754SHA256",
+        Row(
+            short: "ecdsa-raw-sha256", member: "ecdsaSignatureMessageRFC4754SHA256",
             string: "algid:sign:ECDSA:message-RFC4754:SHA256", operation: .sign),
-        Row(short: "ecdsa-raw-digest-sha512", member: "ecdsaSignatureDigestRFC4754SHA512",
+        Row(
+            short: "ecdsa-raw-digest-sha512", member: "ecdsaSignatureDigestRFC4754SHA512",
             string: "algid:sign:ECDSA:digest-RFC4754:SHA512", operation: .sign),
-        Row(short: "ecdsa-raw-digest", member: "ecdsaSignatureDigestRFC4754", string: "algid:sign:ECDSA:digest-RFC4754",
+        Row(
+            short: "ecdsa-raw-digest", member: "ecdsaSignatureDigestRFC4754", string: "algid:sign:ECDSA:digest-RFC4754",
             operation: .sign),
-        Row(short: "ecies-sha256", member: "eciesEncryptionStandardVariableIVX963SHA256AESGCM",
+        Row(
+            short: "ecies-sha256", member: "eciesEncryptionStandardVariableIVX963SHA256AESGCM",
             string: "algid:encrypt:ECIES:ECDH:KDFX963:SHA256:AESGCM-KDFIV", operation: .encrypt),
-        Row(short: "ecies-fixed-iv-sha1", member: "eciesEncryptionStandardX963SHA1AESGCM",
+        Row(
+            short: "ecies-fixed-iv-sha1", member: "eciesEncryptionStandardX963SHA1AESGCM",
             string: "algid:encrypt:ECIES:ECDH:KDFX963:SHA1:AESGCM", operation: .decrypt),
-        Row(short: "ecies-cofactor-sha384", member: "eciesEncryptionCofactorVariableIVX963SHA384AESGCM",
+        Row(
+            short: "ecies-cofactor-sha384", member: "eciesEncryptionCofactorVariableIVX963SHA384AESGCM",
             string: "algid:encrypt:ECIES:ECDHC:KDFX963:SHA384:AESGCM-KDFIV", operation: .decrypt),
-        Row(short: "ecies-cofactor-fixed-iv-sha512", member: "eciesEncryptionCofactorX963SHA512AESGCM",
+        Row(
+            short: "ecies-cofactor-fixed-iv-sha512", member: "eciesEncryptionCofactorX963SHA512AESGCM",
             string: "algid:encrypt:ECIES:ECDHC:KDFX963:SHA512:AESGCM", operation: .encrypt),
     ]
 

@@ -24,7 +24,8 @@ struct ArgumentTests {
         ["right", "public-key", "a", "--format", "x963", "--output", "f"], ["right", "sign", "a", "-"],
         ["right", "sign", "a", "f", "--output", "-", "--algorithm", "ecdsa-sha384", "--reason", "why"],
         ["right", "verify", "a", "-", "--signature", "s"], ["right", "encrypt", "a", "-", "--output", "-"],
-        ["right", "decrypt", "a", "f", "--algorithm", "ecies-fixed-iv-sha1"], ["right", "secret", "a", "--output", "f"],
+        ["right", "decrypt", "a", "f", "--algorithm", "ecies-fixed-iv-sha1"],
+        ["right", "secret", "a", "--output", "f"],
         ["unlock"], ["log"], ["log", "--json", "--last", "3"], ["log", "--verify", "--json"], ["doctor", "--json"],
         ["doctor", "--repair"],
         ["item", "add", "--service", "s", "--account", "a"],
@@ -76,7 +77,8 @@ struct ArgumentTests {
         ["app", "register", "p", "--id", "a", "--group", "ä"], ["app", "adopt", "p", "--id", ""],
         ["app", "register", "p", "--id", String(repeating: "i", count: 129)], ["app", "register", "p", "--id", "a b"],
         ["app", "register", "p", "--id", "com.apple.mail"],
-        ["app", "register", "p", "--id", "a", "--group", "com.apple.token"], ["app", "register", "--id", "i"], ["app", "remove"],
+        ["app", "register", "p", "--id", "a", "--group", "com.apple.token"], ["app", "register", "--id", "i"],
+        ["app", "remove"],
     ])
     func `a command line that makes no sense is wrong usage`(arguments: [String]) {
         #expect(exitCode(arguments) == .validationFailure)
@@ -130,13 +132,16 @@ struct ArgumentTests {
         #expect(JSONFlag.isGiven(in: arguments) == isJSON)
     }
 
-    @Test(arguments: ["com.apple.token", "com.apple."]) func `names of Apple's are refused as wrong usage`(name: String) {
+    @Test(arguments: ["com.apple.token", "com.apple."]) func `names of Apple's are refused as wrong usage`(name: String)
+    {
         #expect {
             _ = try ApplicationRegister.checked(name)
         } throws: { error in
             (error as? ValidationError)?.message == "Names that begin with com.apple. belong to Apple."
         }
-        for arguments in [["app", "register", "p", "--id", name], ["app", "remove", name], ["app", "adopt", "p", "--id", name]] {
+        for arguments in [
+            ["app", "register", "p", "--id", name], ["app", "remove", name], ["app", "adopt", "p", "--id", name],
+        ] {
             #expect(exitCode(arguments) == .validationFailure, "\(arguments)")
         }
     }

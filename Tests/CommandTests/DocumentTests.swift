@@ -232,8 +232,9 @@ struct DocumentTests {
     }
 
     @Test func `a proof names factors and strength`() {
-        #expect(AuthorizedRight.proof(factors: ["biometry", "passcode"], strength: "key-bound")
-            == "biometry, passcode (key-bound)")
+        #expect(
+            AuthorizedRight.proof(factors: ["biometry", "passcode"], strength: "key-bound")
+                == "biometry, passcode (key-bound)")
         #expect(AuthorizedRight.proof(factors: [], strength: "") == "nothing had to be proved")
     }
 }

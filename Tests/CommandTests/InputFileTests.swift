@@ -7,7 +7,9 @@ import Testing
 
 @Suite("Input files")
 struct InputFileTests {
-    private let folder = try! TemporaryFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private func input(_ content: Data) throws -> InputFile {
         try #require(InputFile(argument: try folder.file("input", content)))

@@ -25,7 +25,8 @@ struct ItemCommandTests {
         ("port=0443", "port", .text("0443")), ("port=+1", "port", .text("+1")), ("nega=", "nega", .text("")),
         ("available=when-unlocked", "pdmn", .text("aku")), ("available=after-first-unlock", "pdmn", .text("cku")),
         ("available=always", "pdmn", .text("dku")), ("pdmn=when-passcode-set", "pdmn", .text("akpu")),
-        ("available=ak", "pdmn", .text("ak")), ("pdmn=dku", "pdmn", .text("dku")), ("type=9223372036854775808", "type", .text("9223372036854775808")),
+        ("available=ak", "pdmn", .text("ak")), ("pdmn=dku", "pdmn", .text("dku")),
+        ("type=9223372036854775808", "type", .text("9223372036854775808")),
     ])
     func `an assignment names an attribute and has the type that Apple has`(
         text: String, key: String, value: ItemAttributeValue

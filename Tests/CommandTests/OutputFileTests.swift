@@ -8,7 +8,9 @@ import UnixSocket
 
 @Suite("Output files")
 struct OutputFileTests {
-    private let folder = try! TemporaryFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private func content(_ name: String) throws -> Data {
         try Data(contentsOf: URL(fileURLWithPath: folder.path(name)))

@@ -7,7 +7,9 @@ import Testing
 /// What the built program does where no daemon is.
 @Suite("The program without a daemon")
 struct ProgramTests {
-    private let folder = try! TemporaryFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     static let commands: [[String]] = [
         [], ["status"], ["passcode"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"], ["right"],
@@ -75,7 +77,9 @@ struct ProgramTests {
         #expect(run.errors.hasSuffix("\"name\":\"daemonUnavailable\"}}\n"))
     }
 
-    @Test(arguments: [["nonsense"], ["right", "show"], ["right", "create", "a", "--require", "biometry orr passcode"]])
+    @Test(arguments: [
+        ["nonsense"], ["right", "show"], ["right", "create", "a", "--require", "biometry orr passcode"],
+    ])
     func `wrong usage ends with status 2`(arguments: [String]) throws {
         let run = try CommandRun(arguments, in: folder)
         #expect(run.status == 2)

@@ -15,7 +15,8 @@ public struct CertificateMaker {
 
     /// A certificate of `name` for the public half of a key on P-256. Issuer and subject are the same.
     public func certificate(_ name: String, for key: SecKey, serial: Int = 1) throws -> SecCertificate {
-        guard let publicKey = SecKeyCopyPublicKey(key), let bytes = SecKeyCopyExternalRepresentation(publicKey, nil) else {
+        guard let publicKey = SecKeyCopyPublicKey(key), let bytes = SecKeyCopyExternalRepresentation(publicKey, nil)
+        else {
             throw TestSupportError("The key has no public half to be read.")
         }
         let document = try P256.Signing.PublicKey(x963Representation: bytes as Data).pemRepresentation

@@ -146,7 +146,8 @@ private struct PreparedStore {
         guard mkdir(folder, 0o700) == 0 else { throw TestSupportError("The state folder cannot be made.") }
         for (name, contents) in files {
             let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
-            guard FileManager.default.createFile(atPath: folder + "/" + name, contents: contents, attributes: attributes)
+            guard
+                FileManager.default.createFile(atPath: folder + "/" + name, contents: contents, attributes: attributes)
             else { throw TestSupportError("\(name) of the prepared store cannot be written.") }
         }
     }

@@ -34,7 +34,6 @@ struct CommandEndToEndTests {
         return process.terminationStatus
     }
 
-
     private func write(_ name: String, _ text: String) throws {
         try Data(text.utf8).write(to: daemon.folder.appendingPathComponent(name))
     }

@@ -7,20 +7,26 @@ import Testing
 
 @Suite struct KeyExchangeTests {
     /// RFC 5903, section 8.1: the private keys of both sides and the x-coordinate of their common point.
-    static let initiator = try! P256.KeyAgreement.PrivateKey(
-        rawRepresentation: Data(hex: "C88F01F510D9AC3F70A292DAA2316DE544E9AAB8AFE84049C62A9C57862D1433"))
-    static let responder = try! P256.KeyAgreement.PrivateKey(
-        rawRepresentation: Data(hex: "C6EF9C5D78AE012A011164ACB397CE2088685D8F06BF9BE0B283AB46476BEE53"))
+    let initiator: P256.KeyAgreement.PrivateKey
+    let responder: P256.KeyAgreement.PrivateKey
     static let common = Data(hex: "D6840F6B42F6EDAFD13116E0E12565202FEF8E9ECE7DCE03812464D04B9442DE")
 
+    init() throws {
+        initiator = try P256.KeyAgreement.PrivateKey(
+            rawRepresentation: Data(hex: "C88F01F510D9AC3F70A292DAA2316DE544E9AAB8AFE84049C62A9C57862D1433"))
+        responder = try P256.KeyAgreement.PrivateKey(
+            rawRepresentation: Data(hex: "C6EF9C5D78AE012A011164ACB397CE2088685D8F06BF9BE0B283AB46476BEE53"))
+    }
+
+    /// What `own` (the initiator's) and `peer` (the responder's) agree on.
     private func exchange(
-        _ name: String, _ own: P256.KeyAgreement.PrivateKey = initiator,
-        with peer: P256.KeyAgreement.PrivateKey = responder, size: Int? = nil, info: Data = Data()
+        _ name: String, _ own: P256.KeyAgreement.PrivateKey? = nil,
+        with peer: P256.KeyAgreement.PrivateKey? = nil, size: Int? = nil, info: Data = Data()
     ) throws -> Data {
         let exchange = try KeyExchange(
-            algorithm: KeyAlgorithm(name), peer: peer.publicKey.x963Representation,
+            algorithm: KeyAlgorithm(name), peer: (peer ?? responder).publicKey.x963Representation,
             parameters: KeyExchangeParameters(requestedSize: size, sharedInfo: info))
-        let secret = try own.sharedSecret(with: exchange.peer)
+        let secret = try (own ?? initiator).sharedSecret(with: exchange.peer)
         return try Data(exchange.result(sharedSecret: secret))
     }
 
@@ -31,8 +37,8 @@ import Testing
 
     @Test(arguments: AlgorithmStrings.keyExchanges) func `both sides get the same result`(name: String) throws {
         let info = Data("info".utf8)
-        let first = try exchange(name, Self.initiator, with: Self.responder, size: 32, info: info)
-        let second = try exchange(name, Self.responder, with: Self.initiator, size: 32, info: info)
+        let first = try exchange(name, initiator, with: responder, size: 32, info: info)
+        let second = try exchange(name, responder, with: initiator, size: 32, info: info)
         #expect(first == second)
         #expect(first.count == 32)
     }
@@ -119,7 +125,7 @@ import Testing
     @Test(arguments: AlgorithmStrings.keyExchanges, [0, 31, 33, 65])
     func `a shared secret of another length is refused`(name: String, count: Int) throws {
         let exchange = try KeyExchange(
-            algorithm: KeyAlgorithm(name), peer: Self.responder.publicKey.x963Representation,
+            algorithm: KeyAlgorithm(name), peer: responder.publicKey.x963Representation,
             parameters: KeyExchangeParameters(requestedSize: 32))
         #expect(throws: KeyAlgorithmError.computationFailed) {
             _ = try exchange.result(sharedSecret: SecretBytes(zeroed: count))

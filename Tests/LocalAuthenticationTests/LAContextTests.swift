@@ -370,7 +370,8 @@ final class Replies: Sendable {
             })
     }
 
-    @Test func `a context that is dropped while it asks for an access control lives until it has replied`() async throws {
+    @Test func `a context that is dropped while it asks for an access control lives until it has replied`() async throws
+    {
         let (prompt, replies) = (Prompt(), Replies())
         daemon.answerNext(.ask(prompt))
         LAContext(service: daemon).evaluateAccessControl(

@@ -261,7 +261,8 @@ import Testing
         #expect(daemon.calls.last == .invalidate)
     }
 
-    @Test func `a right that is dropped lives until all who wait were answered, and its grant no longer`() async throws {
+    @Test func `a right that is dropped lives until all who wait were answered, and its grant no longer`() async throws
+    {
         let prompt = Prompt()
         daemon.answerNext(.ask(prompt))
         let (first, second) = (Outcome(), Outcome())

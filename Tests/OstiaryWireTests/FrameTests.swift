@@ -21,20 +21,22 @@ struct FrameTests {
         #expect(header.bodyByteCount == 0x0005_0709)
     }
 
-    @Test(arguments: [
-        (1, 0), (1, UInt32(WireLimits.tailByteCount)), (UInt32(WireLimits.messageByteCount), 0),
-        (UInt32(WireLimits.messageByteCount), UInt32(WireLimits.tailByteCount)),
-    ] as [(UInt32, UInt32)])
+    @Test(
+        arguments: [
+            (1, 0), (1, UInt32(WireLimits.tailByteCount)), (UInt32(WireLimits.messageByteCount), 0),
+            (UInt32(WireLimits.messageByteCount), UInt32(WireLimits.tailByteCount)),
+        ] as [(UInt32, UInt32)])
     func `counts up to the limits are read`(message: UInt32, tail: UInt32) throws {
         let header = try Self.parse(Self.header(message, tail))
         #expect(header.messageByteCount == Int(message))
         #expect(header.tailByteCount == Int(tail))
     }
 
-    @Test(arguments: [
-        (UInt32(WireLimits.messageByteCount) + 1, 0), (1, UInt32(WireLimits.tailByteCount) + 1),
-        (.max, 0), (1, .max), (.max, .max), (0x8000_0000, 0), (1, 0x8000_0000), (0x0100_0000, 0x0100_0000),
-    ] as [(UInt32, UInt32)])
+    @Test(
+        arguments: [
+            (UInt32(WireLimits.messageByteCount) + 1, 0), (1, UInt32(WireLimits.tailByteCount) + 1),
+            (.max, 0), (1, .max), (.max, .max), (0x8000_0000, 0), (1, 0x8000_0000), (0x0100_0000, 0x0100_0000),
+        ] as [(UInt32, UInt32)])
     func `counts beyond the limits, up to 4 GiB, are refused from the header alone`(message: UInt32, tail: UInt32) {
         #expect(throws: FrameError.tooLarge) { try Self.parse(Self.header(message, tail)) }
         #expect(throws: FrameError.tooLarge) {
@@ -82,8 +84,9 @@ struct FrameTests {
 
     @Test func `a message of the largest size is sent, and one byte more is not`() throws {
         let largest = try Self.reply(byteCount: WireLimits.messageByteCount)
-        #expect(try Self.parse(FrameWriter.frame(largest)).messageByteCount
-            == WireLimits.messageByteCount)
+        #expect(
+            try Self.parse(FrameWriter.frame(largest)).messageByteCount
+                == WireLimits.messageByteCount)
         let larger = try Self.reply(byteCount: WireLimits.messageByteCount + 1)
         #expect(throws: FrameError.tooLarge) { try FrameWriter.frame(larger) }
     }

@@ -35,7 +35,8 @@ import Testing
         #expect(try SecKeyGetBlockSize(Keys.random("73" as CFString, "256")) == 32)
         let refused: [[CFString: Any]] = [
             [:], [kSecAttrKeyType: kSecAttrKeyTypeEC], [kSecAttrKeySizeInBits: 256],
-            [kSecAttrKeyType: "105", kSecAttrKeySizeInBits: 256], [kSecAttrKeyType: Data(), kSecAttrKeySizeInBits: 256],
+            [kSecAttrKeyType: "105", kSecAttrKeySizeInBits: 256],
+            [kSecAttrKeyType: Data(), kSecAttrKeySizeInBits: 256],
             [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: "large"],
             [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 256, kSecPrivateKeyAttrs: "none"],
             [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 256, kSecAttrIsPermanent: "yes"],
@@ -155,9 +156,10 @@ import Testing
             for hash in HashAlgorithm.allCases {
                 let message = Data("\(size) \(hash)".utf8)
                 let algorithm = SecKeyAlgorithm("algid:sign:ECDSA:message-X962:\(hash.rawValue)")
-                cases.append(SignatureCase(
-                    curve: size, hash: hash.rawValue, point: try Keys.bytes(Keys.publicKey(key)), message: message,
-                    signature: try Keys.sign(key, algorithm, message)))
+                cases.append(
+                    SignatureCase(
+                        curve: size, hash: hash.rawValue, point: try Keys.bytes(Keys.publicKey(key)), message: message,
+                        signature: try Keys.sign(key, algorithm, message)))
             }
         }
         let script = """

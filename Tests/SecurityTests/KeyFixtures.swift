@@ -16,11 +16,11 @@ enum Keys {
     static func curve(_ size: Int) throws -> SecKey { try random(kSecAttrKeyTypeECSECPrimeRandom, size) }
 
     /// One RSA key per size for the whole run: making one takes its time.
-    static func rsa(_ size: Int = 2048) throws -> SecKey { try #require(rsaKeys[size]) }
+    static func rsa(_ size: Int = 2048) throws -> SecKey { try #require(try rsaKeys.get()[size]) }
 
-    private static let rsaKeys: [Int: SecKey] = Dictionary(uniqueKeysWithValues: [1024, 2048, 4096].map {
-        ($0, try! random(kSecAttrKeyTypeRSA, $0))
-    })
+    private static let rsaKeys = Result<[Int: SecKey], any Error> {
+        try Dictionary(uniqueKeysWithValues: [1024, 2048, 4096].map { ($0, try random(kSecAttrKeyTypeRSA, $0)) })
+    }
 
     static func publicKey(_ key: SecKey) throws -> SecKey { try #require(SecKeyCopyPublicKey(key)) }
 

@@ -84,12 +84,13 @@ import Testing
         let block = size / 8
         for algorithm in SecKeyAlgorithm.rsaEncryptions {
             guard case .rsaEncryption(let padding) = algorithm.keyAlgorithm?.kind else { continue }
-            let limit: Int? = switch padding {
-            case .none: block
-            case .pkcs1v15: block - 11
-            case .oaep(let hash): block - 2 * hash.byteCount - 2
-            case .oaepAESGCM: nil
-            }
+            let limit: Int? =
+                switch padding {
+                case .none: block
+                case .pkcs1v15: block - 11
+                case .oaep(let hash): block - 2 * hash.byteCount - 2
+                case .oaepAESGCM: nil
+                }
             let fits = size > 1024 || ![.oaep(.sha512), .oaepAESGCM(.sha512)].contains(padding)
             #expect(SecKeyIsAlgorithmSupported(key, .decrypt, algorithm) == fits, "\(algorithm)")
             #expect(!SecKeyIsAlgorithmSupported(key, .encrypt, algorithm))
@@ -133,12 +134,14 @@ import Testing
                 "algid:sign:RSA:message-PKCS1v15:\(name)", "algid:sign:RSA:message-PSS:\(name):\(name):\(salt)",
                 "algid:encrypt:RSA:OAEP:\(name)", "algid:encrypt:RSA:OAEP:\(name):AESGCM",
             ] {
-                let bytes = try algorithm.contains("sign")
+                let bytes =
+                    try algorithm.contains("sign")
                     ? Keys.sign(key, SecKeyAlgorithm(algorithm), message)
                     : Keys.encrypt(Keys.publicKey(key), SecKeyAlgorithm(algorithm), message)
-                cases.append(Case(
-                    algorithm: algorithm, hash: name, publicKey: try Keys.bytes(Keys.publicKey(key)),
-                    privateKey: try Keys.bytes(key), message: message, bytes: bytes))
+                cases.append(
+                    Case(
+                        algorithm: algorithm, hash: name, publicKey: try Keys.bytes(Keys.publicKey(key)),
+                        privateKey: try Keys.bytes(key), message: message, bytes: bytes))
             }
         }
         let script = """

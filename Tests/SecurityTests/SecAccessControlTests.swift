@@ -67,10 +67,11 @@ import Testing
     @Test func `case 67: user presence asks for the owner's authentication to decrypt`() throws {
         let control = try make(.userPresence, kSecAttrAccessibleAfterFirstUnlock)
         #expect(control.protection == "ck")
-        #expect(control.operations?.entries == [
-            "od": .dictionary(["cpo": .string("DeviceOwnerAuthentication")]), "oe": .boolean(true),
-            "odel": .boolean(true),
-        ])
+        #expect(
+            control.operations?.entries == [
+                "od": .dictionary(["cpo": .string("DeviceOwnerAuthentication")]), "oe": .boolean(true),
+                "odel": .boolean(true),
+            ])
     }
 
     @Test func `case 68: key usage with a constraint puts it on every private operation`() throws {
@@ -83,10 +84,11 @@ import Testing
 
     @Test func `case 69: key usage alone permits every private operation`() throws {
         let entries = try #require(try make(.privateKeyUsage).operations?.entries)
-        #expect(entries == [
-            "osgn": .boolean(true), "ock": .boolean(true), "okd": .boolean(true), "oa": .boolean(true),
-            "odel": .boolean(true),
-        ])
+        #expect(
+            entries == [
+                "osgn": .boolean(true), "ock": .boolean(true), "okd": .boolean(true), "oa": .boolean(true),
+                "odel": .boolean(true),
+            ])
     }
 
     @Test func `several constraints count how many must hold`() throws {
@@ -130,8 +132,9 @@ import Testing
     @Test func `a key that stands twice and a set out of order do not decode`() {
         let pair = Data([0x30, 0x06, 0x0c, 0x01, 0x61, 0x01, 0x01, 0xff])
         let later = Data([0x30, 0x06, 0x0c, 0x01, 0x62, 0x01, 0x01, 0xff])
-        #expect(PropertyList(derRepresentation: Data([0x31, 0x10]) + pair + later)
-            == .dictionary(["a": .boolean(true), "b": .boolean(true)]))
+        #expect(
+            PropertyList(derRepresentation: Data([0x31, 0x10]) + pair + later)
+                == .dictionary(["a": .boolean(true), "b": .boolean(true)]))
         #expect(PropertyList(derRepresentation: Data([0x31, 0x10]) + later + pair) == nil)
         #expect(PropertyList(derRepresentation: Data([0x31, 0x10]) + pair + pair) == nil)
     }
@@ -157,16 +160,19 @@ import Testing
             SecAccessControl(protection: "ak", operations: entries.map(AccessControlOperations.init)).description
         }
         #expect(description(nil) == "<SecAccessControlRef: ak>")
-        #expect(description(["od": .boolean(true), "oe": .boolean(false)])
-            == "<SecAccessControlRef: ak;od(true);oe(false)>")
+        #expect(
+            description(["od": .boolean(true), "oe": .boolean(false)])
+                == "<SecAccessControlRef: ak;od(true);oe(false)>")
         let long = String(repeating: "AB", count: 64)
-        #expect(description(["od": .data(Array(repeating: 0xab, count: 128))])
-            == "<SecAccessControlRef: ak;od(\(long)...(128b))>")
+        #expect(
+            description(["od": .data(Array(repeating: 0xab, count: 128))])
+                == "<SecAccessControlRef: ak;od(\(long)...(128b))>")
         #expect(
             description(["od": .data(Array(repeating: 0xab, count: 64))]) == "<SecAccessControlRef: ak;od(\(long))>")
         #expect(try make([], "aku" as CFString).description == "<SecAccessControlRef: aku;dacl(true)>")
-        #expect(try make(.userPresence, "cku" as CFString).description
-            == "<SecAccessControlRef: cku;od(cpo(DeviceOwnerAuthentication));odel(true);oe(true)>")
+        #expect(
+            try make(.userPresence, "cku" as CFString).description
+                == "<SecAccessControlRef: cku;od(cpo(DeviceOwnerAuthentication));odel(true);oe(true)>")
     }
 
     @Test func `access controls are equal when their content is`() throws {

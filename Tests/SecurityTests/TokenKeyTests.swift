@@ -172,10 +172,13 @@ extension TokenKeyTests {
     @Test func `the permanent halves are stored with their attributes`() throws {
         for (ofPrivate, ofPublic) in [(false, false), (false, true), (true, true)] {
             try withServices { services in
-                let key = try Keys.random(kSecAttrKeyTypeEC, 256, [
-                    kSecAttrLabel: "both", kSecPrivateKeyAttrs: [kSecAttrIsPermanent: ofPrivate, kSecAttrLabel: "own"],
-                    kSecPublicKeyAttrs: [kSecAttrIsPermanent: ofPublic],
-                ])
+                let key = try Keys.random(
+                    kSecAttrKeyTypeEC, 256,
+                    [
+                        kSecAttrLabel: "both",
+                        kSecPrivateKeyAttrs: [kSecAttrIsPermanent: ofPrivate, kSecAttrLabel: "own"],
+                        kSecPublicKeyAttrs: [kSecAttrIsPermanent: ofPublic],
+                    ])
                 let labels = services.stored.map { $0.1["labl"] as? String }
                 #expect(labels == (ofPublic ? ["both"] : []) + (ofPrivate ? ["own"] : []))
                 if ofPrivate { #expect(services.stored.last?.0 == key) }
@@ -229,10 +232,12 @@ extension TokenKeyTests {
 
     @Test func `what stands at the top wins for a token, whose private half is permanent by default`() throws {
         try withServices { services in
-            _ = try Keys.random(kSecAttrKeyTypeEC, 256, [
-                kSecAttrTokenID: kSecAttrTokenIDSecureEnclave, kSecAttrLabel: "top",
-                kSecPrivateKeyAttrs: [kSecAttrLabel: "inner", kSecAttrApplicationTag: "tag"],
-            ])
+            _ = try Keys.random(
+                kSecAttrKeyTypeEC, 256,
+                [
+                    kSecAttrTokenID: kSecAttrTokenIDSecureEnclave, kSecAttrLabel: "top",
+                    kSecPrivateKeyAttrs: [kSecAttrLabel: "inner", kSecAttrApplicationTag: "tag"],
+                ])
             let created = try #require(services.created.first)
             #expect(created.attributes["labl"] as? String == "top" && created.attributes["atag"] as? String == "tag")
             #expect(created.isPermanent)

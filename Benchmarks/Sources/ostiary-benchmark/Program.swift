@@ -5,7 +5,8 @@ import Foundation
 @main
 struct OstiaryBenchmark: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ostiary-benchmark", abstract: "Compares an authorized signature with its parts and with ssh-agent.",
+        commandName: "ostiary-benchmark",
+        abstract: "Compares an authorized signature with its parts and with ssh-agent.",
         discussion: """
             Usually run by script/benchmark, which builds everything first.
 

@@ -23,7 +23,8 @@ func createSignature(_ key: Handle?, _ algorithm: Handle?, _ dataToSign: Handle?
 func verifySignature(
     _ key: Handle?, _ algorithm: Handle?, _ signedData: Handle?, _ signature: Handle?, _ error: HandlePlace
 ) -> UInt8 {
-    let verified = performing(key, algorithm, signedData, error) { key, algorithm, data, error throws(UnusableArgument) in
+    let verified = performing(key, algorithm, signedData, error) {
+        key, algorithm, data, error throws(UnusableArgument) in
         let signature = try signature.object(NSData.self).required()
         return SecKeyVerifySignature(key, algorithm, data, signature, error) ? signature : nil
     }

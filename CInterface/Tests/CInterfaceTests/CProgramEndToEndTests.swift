@@ -127,16 +127,20 @@ struct CProgramEndToEndTests {
             ])
     }
 
-    private static let encryption = ["decrypted: known to two"] + refusals(
-        "tampered", "empty", "for another key", "under another algorithm", "decrypt with the public half",
-        "encrypt with the private half", "unknown algorithm")
+    private static let encryption =
+        ["decrypted: known to two"]
+        + refusals(
+            "tampered", "empty", "for another key", "under another algorithm", "decrypt with the public half",
+            "encrypt with the private half", "unknown algorithm")
 
-    private static let exchange = [
-        "raw: 32", "raw is one: yes", "derived: 40", "derived is one: yes", "with another shared info: no",
-    ] + refusals(
-        "without a size", "size of no bytes", "negative size", "size in words", "fraction", "too large a size",
-        "no number", "info in words", "peer of another type", "peer of another curve", "with the public half",
-        "algorithm of signatures")
+    private static let exchange =
+        [
+            "raw: 32", "raw is one: yes", "derived: 40", "derived is one: yes", "with another shared info: no",
+        ]
+        + refusals(
+            "without a size", "size of no bytes", "negative size", "size in words", "fraction", "too large a size",
+            "no number", "info in words", "peer of another type", "peer of another curve", "with the public half",
+            "algorithm of signatures")
 
     private static func refusals(_ names: String...) -> [String] { names.map { $0 + ": NSOSStatusErrorDomain -50" } }
 
@@ -187,11 +191,12 @@ struct CProgramEndToEndTests {
                 "generate: 0", "too little room: -25301", "sign: 0", "fits: yes", "verify: 0", "tampered: -67808",
                 "short digest: -50", "unknown padding: -50", "encrypt: \(encrypt)", "decrypt: \(encrypt)",
                 "same: \(same)",
-            ] + [
-                "endless input", "endless signature", "endless plaintext", "endless ciphertext", "sign nothing",
-                "sign nowhere", "sign without room", "sign with text", "verify nothing", "verify with nothing",
-                "encrypt with nothing", "decrypt with nothing",
-            ].map { $0 + ": -50" }
+            ]
+                + [
+                    "endless input", "endless signature", "endless plaintext", "endless ciphertext", "sign nothing",
+                    "sign nowhere", "sign without room", "sign with text", "verify nothing", "verify with nothing",
+                    "encrypt with nothing", "decrypt with nothing",
+                ].map { $0 + ": -50" }
         }
         #expect(
             try run("older calls")
@@ -279,9 +284,11 @@ struct CProgramEndToEndTests {
         #expect(
             try run("task") == [
                 "is a task: yes", "entitlement: nothing", "entitlements: no", "identifier: nothing", "signed: 0",
-            ] + Self.refusals(
-                "entitlements of truth", "entitlements of nothing", "entitlement of nothing", "entitlement of no task",
-                "identifier of no task") + ["signed of no task: 0"])
+            ]
+                + Self.refusals(
+                    "entitlements of truth", "entitlements of nothing", "entitlement of nothing",
+                    "entitlement of no task",
+                    "identifier of no task") + ["signed of no task: 0"])
     }
 
     @Test func `NULL and handles of a wrong kind are refused and trap nowhere`() throws {
@@ -348,7 +355,8 @@ struct CProgramEndToEndTests {
 
     @Test func `the header declares every function of the module, and the library has it`() throws {
         let module = try declarations(below: security, #"public func ((?:Sec|CF)\w+)\("#)
-        let library = try declarations(below: sources.appendingPathComponent("OstiarySecurityC"), #"@c\((?:ostiary_)?((?:Sec|CF)\w+)\)"#)
+        let library = try declarations(
+            below: sources.appendingPathComponent("OstiarySecurityC"), #"@c\((?:ostiary_)?((?:Sec|CF)\w+)\)"#)
         let header = try declarations(
             below: sources.appendingPathComponent("COstiarySecurity/include"),
             #"\b((?:Sec|CF)\w+)\([^()]*\)(?:;|\s+OSTIARY_SYMBOL)"#)

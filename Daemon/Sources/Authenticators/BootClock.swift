@@ -50,7 +50,8 @@ public struct SystemBootClock: BootClock {
     /// delay can be trusted.
     public init() throws(BootClockError) {
         try TimeNamespace.requireMachineTime()
-        guard let text = KernelFile.text(of: "/proc/sys/kernel/random/boot_id"), let identifier = BootIdentifier(uuid: text)
+        guard let text = KernelFile.text(of: "/proc/sys/kernel/random/boot_id"),
+            let identifier = BootIdentifier(uuid: text)
         else { throw .bootIdentifierUnreadable }
         bootIdentifier = identifier
     }

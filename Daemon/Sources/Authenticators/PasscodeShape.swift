@@ -46,7 +46,8 @@ private struct Progression: OptionSet {
 
     /// Rows of the Latin layouts QWERTY, QWERTZ and AZERTY, and of the digits, which end in 0.
     private static let keyRows: [[Unicode.Scalar]] = [
-        "1234567890", "qwertyuiop", "qwertzuiop", "azertyuiop", "asdfghjkl", "qsdfghjklm", "zxcvbnm", "yxcvbnm", "wxcvbn",
+        "1234567890", "qwertyuiop", "qwertzuiop", "azertyuiop", "asdfghjkl", "qsdfghjklm", "zxcvbnm", "yxcvbnm",
+        "wxcvbn",
     ].map { Array($0.unicodeScalars) }
 
     init(rawValue: UInt8) { self.rawValue = rawValue }

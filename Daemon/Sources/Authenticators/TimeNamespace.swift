@@ -9,7 +9,9 @@ enum TimeNamespace {
     /// Throws unless the offset is known to be 0.
     static func requireMachineTime() throws(BootClockError) {
         // A kernel without time namespaces has neither file, and nothing can be moved.
-        if unsafe access("/proc/self/ns/time", F_OK) != 0, errno == ENOENT, unsafe access("/proc/self/ns", F_OK) == 0 { return }
+        if unsafe access("/proc/self/ns/time", F_OK) != 0, errno == ENOENT, unsafe access("/proc/self/ns", F_OK) == 0 {
+            return
+        }
         guard let text = KernelFile.text(of: "/proc/self/timens_offsets") else { throw .timeOffsetUnreadable }
         try requireMachineTime(offsets: text)
     }
@@ -18,7 +20,8 @@ enum TimeNamespace {
     static func requireMachineTime(offsets text: String) throws(BootClockError) {
         let lines = text.split(separator: "\n").map { $0.split(whereSeparator: \.isWhitespace) }
         let found = lines.filter { $0.first == "boottime" }
-        guard found.count == 1, found[0].count == 3, let seconds = Int64(found[0][1]), let nanoseconds = Int64(found[0][2])
+        guard found.count == 1, found[0].count == 3, let seconds = Int64(found[0][1]),
+            let nanoseconds = Int64(found[0][2])
         else { throw .timeOffsetUnreadable }
         guard seconds == 0, nanoseconds == 0 else { throw .shiftedTime(seconds: seconds, nanoseconds: nanoseconds) }
     }

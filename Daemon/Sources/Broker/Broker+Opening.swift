@@ -155,7 +155,8 @@ struct Owner {
         if let known = users.first(where: { $0.uid == user.id && $0.name == user.name }) { return Owner(id: known.id) }
         guard let other = users.first(where: { $0.uid == user.id }) ?? users.first else {
             return try make(
-                UserRecord(uid: user.id, name: user.name, created: UInt64(Date().timeIntervalSince1970)), vault, enclave)
+                UserRecord(uid: user.id, name: user.name, created: UInt64(Date().timeIntervalSince1970)), vault, enclave
+            )
         }
         guard let adoptedName else { throw BrokerOpeningError.otherUser(stored: other, present: user) }
         let adopted = users.filter { $0.name == adoptedName }

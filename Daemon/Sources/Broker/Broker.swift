@@ -82,7 +82,8 @@ public final class Broker: Sendable {
                 counters: counters, strength: Factor.applicationPassword.strength(inHardware: isHardware)),
         ]
         evaluator = Evaluator(
-            authenticators: AuthenticatorTable(authenticators + added.authenticators, isHardware: isHardware), ring: ring,
+            authenticators: AuthenticatorTable(authenticators + added.authenticators, isHardware: isHardware),
+            ring: ring,
             prompter: prompter, trail: trail)
         // A daemon that was killed after a change and before it erased what the change replaced left that to this one.
         eraser.erase()
@@ -117,7 +118,8 @@ public final class Broker: Sendable {
         } catch {
             let refusal = refusal(for: error)
             if RefusalMapping.isDecision(refusal) {
-                trail.refuse(event(request.eventName, session, object: objectName(of: request.row.subject)), because: refusal)
+                trail.refuse(
+                    event(request.eventName, session, object: objectName(of: request.row.subject)), because: refusal)
             }
             throw refusal
         }

@@ -51,5 +51,7 @@ extension OpenEnclaveKey {
 
     public func sharedSecret(withPublicKey peerKey: Data) throws(EnclaveError) -> SecretBytes { throw .unsupportedKey }
 
-    public func sharedSecret(decapsulating encapsulated: Data) throws(EnclaveError) -> SecretBytes { throw .unsupportedKey }
+    public func sharedSecret(decapsulating encapsulated: Data) throws(EnclaveError) -> SecretBytes {
+        throw .unsupportedKey
+    }
 }

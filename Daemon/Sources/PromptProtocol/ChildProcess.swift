@@ -16,7 +16,8 @@ public struct ChildProcess: ~Copyable, Sendable {
         let code = unsafe Self.withCStrings([program]) { arguments in
             unsafe Self.withCStrings(environment) { environment in
                 unsafe ostiary_spawn(
-                    program, arguments, environment, descriptors, CInt(descriptors.count), leadsSession ? 1 : 0, "/", &child)
+                    program, arguments, environment, descriptors, CInt(descriptors.count), leadsSession ? 1 : 0, "/",
+                    &child)
             }
         }
         guard code == 0 else { throw SystemCallError("posix_spawn", subject: program, code: code) }

@@ -110,7 +110,8 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     public let isShownInFull: Bool
 
     public init(
-        _ kind: PromptKind, sensors: [PromptSensor] = [], object: DisplayText? = nil, operation: DisplayText, consequence: DisplayText? = nil,
+        _ kind: PromptKind, sensors: [PromptSensor] = [], object: DisplayText? = nil, operation: DisplayText,
+        consequence: DisplayText? = nil,
         reason: DisplayText? = nil, notice: DisplayText? = nil, triesLeft: Int? = nil,
         cancelTitle: DisplayText? = nil, fallbackTitle: DisplayText? = nil, isShownInFull: Bool = false
     ) {

@@ -44,7 +44,8 @@ public struct TerminalType: Codable, Equatable, Sendable {
     /// nil unless `name` is 1 to 64 ASCII letters, digits, `+`, `-`, `.` and `_`, not beginning with a dot.
     public init?(_ name: String) {
         let isAllowed = name.utf8.allSatisfy { byte in
-            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
                 || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "+-._".utf8.contains(byte)
         }
         guard isAllowed, (1...64).contains(name.utf8.count), !name.hasPrefix(".") else { return nil }

@@ -26,7 +26,9 @@ public enum ConfigurationFile {
         }
         let file = Descriptor(owning: number)
         var status = stat()
-        guard unsafe fstat(file.number, &status) == 0 else { throw .unreadable(SystemCallError("fstat", subject: path)) }
+        guard unsafe fstat(file.number, &status) == 0 else {
+            throw .unreadable(SystemCallError("fstat", subject: path))
+        }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
         guard status.st_uid == userID || status.st_uid == 0 else { throw .otherOwner }
         guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else { throw .writableByOthers }
@@ -37,7 +39,9 @@ public enum ConfigurationFile {
         var bytes = [UInt8](repeating: 0, count: maximumByteCount + 1)
         var filled = 0
         while filled < bytes.count {
-            let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(file.number, $0.baseAddress! + filled, $0.count - filled) }
+            let count = unsafe bytes.withUnsafeMutableBytes {
+                unsafe read(file.number, $0.baseAddress! + filled, $0.count - filled)
+            }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw .unreadable(SystemCallError("read", subject: path)) }
             if count == 0 { break }
@@ -78,7 +82,9 @@ public enum ConfigurationFile {
     private static func split(_ line: String) throws(ConfigurationLineError) -> (key: String, value: String) {
         let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { throw .noKeyAndValue }
-        let (key, value) = (parts[0].trimmingCharacters(in: .whitespaces), parts[1].trimmingCharacters(in: .whitespaces))
+        let (key, value) = (
+            parts[0].trimmingCharacters(in: .whitespaces), parts[1].trimmingCharacters(in: .whitespaces)
+        )
         guard !key.isEmpty, !value.isEmpty else { throw .noKeyAndValue }
         guard value.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else { throw .badValue }
         return (key, value)
@@ -97,7 +103,9 @@ public enum ConfigurationFile {
         case "prompt.wayland-display": configuration.waylandDisplay = value
         case "prompt.xauthority": configuration.xAuthority = try absolutePath(value)
         case "prompt.time-limit-seconds":
-            guard let seconds = Int(value), PromptConfiguration.timeLimitBounds.contains(seconds) else { throw .badValue }
+            guard let seconds = Int(value), PromptConfiguration.timeLimitBounds.contains(seconds) else {
+                throw .badValue
+            }
             configuration.timeLimitSeconds = seconds
         default: throw .unknownKey
         }

@@ -22,7 +22,11 @@ public struct SystemLoginRecords: LoginRecords {
             defer { endutxent() }
             while let entry = unsafe getutxent() {
                 guard unsafe entry.pointee.ut_type == Int16(USER_PROCESS) else { continue }
-                if unsafe Self.text(of: entry.pointee.ut_line) == line, unsafe Self.text(of: entry.pointee.ut_user) == name { return true }
+                if unsafe Self.text(of: entry.pointee.ut_line) == line,
+                    unsafe Self.text(of: entry.pointee.ut_user) == name
+                {
+                    return true
+                }
             }
             return false
         }

@@ -38,7 +38,8 @@ public struct ProcessPrompter: Prompter {
         case .failure(let unavailability): return .unavailable(unavailability)
         case .success(let frontEnd):
             let request = PromptRequest(
-                question: frontEnd.tellsWhenShown ? question : question.withoutSensors, program: DisplayText(fact: caller.program),
+                question: frontEnd.tellsWhenShown ? question : question.withoutSensors,
+                program: DisplayText(fact: caller.program),
                 application: caller.application.map { DisplayText(fact: $0) }, processID: caller.processID,
                 frontEnd: frontEnd, timeLimitSeconds: configuration.timeLimitSeconds)
             let usedTerminal = frontEnd.usesTerminal ? try? terminal?.get() : nil
@@ -53,7 +54,9 @@ public struct ProcessPrompter: Prompter {
         return nil
     }
 
-    private func verified(_ terminal: SharedDescriptor, of caller: PromptCaller) -> Result<VerifiedTerminal, TerminalRefusal> {
+    private func verified(_ terminal: SharedDescriptor, of caller: PromptCaller) -> Result<
+        VerifiedTerminal, TerminalRefusal
+    > {
         do { return .success(try check.verify(terminal, of: caller)) } catch { return .failure(error) }
     }
 

@@ -43,7 +43,9 @@ struct PromptProcess: ~Copyable {
     private static func write(_ bytes: Data, to descriptor: borrowing Descriptor) throws {
         let number = descriptor.number
         try unsafe bytes.withUnsafeBytes { bytes in
-            guard unsafe Glibc.write(number, bytes.baseAddress!, bytes.count) == bytes.count else { throw SystemCallError("write") }
+            guard unsafe Glibc.write(number, bytes.baseAddress!, bytes.count) == bytes.count else {
+                throw SystemCallError("write")
+            }
         }
     }
 

@@ -71,7 +71,9 @@ public struct TerminalCheck: Sendable {
     }
 
     /// Returns the verified terminal, or throws the reason for the refusal.
-    public func verify(_ descriptor: SharedDescriptor, of caller: PromptCaller) throws(TerminalRefusal) -> VerifiedTerminal {
+    public func verify(_ descriptor: SharedDescriptor, of caller: PromptCaller) throws(TerminalRefusal)
+        -> VerifiedTerminal
+    {
         guard policy != .never else { throw .forbiddenByPolicy }
         let device = try Self.device(of: descriptor.number)
         let status = try Self.status(of: caller)
@@ -100,12 +102,15 @@ public struct TerminalCheck: Sendable {
     /// The controlling terminal of a caller that passed a terminal, by the kernel's word and not by the descriptor, which may
     /// be another program's terminal; nil when it passed none or has none.
     public static func controllingTerminal(of caller: PromptCaller) -> UInt32? {
-        guard caller.terminal != nil, let device = (try? status(of: caller))?.terminalDevice, device != 0 else { return nil }
+        guard caller.terminal != nil, let device = (try? status(of: caller))?.terminalDevice, device != 0 else {
+            return nil
+        }
         return device
     }
 
     static func status(of caller: PromptCaller) throws(TerminalRefusal) -> ProcessStatus {
-        guard let status = ProcessStatus(of: caller.processID), status.startTime == caller.startTime, !status.isDead else {
+        guard let status = ProcessStatus(of: caller.processID), status.startTime == caller.startTime, !status.isDead
+        else {
             throw .callerGone
         }
         return status

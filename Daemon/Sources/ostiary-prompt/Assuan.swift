@@ -65,7 +65,8 @@ enum Assuan {
             var byte = unsafe escaped[index]
             index += 1
             if byte == UInt8(ascii: "%") {
-                guard unsafe index + 1 < escaped.endIndex, let high = unsafe nibble(escaped[index]), let low = unsafe nibble(escaped[index + 1])
+                guard unsafe index + 1 < escaped.endIndex, let high = unsafe nibble(escaped[index]),
+                    let low = unsafe nibble(escaped[index + 1])
                 else { return false }
                 byte = high << 4 | low
                 index += 2
@@ -110,7 +111,9 @@ struct AssuanLines: ~Copyable {
     mutating func fill(_ read: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
         let filled = count
         guard filled < buffer.count else { return false }
-        let added = unsafe buffer.withUnsafeMutableBytes { unsafe read(UnsafeMutableRawBufferPointer(rebasing: $0[filled...])) }
+        let added = unsafe buffer.withUnsafeMutableBytes {
+            unsafe read(UnsafeMutableRawBufferPointer(rebasing: $0[filled...]))
+        }
         guard added > 0 else { return false }
         count += added
         return true

@@ -56,7 +56,9 @@ struct PinentrySession: ~Copyable {
             case .ended: return .failed(.ended)
             case .closed, .quiet: return .failed(.dialogFailed)
             }
-            guard unsafe lines.fill({ unsafe read(output, $0.baseAddress!, $0.count) }) else { return .failed(.dialogFailed) }
+            guard unsafe lines.fill({ unsafe read(output, $0.baseAddress!, $0.count) }) else {
+                return .failed(.dialogFailed)
+            }
         }
     }
 

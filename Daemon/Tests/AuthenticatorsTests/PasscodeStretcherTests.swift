@@ -81,27 +81,31 @@ extension SecretBytes {
         #expect(try StretchParameters(canonicalBytes: bytes) == .recommended)
     }
 
-    @Test(arguments: [
-        (65536, 3, 1), (524288, 16, 16), (65536, 16, 1), (524288, 3, 16),
-    ] as [(UInt32, UInt32, UInt32)])
+    @Test(
+        arguments: [
+            (65536, 3, 1), (524288, 16, 16), (65536, 16, 1), (524288, 3, 16),
+        ] as [(UInt32, UInt32, UInt32)])
     func `the bounds themselves are accepted`(_ memory: UInt32, _ passes: UInt32, _ lanes: UInt32) throws {
         let parameters = try StretchParameters(memoryKibibytes: memory, passes: passes, lanes: lanes)
         #expect(try StretchParameters(canonicalBytes: parameters.canonicalBytes) == parameters)
     }
 
-    @Test(arguments: [
-        (65535, 3, 4, .memoryOutOfBounds), (524289, 3, 4, .memoryOutOfBounds),
-        (2_097_152, 3, 4, .memoryOutOfBounds), (.max, 3, 4, .memoryOutOfBounds),
-        (65536, 1, 4, .passesOutOfBounds), (65536, 2, 4, .passesOutOfBounds), (65536, 17, 4, .passesOutOfBounds),
-        (65536, 3, 0, .lanesOutOfBounds), (65536, 3, 17, .lanesOutOfBounds),
-    ] as [(UInt32, UInt32, UInt32, StretchParametersError)])
+    @Test(
+        arguments: [
+            (65535, 3, 4, .memoryOutOfBounds), (524289, 3, 4, .memoryOutOfBounds),
+            (2_097_152, 3, 4, .memoryOutOfBounds), (.max, 3, 4, .memoryOutOfBounds),
+            (65536, 1, 4, .passesOutOfBounds), (65536, 2, 4, .passesOutOfBounds), (65536, 17, 4, .passesOutOfBounds),
+            (65536, 3, 0, .lanesOutOfBounds), (65536, 3, 17, .lanesOutOfBounds),
+        ] as [(UInt32, UInt32, UInt32, StretchParametersError)])
     func `a planted record cannot leave the bounds`(
         _ memory: UInt32, _ passes: UInt32, _ lanes: UInt32, _ error: StretchParametersError
     ) {
         #expect(throws: error) { try StretchParameters(memoryKibibytes: memory, passes: passes, lanes: lanes) }
-        let planted = [UInt8]([2, 0x13]) + [memory, passes, lanes].flatMap { number in
-            [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
-        }
+        let planted =
+            [UInt8]([2, 0x13])
+            + [memory, passes, lanes].flatMap { number in
+                [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+            }
         #expect(throws: error) { try StretchParameters(canonicalBytes: planted) }
     }
 

@@ -84,7 +84,8 @@ package final class BrokerFixture {
     /// Ends the broker in order and opens it again.
     package func restart() throws {
         close()
-        broker = try Self.open(stateDirectory, stretching, prompter, clock, nil, false, folder.path("apps.d"), nil, sensors)
+        broker = try Self.open(
+            stateDirectory, stretching, prompter, clock, nil, false, folder.path("apps.d"), nil, sensors)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 

@@ -70,7 +70,8 @@ public enum CrashOperation: String, CaseIterable, Sendable {
         case .deleteItem: try client.deleteItems(Self.item(Self.openAccount))
         case .addKey:
             let key = try client.createKey(.p256, unrestricted, awaitsItem: true)
-            try client.addItem("keys", ["labl": .text(Self.createdName), "pdmn": .text("dk")], data: nil, keyID: key.keyID)
+            try client.addItem(
+                "keys", ["labl": .text(Self.createdName), "pdmn": .text("dk")], data: nil, keyID: key.keyID)
         case .removeGuarded: try client.remove(Self.guardedName)
         }
     }

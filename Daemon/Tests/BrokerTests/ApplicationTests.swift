@@ -183,7 +183,8 @@ struct ApplicationTests {
 
     @Test(arguments: [
         "ostiary", "shred", "shell-tool", "sh-tool", "javac", "node-exporter", "pythonic", "lua-language-server",
-        "perldoc", "env-cgi-x", "rubygems", "qemud", "phpx86_64", "my-python3", "gdbserver", "python3-dbgx", "ostiary-awk",
+        "perldoc", "env-cgi-x", "rubygems", "qemud", "phpx86_64", "my-python3", "gdbserver", "python3-dbgx",
+        "ostiary-awk",
         "",
     ])
     func `what only begins or ends like an interpreter is none`(name: String) {

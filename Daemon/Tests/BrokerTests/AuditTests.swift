@@ -139,7 +139,9 @@ struct AuditTests {
     @Test func `each proof of the passcode is recorded with what it was for`() throws {
         try fixture.setPasscode()
         let client = try fixture.client()
-        func proof(of request: String, object: String = "", _ answers: [ScriptedPrompter.Answer], _ body: () throws -> Void)
+        func proof(
+            of request: String, object: String = "", _ answers: [ScriptedPrompter.Answer], _ body: () throws -> Void
+        )
             throws
         {
             try client.lock()
@@ -164,7 +166,9 @@ struct AuditTests {
         try proof(of: "application-register", object: "com.example.app", []) {
             try client.call(
                 .registerApplication(
-                    .with { ($0.path, $0.applicationID, $0.question.reason) = ("/usr/bin/head", "com.example.app", "a test") }))
+                    .with {
+                        ($0.path, $0.applicationID, $0.question.reason) = ("/usr/bin/head", "com.example.app", "a test")
+                    }))
         }
     }
 
@@ -177,7 +181,7 @@ struct AuditTests {
             try client.log().suffix(lines).filter {
                 $0.event == "remove" && $0.result == "done" && $0.operation == request
             }
-                .map(\.object).sorted()
+            .map(\.object).sorted()
         }
         #expect(
             try lines { try fixture.removePasscode() }.filter { $0.event != "remove" }

@@ -228,7 +228,8 @@ struct DatabaseWriterTests {
     @Test(arguments: ["entries", "generation", "mac", "DELETE"], VaultTable.allCases)
     func `who changes a list of rows gains nothing`(column: String, table: VaultTable) throws {
         let condition = "row_key = ?"
-        let changed = try column == "DELETE"
+        let changed =
+            try column == "DELETE"
             ? store.write("DELETE FROM lists WHERE \(condition)", [Data([table.rawValue, 0, 0])])
             : store.alter(column, of: "lists", where: condition, [Data([table.rawValue, 0, 0])])
         // Items have a table for their list; the other tables are those of the lists, and the store's own record.

@@ -169,7 +169,10 @@ struct DiagnosisTests {
         let problems = try Self.problems(fixture)
         #expect(
             problems.map(\.check)
-                == ["store", "keys", "items", "audit log", "log epochs", "passcode", "wrong tries", "key pairs", "start"])
+                == [
+                    "store", "keys", "items", "audit log", "log epochs", "passcode", "wrong tries", "key pairs",
+                    "start",
+                ])
         #expect(problems.allSatisfy { $0.message.contains("The database cannot be read") })
     }
 }

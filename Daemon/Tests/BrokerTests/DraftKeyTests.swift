@@ -28,7 +28,8 @@ struct DraftKeyTests {
     }
 
     @discardableResult
-    private func addItem(of key: WireKey, _ label: String = "release", by client: TestClient? = nil) throws -> WireItem {
+    private func addItem(of key: WireKey, _ label: String = "release", by client: TestClient? = nil) throws -> WireItem
+    {
         try (client ?? self.client).addItem(
             "keys", ["labl": .text(label), "pdmn": .text("dk")], data: nil, keyID: key.keyID)
     }

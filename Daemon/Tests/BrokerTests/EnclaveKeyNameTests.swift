@@ -59,10 +59,11 @@ struct EnclaveKeyNameTests {
         #expect(fixture.prompter.asked.first?.object?.string.hasSuffix("“Nightly”") == true)
     }
 
-    @Test(arguments: [
-        ["labl": .text("")], ["labl": .number(7)], ["labl": .data(Data([0xFF, 0xFE]))],
-        ["labl": .text("\u{202E}\u{1B}\n \u{200B}")], ["klbl": .data(Data(count: 20))], ["atag": .text("tag")],
-    ] as [ItemValues])
+    @Test(
+        arguments: [
+            ["labl": .text("")], ["labl": .number(7)], ["labl": .data(Data([0xFF, 0xFE]))],
+            ["labl": .text("\u{202E}\u{1B}\n \u{200B}")], ["klbl": .data(Data(count: 20))], ["atag": .text("tag")],
+        ] as [ItemValues])
     func `without a label that can be read a key is shown by its id`(_ values: ItemValues) throws {
         let key = try boundKey()
         _ = try addItem(of: key, values)
@@ -113,7 +114,8 @@ struct EnclaveKeyNameTests {
             .key(.p256, in: "a", open, shown: Data(), applicationPassword: nil))
         _ = try fixture.broker.rights.store(key, replacing: false)
         func add(_ label: String, in group: String, keyID: VaultID) throws {
-            var attributes = try ItemAttributes(TestClient.attributes(["labl": .text(label), "atag": .text(label)]), of: .key)
+            var attributes = try ItemAttributes(
+                TestClient.attributes(["labl": .text(label), "atag": .text(label)]), of: .key)
             let accessControl = try attributes.prepareForAdding(
                 as: .key, given: key.accessControl, isForKey: true, groups: AccessGroups([group]), now: 0)
             _ = try store.add(

@@ -189,7 +189,8 @@ struct FormerStoreTests {
     }
 
     private func formerKeys() throws -> StoreKeys {
-        guard let bytes = try FormerStoreKeys(directory: state, ownedBy: geteuid()).read(), let root = RootSecret(bytes) else {
+        guard let bytes = try FormerStoreKeys(directory: state, ownedBy: geteuid()).read(), let root = RootSecret(bytes)
+        else {
             throw StoreKeysFileError.missing
         }
         return StoreKeys(root)

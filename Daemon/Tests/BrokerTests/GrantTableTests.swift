@@ -158,7 +158,8 @@ struct GrantTableTests {
             let opener = StandaloneOpener(halves: halves, applicationPassword: password)
             for slot in try fixture.storedSlots() {
                 let keys = slot.slot.factors.subtracting(.applicationPassword)
-                let mustOpen = machine.isOpen(slot.header.availability) && keys.isSubset(of: machine.keysOfFactors)
+                let mustOpen =
+                    machine.isOpen(slot.header.availability) && keys.isSubset(of: machine.keysOfFactors)
                     && (password != nil || !slot.slot.factors.contains(.applicationPassword))
                 #expect(
                     opener.opens(slot) == mustOpen, "\(slot.slot.factors), password \(password ?? "none"), \(comment)")

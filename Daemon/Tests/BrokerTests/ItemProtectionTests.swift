@@ -120,7 +120,8 @@ struct ItemProtectionTests {
         #expect(
             try refusal {
                 try client.addItem(
-                    ["acct": .text("new")], accessControl: .item(Requirement(anyOf: Self.passwordRule)), use: withholding)
+                    ["acct": .text("new")], accessControl: .item(Requirement(anyOf: Self.passwordRule)),
+                    use: withholding)
             } == .questionNeeded)
         #expect(fixture.prompter.asked.isEmpty)
         #expect(fixture.broker.trail.audit.recordCount == recorded, "no decision was made")

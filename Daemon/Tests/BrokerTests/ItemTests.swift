@@ -477,8 +477,10 @@ struct ItemTests {
             let key = ObjectRecord(
                 owner: fixture.broker.owner, kind: .enclaveKey, suite: 1,
                 attributes: ObjectAttributes(
-                    group: group, identifier: UUID().uuidString, applicationLabel: Data("the key's own".utf8), created: 0),
-                accessControl: Data(rule.canonicalBytes), enclaveKind: 1, publicKey: Data(), keyBlob: Data(), payload: nil, slots: Data())
+                    group: group, identifier: UUID().uuidString, applicationLabel: Data("the key's own".utf8),
+                    created: 0),
+                accessControl: Data(rule.canonicalBytes), enclaveKind: 1, publicKey: Data(), keyBlob: Data(),
+                payload: nil, slots: Data())
             try vault.write("key") { try $0.insertObject(key) }
             return key.id.bytes
         }

@@ -167,7 +167,8 @@ struct PasscodeLifeTests {
         let opener = StandaloneOpener(halves: halves, applicationPassword: BrokerFixture.applicationPassword)
         for slot in try old.storedSlots() { #expect(opener.opens(slot)) }
         for slot in try fixture.storedSlots() {
-            let isFree = slot.header.availability == .always
+            let isFree =
+                slot.header.availability == .always
                 && slot.slot.factors.isDisjoint(with: [.passcode, .biometry])
             #expect(opener.opens(slot) == isFree, "\(slot.slot.factors) \(slot.header.availability)")
         }

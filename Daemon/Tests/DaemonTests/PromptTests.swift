@@ -196,8 +196,14 @@ import UnixSocket
         let context = try stage.client.openContext()
         let bodies: [WireRequest.OneOf_Body] = [
             .authorize(stage.right, in: context, reason: ""),
-            .passcode(.with { $0.action = .change; $0.question = .reason("") }),
-            .evaluatePolicy(.with { $0.contextID = context; $0.policy = 2; $0.question = .reason("") }),
+            .passcode(
+                .with {
+                    $0.action = .change; $0.question = .reason("")
+                }),
+            .evaluatePolicy(
+                .with {
+                    $0.contextID = context; $0.policy = 2; $0.question = .reason("")
+                }),
         ]
         for body in bodies {
             #expect(try stage.client.ask(body, descriptor: stage.terminal.slave.number).refusal == .emptyReason)
@@ -348,7 +354,8 @@ import UnixSocket
     /// A folder for a dialog program that enters the passcode whatever it is asked.
     private func dialog() throws -> (folder: TestFolder, path: String) {
         let folder = try TestFolder()
-        let script = "echo OK; while read -r l; do "
+        let script =
+            "echo OK; while read -r l; do "
             + "case \"$l\" in GETPIN*) echo 'D \(Stage.passcode)'; echo OK;; *) echo OK;; esac; done"
         let path = folder.path("dialog")
         try Data("#!/bin/sh\n\(script)\n".utf8).write(to: URL(fileURLWithPath: path))

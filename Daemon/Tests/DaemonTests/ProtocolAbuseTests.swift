@@ -193,8 +193,18 @@ import UnixSocket
         let context = try client.openContext()
         let bodies: [(WireRequest.OneOf_Body, [UInt8])] = [
             (.sign(right, in: context), WireRequest.OneOf_Body.digest), (.readSecret(right, in: context), []),
-            (.decrypt(.with { $0.contextID = context; $0.rightID = right }), [1]),
-            (.exchange(.with { $0.contextID = context; $0.rightID = right }), []),
+            (
+                .decrypt(
+                    .with {
+                        $0.contextID = context; $0.rightID = right
+                    }), [1]
+            ),
+            (
+                .exchange(
+                    .with {
+                        $0.contextID = context; $0.rightID = right
+                    }), []
+            ),
         ]
         for (body, tail) in bodies { #expect(try client.ask(body, tail: tail).refusal == .notAuthorized) }
         // The same requests are carried out afterwards, so it was the authorization that was missing.
@@ -224,13 +234,23 @@ import UnixSocket
         (.findRight("nothing"), .notFound), (.removeRight("nothing"), .notFound),
         (.createRight(WireCreateRightRequest()), .invalidParameter),
         (.createRight(.with { $0.identifier = "x" }), .invalidRule),
-        (.createRight(.with { $0.identifier = "x"; $0.accessControl = Data([1, 3, 0]) }), .invalidRule),
+        (
+            .createRight(
+                .with {
+                    $0.identifier = "x"; $0.accessControl = Data([1, 3, 0])
+                }), .invalidRule
+        ),
         (.createRight(String(repeating: "x", count: 513), .unrestricted), .invalidParameter),
         (.createRight("line\nbreak", .unrestricted), .invalidParameter),
         (.passcode(WirePasscodeRequest()), .emptyReason), (.passcode(.unspecified), .malformed),
         (.passcode(.UNRECOGNIZED(9)), .malformed), (.passcode(.change), .passcodeNotSet),
         (.passcode(.remove), .passcodeNotSet),
-        (.evaluatePolicy(.with { $0.policy = 99; $0.preflight = true }), .invalidParameter),
+        (
+            .evaluatePolicy(
+                .with {
+                    $0.policy = 99; $0.preflight = true
+                }), .invalidParameter
+        ),
     ]
 
     @Test(arguments: incomplete)

@@ -138,7 +138,8 @@ import UnixSocket
         var caller: Caller?
         try whileDaemonIsStopped {
             let thief = try stage.stranger(next: [stage.path, "--wait"])
-            try thief.client.send(.hello(.with { ($0.protocolVersion, $0.nonce) = (WireLimits.protocolVersion, Data(count: 32)) }))
+            try thief.client.send(
+                .hello(.with { ($0.protocolVersion, $0.nonce) = (WireLimits.protocolVersion, Data(count: 32)) }))
             try thief.client.send(.findRight(name))
             try thief.executeNext(stage.path)
             caller = thief
@@ -147,7 +148,8 @@ import UnixSocket
         let greeting = try heir.greeting()
         #expect(try heir.answer().refusal == .malformed, "the nonce was made after it was queued")
         #expect(try heir.answer().refusal == .outOfOrder)
-        try heir.send(.hello(.with { ($0.protocolVersion, $0.nonce) = (WireLimits.protocolVersion, greeting.nonce) }), id: 3)
+        try heir.send(
+            .hello(.with { ($0.protocolVersion, $0.nonce) = (WireLimits.protocolVersion, greeting.nonce) }), id: 3)
         #expect(try heir.isEndedByDaemon)
         try expectLogged("connect", "foreign-sender")
     }

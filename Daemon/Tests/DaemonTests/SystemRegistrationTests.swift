@@ -29,7 +29,8 @@ struct SystemRegistrationTests {
         program = programs.path("tool")
         try FileManager.default.copyItem(atPath: Caller.program, toPath: program)
         try #require(chmod(program, 0o755) == 0)
-        let start = try DaemonStart(in: folders, options: folders.options + ["--applications-directory", registrations])
+        let start = try DaemonStart(
+            in: folders, options: folders.options + ["--applications-directory", registrations])
         daemon = try DaemonProcess(start, in: folders)
     }
 

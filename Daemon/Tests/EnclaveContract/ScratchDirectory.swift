@@ -7,7 +7,7 @@ public final class ScratchDirectory: Sendable {
     public init() {}
 
     deinit {
-        do { try FileManager.default.removeItem(at: url) } catch { /* It was never made, or a test removed it. */ }
+        do { try FileManager.default.removeItem(at: url) } catch { /* It was never made, or a test removed it. */  }
     }
 
     /// Makes the folder with mode 0700; doing so again changes nothing.

@@ -91,10 +91,11 @@ import Testing
     @Test func `a class key that claims to be another class's opens nothing`() throws {
         let slot = try Sample.slots([.passcode])[0]
         let always = try #require(ring.halves[.classKey(.always)])
-        let claimed = slot.layers.dropLast() + [
-            KeySlot.Layer(
-                role: .classKey(.always), epoch: 1, encapsulatedKey: slot.layers[1].encapsulatedKey)
-        ]
+        let claimed =
+            slot.layers.dropLast() + [
+                KeySlot.Layer(
+                    role: .classKey(.always), epoch: 1, encapsulatedKey: slot.layers[1].encapsulatedKey)
+            ]
         let forged = try rebuilt(slot, layers: Array(claimed))
         #expect(throws: SlotError.refused) {
             _ = try Sample.open(

@@ -42,18 +42,20 @@ import UnixSocket
         #expect(configuration.timeLimitSeconds == 30)
     }
 
-    @Test(arguments: [
-        ("prompt.terminal", .noKeyAndValue), ("prompt.terminal =", .noKeyAndValue), ("= any", .noKeyAndValue),
-        ("prompt.terminals = any", .unknownKey), ("Prompt.terminal = any", .unknownKey), ("[prompt]", .noKeyAndValue),
-        ("prompt.terminal = always", .badValue), ("prompt.terminal = any # all", .badValue),
-        ("prompt.front-ends = terminal, gtk", .badValue), ("prompt.front-ends = terminal,", .badValue),
-        ("prompt.front-ends = terminal, terminal", .badValue), ("prompt.pinentry = pinentry-tty", .badValue),
-        ("prompt.pinentry = \"/usr/bin/pinentry\"", .badValue), ("prompt.xauthority = ~/.Xauthority", .badValue),
-        ("prompt.display = :0\u{0}", .badValue), ("prompt.display = :\u{1B}0", .badValue),
-        ("prompt.time-limit-seconds = 4", .badValue), ("prompt.time-limit-seconds = 601", .badValue),
-        ("prompt.time-limit-seconds = -1", .badValue), ("prompt.time-limit-seconds = 1e2", .badValue),
-        ("prompt.time-limit-seconds = 99999999999999999999", .badValue),
-    ] as [(String, ConfigurationLineError)])
+    @Test(
+        arguments: [
+            ("prompt.terminal", .noKeyAndValue), ("prompt.terminal =", .noKeyAndValue), ("= any", .noKeyAndValue),
+            ("prompt.terminals = any", .unknownKey), ("Prompt.terminal = any", .unknownKey),
+            ("[prompt]", .noKeyAndValue),
+            ("prompt.terminal = always", .badValue), ("prompt.terminal = any # all", .badValue),
+            ("prompt.front-ends = terminal, gtk", .badValue), ("prompt.front-ends = terminal,", .badValue),
+            ("prompt.front-ends = terminal, terminal", .badValue), ("prompt.pinentry = pinentry-tty", .badValue),
+            ("prompt.pinentry = \"/usr/bin/pinentry\"", .badValue), ("prompt.xauthority = ~/.Xauthority", .badValue),
+            ("prompt.display = :0\u{0}", .badValue), ("prompt.display = :\u{1B}0", .badValue),
+            ("prompt.time-limit-seconds = 4", .badValue), ("prompt.time-limit-seconds = 601", .badValue),
+            ("prompt.time-limit-seconds = -1", .badValue), ("prompt.time-limit-seconds = 1e2", .badValue),
+            ("prompt.time-limit-seconds = 99999999999999999999", .badValue),
+        ] as [(String, ConfigurationLineError)])
     func `what is not understood is refused with its line`(_ line: String, _ reason: ConfigurationLineError) {
         #expect(error("# first\n\n\(line)\nprompt.terminal = any") == .line(3, reason))
     }
@@ -84,8 +86,10 @@ import UnixSocket
 
     @Test func `a file that is not there is told from one that cannot be read`() {
         #expect(load("/nonexistent/ostiaryd.conf") == .success(nil))
-        #expect(load("/etc/passwd/ostiaryd.conf") == .failure(
-            .unreadable(SystemCallError("open", subject: "/etc/passwd/ostiaryd.conf", code: ENOTDIR))))
+        #expect(
+            load("/etc/passwd/ostiaryd.conf")
+                == .failure(
+                    .unreadable(SystemCallError("open", subject: "/etc/passwd/ostiaryd.conf", code: ENOTDIR))))
     }
 
     @Test(arguments: [0o600, 0o644, 0o400] as [mode_t]) func `a file of one's own is read`(_ mode: mode_t) throws {

@@ -150,15 +150,19 @@ extension RealPromptTests {
             ("echo OK; head -c 5000 /dev/zero; sleep 60", .unavailable(.dialogFailed)),
             (answering("echo 'D %4'; echo OK"), .unavailable(.dialogFailed)),
             (answering("echo 'D %zz'; echo OK"), .unavailable(.dialogFailed)),
-            (answering("for i in 1 2 3; do printf 'D '; head -c 500 /dev/zero | tr '\\0' x; echo; done; echo OK"),
-             .unavailable(.dialogFailed)),
+            (
+                answering("for i in 1 2 3; do printf 'D '; head -c 500 /dev/zero | tr '\\0' x; echo; done; echo OK"),
+                .unavailable(.dialogFailed)
+            ),
             (answering("echo 'ERR 83886179 canceled'"), .cancelled),
             (answering("echo 'ERR 83886278 canceled'"), .cancelled),
             (answering("echo 'ERR 83886194 not confirmed'"), .cancelled),
             (answering("echo 'ERR 83886142 timeout'"), .timedOut),
             (answering("echo 'ERR 83886181 other'"), .unavailable(.dialogFailed)),
-            (answering("echo 'S PASSWORD_FROM_CACHE'; echo '# note'; echo 'D a%25%C5%BC'; echo 'D b'; echo OK"),
-             .entered("a%żb", .passcode)),
+            (
+                answering("echo 'S PASSWORD_FROM_CACHE'; echo '# note'; echo 'D a%25%C5%BC'; echo 'D b'; echo OK"),
+                .entered("a%żb", .passcode)
+            ),
         ]
 
         private static func answering(_ answer: String) -> String {
@@ -199,7 +203,8 @@ extension RealPromptTests {
         @Test func `commands are escaped, whole lines, and never allow a cache`() throws {
             let log = FileManager.default.temporaryDirectory.appendingPathComponent("log-\(UUID().uuidString)").path
             defer { try? FileManager.default.removeItem(atPath: log) }
-            let script = "env > \(log); echo OK; while read -r l; do printf '%s\\n' \"$l\" >> \(log); "
+            let script =
+                "env > \(log); echo OK; while read -r l; do printf '%s\\n' \"$l\" >> \(log); "
                 + "case \"$l\" in GETPIN*) echo 'ERR 83886179 x';; *) echo OK;; esac; done"
             let long = String(repeating: "🐢", count: 300)
             let question = PromptQuestion(

@@ -42,7 +42,9 @@ private func text(
     }
 
     @Test func `no two facts look alike for what they hide`() {
-        let parts = ["", " ", "  ", "\u{200B}", "\\", #"\u{20}"#, #"\u{200b}"#, "\u{2060}", "\u{A0}", "\t", "“", "\\\\"]
+        let parts = [
+            "", " ", "  ", "\u{200B}", "\\", #"\u{20}"#, #"\u{200b}"#, "\u{2060}", "\u{A0}", "\t", "“", "\\\\",
+        ]
         let facts = parts.flatMap { part in ["\(part)tok", "to\(part)k", "tok\(part)"] }
         let shown = Dictionary(grouping: Set(facts.map { Array($0.unicodeScalars) })) { scalars in
             var fact = String.UnicodeScalarView()

@@ -168,11 +168,12 @@ import UnixSocket
 @Suite struct AssuanTests {
     private func parse(_ text: String) -> Assuan.Response? { Array(text.utf8).withUnsafeBytes { Assuan.parse($0) } }
 
-    @Test(arguments: [
+    @Test(
+        arguments: [
             ("OK", .ok), ("OK Pleased to meet you", .ok), ("ERR 83886278 canceled", .error(code: 198)),
             ("ERR 1", .error(code: 1)),
-        ("D x", .data(offset: 2)), ("D ", .data(offset: 2)), ("S PIN_REPEATED", .other), ("# comment", .other),
-    ] as [(String, Assuan.Response)])
+            ("D x", .data(offset: 2)), ("D ", .data(offset: 2)), ("S PIN_REPEATED", .other), ("# comment", .other),
+        ] as [(String, Assuan.Response)])
     func `responses are told apart`(_ line: String, _ response: Assuan.Response) {
         #expect(parse(line) == response)
     }
@@ -213,10 +214,11 @@ import UnixSocket
             var (seen, offset) = ([String](), 0)
             while offset < sent.count {
                 let part = sent[offset..<min(offset + size, sent.count)]
-                #expect(lines.fill { buffer in
-                    buffer.copyBytes(from: part)
-                    return part.count
-                })
+                #expect(
+                    lines.fill { buffer in
+                        buffer.copyBytes(from: part)
+                        return part.count
+                    })
                 offset += part.count
                 while let line = lines.takeLine({ String(decoding: $0, as: UTF8.self) }) { seen.append(line) }
             }
@@ -250,14 +252,23 @@ import UnixSocket
 
     @Test func `the first way that works is taken`() throws {
         let terminal = try terminal()
-        #expect(choose({ $0.pinentryPath = "/p"; $0.display = ":0" }, terminal: terminal) == .success(.terminal))
-        let dialog = choose({ $0.pinentryPath = "/p"; $0.display = ":0" })
+        #expect(
+            choose(
+                {
+                    $0.pinentryPath = "/p"; $0.display = ":0"
+                }, terminal: terminal) == .success(.terminal))
+        let dialog = choose({
+            $0.pinentryPath = "/p"; $0.display = ":0"
+        })
         guard case .success(.pinentry(let options)) = dialog else { Issue.record("no dialog"); return }
         #expect(options.terminalPath == nil && options.display == ":0")
     }
 
     @Test func `a dialog gets the terminal's own name`() throws {
-        let choice = choose({ $0.pinentryPath = "/p"; $0.frontEnds = [.pinentry, .terminal] }, terminal: try terminal())
+        let choice = choose(
+            {
+                $0.pinentryPath = "/p"; $0.frontEnds = [.pinentry, .terminal]
+            }, terminal: try terminal())
         guard case .success(.pinentry(let options)) = choice else { Issue.record("no dialog"); return }
         #expect(options.terminalPath == "/dev/pts/9")
     }
@@ -266,8 +277,11 @@ import UnixSocket
         #expect(
             choose({ $0.pinentryPath = "/p" }, terminal: .failure(.otherOwner))
                 == .failure(.terminalRefused(.otherOwner)))
-        guard case .success(.pinentry(let options)) = choose(
-            { $0.pinentryPath = "/p"; $0.display = ":0" }, terminal: .failure(.otherOwner))
+        guard
+            case .success(.pinentry(let options)) = choose(
+                {
+                    $0.pinentryPath = "/p"; $0.display = ":0"
+                }, terminal: .failure(.otherOwner))
         else { Issue.record("no dialog"); return }
         #expect(options.terminalPath == nil)
     }
@@ -281,11 +295,17 @@ import UnixSocket
                 }, terminal: terminal, distrust: .missing("/p"))
                 == .success(.terminal))
         #expect(
-            choose({ $0.pinentryPath = "/p"; $0.frontEnds = [.pinentry] }, terminal: terminal, distrust: .missing("/p"))
+            choose(
+                {
+                    $0.pinentryPath = "/p"; $0.frontEnds = [.pinentry]
+                }, terminal: terminal, distrust: .missing("/p"))
                 == .failure(.dialogFailed))
         let untrusted = ProgramDistrust.writableByOthers("/p")
         #expect(
-            choose({ $0.pinentryPath = "/p"; $0.frontEnds = [.pinentry] }, terminal: terminal, distrust: untrusted)
+            choose(
+                {
+                    $0.pinentryPath = "/p"; $0.frontEnds = [.pinentry]
+                }, terminal: terminal, distrust: untrusted)
                 == .failure(.untrusted(untrusted)))
     }
 

@@ -374,7 +374,8 @@ extension RealPromptTests {
                 try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(prompt)/fd/\($0)")
             }
             let foreign = targets.filter {
-                !$0.hasPrefix("pipe:") && !$0.hasPrefix("socket:") && !$0.contains("signalfd") && $0 != "/dev/null" && $0 != terminal.path
+                !$0.hasPrefix("pipe:") && !$0.hasPrefix("socket:") && !$0.contains("signalfd") && $0 != "/dev/null"
+                    && $0 != terminal.path
             }
             #expect(foreign.isEmpty)
             let limits = try String(contentsOfFile: "/proc/\(prompt)/limits", encoding: .utf8)

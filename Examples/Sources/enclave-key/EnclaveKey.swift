@@ -83,7 +83,8 @@ struct EnclaveKey {
         var error: Unmanaged<CFError>?
         guard
             let accessControl = SecAccessControlCreateWithFlags(
-                kCFAllocatorDefault, kSecAttrAccessibleWhenUnlockedThisDeviceOnly, [.privateKeyUsage, .userPresence], &error)
+                kCFAllocatorDefault, kSecAttrAccessibleWhenUnlockedThisDeviceOnly, [.privateKeyUsage, .userPresence],
+                &error)
         else { throw error!.takeRetainedValue() }
         let parameters: [String: Any] = [
             kSecAttrKeyType as String: kSecAttrKeyTypeECSECPrimeRandom,

@@ -24,7 +24,8 @@ struct SignChallenge {
         await showThatItIsRefused(right, challenge)
         try await right.authorize(localizedReason: "sign the server's challenge")
         let signature = try await right.key.sign(challenge, algorithm: .ecdsaSignatureMessageX962SHA256)
-        try await right.key.publicKey.verify(challenge, signature: signature, algorithm: .ecdsaSignatureMessageX962SHA256)
+        try await right.key.publicKey.verify(
+            challenge, signature: signature, algorithm: .ecdsaSignatureMessageX962SHA256)
         try signature.write(to: paths[1])
         print("Authorized and signed.")
     }

@@ -253,7 +253,7 @@ public final class AuthorizationContext: Sendable {
     }
 
     private func openAnew() throws -> Opened {
-        do { return try openAnew(on: client.connection()) } catch where Connection.isUnsent(error) {
+        do { return try openAnew(on: client.connection()) } catch  where Connection.isUnsent(error) {
             return try openAnew(on: client.connection())
         }
     }

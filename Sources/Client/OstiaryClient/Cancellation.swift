@@ -23,7 +23,9 @@ public final class Cancellation: Sendable {
     /// Names what ``cancel()`` does from now on; throws when it has been called already.
     func begin(_ cancel: @escaping @Sendable () -> Void) throws {
         try state.withLock { state in
-            guard !state.isCancelled else { throw OstiaryError(.init(.appCancel), "The program cancelled the request.") }
+            guard !state.isCancelled else {
+                throw OstiaryError(.init(.appCancel), "The program cancelled the request.")
+            }
             state.cancel = cancel
         }
     }

@@ -16,7 +16,8 @@ struct ClientConfiguration: Equatable {
             return ClientConfiguration()
         } catch {
             // Unreadable is not absent: the file may say `system`, and a user's daemon would then be a downgrade.
-            throw OstiaryError(.invalidConfiguration, "\(path) exists but cannot be read; make it readable or remove it.")
+            throw OstiaryError(
+                .invalidConfiguration, "\(path) exists but cannot be read; make it readable or remove it.")
         }
         return try ClientConfiguration(parsing: text, path: path)
     }

@@ -79,7 +79,8 @@ final class Connection: Sendable {
     ///   - terminal: the caller's terminal for a prompt.
     ///   - cancellation: ends the request early, from any thread.
     func call(
-        _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0), terminal: SharedDescriptor? = nil,
+        _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
+        terminal: SharedDescriptor? = nil,
         cancellation: Cancellation? = nil
     ) throws -> Answer {
         let call = try register()
@@ -114,7 +115,8 @@ final class Connection: Sendable {
         do { greeting = try unsafe frames.next(WireGreeting.self).message } catch FrameReadError.system(let error)
             where error.code == EAGAIN
         {
-            throw OstiaryError(.daemonUnavailable, "The daemon does not answer; end it, and the next call starts another.")
+            throw OstiaryError(
+                .daemonUnavailable, "The daemon does not answer; end it, and the next call starts another.")
         } catch { throw lost(error) }
         guard greeting.protocolVersion == WireLimits.protocolVersion else {
             throw OstiaryError(

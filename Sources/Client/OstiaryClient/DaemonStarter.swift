@@ -34,7 +34,8 @@ struct DaemonStarter {
         guard let program = Self.programPaths.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
             throw OstiaryError(
                 .daemonUnavailable,
-                "No daemon runs and ostiaryd is not installed (looked for \(Self.programPaths.joined(separator: ", "))).")
+                "No daemon runs and ostiaryd is not installed (looked for \(Self.programPaths.joined(separator: ", ")))."
+            )
         }
         try requireTrustworthy(program)
         try run(
@@ -106,7 +107,9 @@ private final class Pipe {
         var bytes = [UInt8](repeating: 0, count: limit)
         var count = 0
         while count < limit {
-            let got = unsafe bytes.withUnsafeMutableBytes { unsafe read(reading.number, $0.baseAddress! + count, limit - count) }
+            let got = unsafe bytes.withUnsafeMutableBytes {
+                unsafe read(reading.number, $0.baseAddress! + count, limit - count)
+            }
             guard got > 0 else { break }
             count += got
         }

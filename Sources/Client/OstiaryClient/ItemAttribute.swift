@@ -46,7 +46,8 @@ extension ItemAttributeValue {
     static func attributes(_ list: [WireAttribute]) throws -> ItemAttributes {
         var attributes: ItemAttributes = [:]
         for attribute in list {
-            guard let value = attribute.value, attributes.updateValue(ItemAttributeValue(value), forKey: attribute.key) == nil
+            guard let value = attribute.value,
+                attributes.updateValue(ItemAttributeValue(value), forKey: attribute.key) == nil
             else { throw OstiaryClient.unexpected() }
         }
         return attributes

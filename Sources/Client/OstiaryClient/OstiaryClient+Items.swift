@@ -14,8 +14,10 @@ extension OstiaryClient {
     ///   - keyID: the enclave key that the item stands for; the key goes when the item goes.
     ///   - returningAttributes: the answer has attributes, too.
     public func addItem(
-        _ itemClass: String, attributes: ItemAttributes, accessControl: AccessControl, shownAccessControl: Data = Data(),
-        data: borrowing SecretBytes? = nil, keyID: Data? = nil, returningAttributes: Bool = false, use: ItemUse = ItemUse()
+        _ itemClass: String, attributes: ItemAttributes, accessControl: AccessControl,
+        shownAccessControl: Data = Data(),
+        data: borrowing SecretBytes? = nil, keyID: Data? = nil, returningAttributes: Bool = false,
+        use: ItemUse = ItemUse()
     ) throws -> StoredItem {
         var request = WireAddItemRequest.with {
             $0.itemClass = itemClass
@@ -28,7 +30,8 @@ extension OstiaryClient {
         switch data {
         case .some(let data):
             request.hasData_p = true
-            return try added(callAskingSeldom(under: use, tail: data) { use in .addItem(request.using { $0.use = use }) })
+            return try added(
+                callAskingSeldom(under: use, tail: data) { use in .addItem(request.using { $0.use = use }) })
         case .none:
             return try added(callAskingSeldom(under: use) { use in .addItem(request.using { $0.use = use }) })
         }
@@ -93,7 +96,8 @@ extension OstiaryClient {
         switch data {
         case .some(let data):
             request.replacesData = true
-            return try count(callAskingSeldom(under: use, tail: data) { use in .updateItems(request.using { $0.use = use }) })
+            return try count(
+                callAskingSeldom(under: use, tail: data) { use in .updateItems(request.using { $0.use = use }) })
         case .none:
             return try count(callAskingSeldom(under: use) { use in .updateItems(request.using { $0.use = use }) })
         }
@@ -140,7 +144,8 @@ extension OstiaryClient {
             throw OstiaryError(
                 .init(.tooLarge), "The reason is too long; it may have at most \(WireLimits.reasonByteCount) bytes.")
         }
-        do { return try call(under: use, tail: tail, isWithholdingQuestion: true, body) } catch let error as OstiaryError
+        do { return try call(under: use, tail: tail, isWithholdingQuestion: true, body) } catch let error
+            as OstiaryError
             where error.code == .init(.questionNeeded)
         { return try call(under: use, tail: tail, body) }
     }

@@ -160,7 +160,8 @@ extension EnclaveKey {
         var attributes: ItemAttributes = [
             "tkid": .text(Self.tokenID), "kcls": .number(1), "klbl": .data(HashAlgorithm.sha1.digest(of: publicKey)),
             "perm": .number(1), "priv": .number(1), "modi": .number(1), "sens": .number(1), "asen": .number(1),
-            "extr": .number(0), "next": .number(1), "sign": .number(kind.signs ? 1 : 0), "decr": .number(isP256 ? 1 : 0),
+            "extr": .number(0), "next": .number(1), "sign": .number(kind.signs ? 1 : 0),
+            "decr": .number(isP256 ? 1 : 0),
             "drve": .number(isP256 ? 1 : 0), "encr": .number(0), "vrfy": .number(0), "wrap": .number(0),
             "unwp": .number(isP256 ? 1 : 0),
         ]

@@ -90,12 +90,13 @@ public final class OstiaryClient: Sendable {
 
     /// Calls on the current connection. Calls again on a new one if the daemon had ended before the request was sent.
     func call(
-        _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0), terminal: SharedDescriptor? = nil,
+        _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
+        terminal: SharedDescriptor? = nil,
         cancellation: Cancellation? = nil
     ) throws -> Answer {
         do {
             return try connection().call(body, tail: tail, terminal: terminal, cancellation: cancellation)
-        } catch where Connection.isUnsent(error) {
+        } catch  where Connection.isUnsent(error) {
             return try connection().call(body, tail: tail, terminal: terminal, cancellation: cancellation)
         }
     }

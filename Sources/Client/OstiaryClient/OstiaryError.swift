@@ -46,7 +46,8 @@ public struct OstiaryError: Error, Equatable, Sendable, CustomStringConvertible 
         code = Code(rawValue: Int(failure.code))
         explanation = failure.explanation
         // A number that is no plausible wait would trap in `Duration`.
-        retryAfter = (0...Self.longestWait).contains(failure.retryAfterSeconds) && failure.retryAfterSeconds > 0
+        retryAfter =
+            (0...Self.longestWait).contains(failure.retryAfterSeconds) && failure.retryAfterSeconds > 0
             ? .seconds(failure.retryAfterSeconds) : nil
         cause = failure.cause
     }

@@ -64,7 +64,9 @@ struct OstiaryService: AuthorizationService {
 
     func preflight(policy: Int) throws { try AuthorizationContext.preflight(policy: policy) }
 
-    func makeSession(keepsFactors: Bool) -> any AuthorizationSession { AuthorizationContext(keepsFactors: keepsFactors) }
+    func makeSession(keepsFactors: Bool) -> any AuthorizationSession {
+        AuthorizationContext(keepsFactors: keepsFactors)
+    }
 
     func createRight(
         _ identifier: String, accessControl: AccessControl, secret: borrowing SecretBytes?

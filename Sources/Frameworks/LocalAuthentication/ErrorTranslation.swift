@@ -74,7 +74,8 @@ package enum ErrorTranslation {
                 ("key.unsupported-algorithm", "The algorithm does not fit the key or the operation; call can… first.")
             case .invalidParameter(let parameter):
                 ("key.invalid-parameter", "The key operation cannot use this \(parameter).")
-            case .decryptionFailed: ("key.decryption-failed", "The ciphertext does not belong to this key and algorithm.")
+            case .decryptionFailed:
+                ("key.decryption-failed", "The ciphertext does not belong to this key and algorithm.")
             case .signatureMismatch: ("key.signature-mismatch", "The signature does not belong to this key and data.")
             case .computationFailed: ("key.computation-failed", "The key operation gave no result.")
             }

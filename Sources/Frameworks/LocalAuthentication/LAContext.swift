@@ -168,7 +168,8 @@ open class LAContext: NSObject {
         _ accessControl: SecAccessControl, operation: LAAccessControlOperation, localizedReason: String
     ) async throws -> Bool {
         try await CallerCancellation.forwarding { (continuation: CheckedContinuation<Bool, any Error>) in
-            evaluateAccessControl(accessControl, operation: operation, localizedReason: localizedReason) { success, error in
+            evaluateAccessControl(accessControl, operation: operation, localizedReason: localizedReason) {
+                success, error in
                 continuation.resume(with: error.map(Result.failure) ?? .success(success))
             }
         }

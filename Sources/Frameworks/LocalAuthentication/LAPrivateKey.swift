@@ -75,7 +75,8 @@ public final class LAPrivateKey: NSObject, Sendable {
         completion: @escaping @Sendable (Data?, (any Error)?) -> Void
     ) {
         let parameters = Self.parsed(parameters)
-        BlockingCalls.start({ [self] in try exchange(publicKey, algorithm, parameters.get(), nil) }, completion: completion)
+        BlockingCalls.start(
+            { [self] in try exchange(publicKey, algorithm, parameters.get(), nil) }, completion: completion)
     }
 
     // MARK: supported algorithms

@@ -37,7 +37,8 @@ extension StateChange {
     ) -> [NSKeyValueObservedChange<LARight.State>] {
         let oldValue = options.contains(.old) ? old : nil
         let change = NSKeyValueObservedChange(
-            kind: .setting, newValue: options.contains(.new) ? new : nil, oldValue: oldValue, indexes: nil, isPrior: false)
+            kind: .setting, newValue: options.contains(.new) ? new : nil, oldValue: oldValue, indexes: nil,
+            isPrior: false)
         guard options.contains(.prior), old != nil else { return [change] }
         let prior = NSKeyValueObservedChange(
             kind: .setting, newValue: nil, oldValue: oldValue, indexes: nil, isPrior: true)

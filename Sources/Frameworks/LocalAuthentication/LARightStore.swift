@@ -93,7 +93,8 @@ public final class LARightStore: NSObject, Sendable {
         completion: @escaping @Sendable (LAPersistedRight?, (any Error)?) -> Void
     ) {
         let accessControl = right.accessControl
-        BlockingCalls.start({ [self] in persisted(try save(accessControl, identifier, secret)) }, completion: completion)
+        BlockingCalls.start(
+            { [self] in persisted(try save(accessControl, identifier, secret)) }, completion: completion)
     }
 
     /// The same as ``removeRight(_:)``.
@@ -129,7 +130,9 @@ public final class LARightStore: NSObject, Sendable {
         authorization.deauthorize {}
     }
 
-    private func persisted(_ stored: StoredRight) -> LAPersistedRight { LAPersistedRight(stored: stored, service: service) }
+    private func persisted(_ stored: StoredRight) -> LAPersistedRight {
+        LAPersistedRight(stored: stored, service: service)
+    }
 
     private func checked(_ identifier: String) throws -> String {
         guard !identifier.isEmpty else {

@@ -72,10 +72,12 @@ final class ObservedState: Sendable {
     /// Tells the observers of the changes they were not told of yet. Does nothing while another call, on this thread or
     /// another one, is at it: that call tells the new ones too.
     func deliver() {
-        guard contents.withLock({ contents in
-            defer { contents.isDelivering = true }
-            return !contents.isDelivering
-        }) else { return }
+        guard
+            contents.withLock({ contents in
+                defer { contents.isDelivering = true }
+                return !contents.isDelivering
+            })
+        else { return }
         while let (delivery, right) = next() {
             guard let right else { continue }
             for observer in delivery.observers where isObserving(observer) { observer.receive(right, delivery.change) }
@@ -99,7 +101,8 @@ final class ObservedState: Sendable {
         guard change.old != nil else { return }
         switch change.new {
         case .authorized: NotificationCenter.default.post(name: LARight.didBecomeAuthorizedNotification, object: right)
-        case .notAuthorized: NotificationCenter.default.post(name: LARight.didBecomeUnauthorizedNotification, object: right)
+        case .notAuthorized:
+            NotificationCenter.default.post(name: LARight.didBecomeUnauthorizedNotification, object: right)
         default: break
         }
     }

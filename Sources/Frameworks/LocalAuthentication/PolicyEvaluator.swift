@@ -106,7 +106,8 @@ final class PolicyEvaluator: Sendable {
         }
     }
 
-    private func begin(_ reason: String, _ reply: @escaping Reply) -> Result<(Int, Interaction, Cancellation), LAError> {
+    private func begin(_ reason: String, _ reply: @escaping Reply) -> Result<(Int, Interaction, Cancellation), LAError>
+    {
         contents.withLock { contents in
             guard !contents.isInvalidated else { return .failure(Self.invalidContext) }
             guard !reason.isEmpty else { return .failure(ErrorTranslation.emptyReason) }
@@ -153,7 +154,8 @@ final class PolicyEvaluator: Sendable {
         let settings = try contents.withLock { contents in
             guard !contents.isInvalidated else {
                 throw OstiaryError(
-                    .init(.unknownContext), "The context was invalidated; make a new one.", cause: "context.invalidated")
+                    .init(.unknownContext), "The context was invalidated; make a new one.", cause: "context.invalidated"
+                )
             }
             return contents.settings
         }

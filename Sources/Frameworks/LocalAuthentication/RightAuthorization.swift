@@ -51,7 +51,8 @@ final class RightAuthorization: Sendable {
     }
 
     /// Joins the attempt under way or begins one, which the caller then carries out.
-    private func join(_ completion: @escaping Completion, _ life: inout Life) -> (waiter: Int, beginning: Cancellation?) {
+    private func join(_ completion: @escaping Completion, _ life: inout Life) -> (waiter: Int, beginning: Cancellation?)
+    {
         life.lastWaiter += 1
         guard life.attempt == nil else {
             life.attempt?.waiting[life.lastWaiter] = completion

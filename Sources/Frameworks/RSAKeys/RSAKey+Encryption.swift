@@ -69,7 +69,9 @@ extension RSAKey {
         }
         var plaintext = SecretBytes(zeroed: output.count)
         plaintext.withUnsafeMutableBytes { target in
-            output.block.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<output.count])) }
+            output.block.withUnsafeBytes {
+                target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<output.count]))
+            }
         }
         output.block.wipe()
         return plaintext
@@ -89,7 +91,8 @@ extension RSAKey {
         guard CCryptoBoringSSL_EVP_PKEY_set1_RSA(key, pointer) == 1 else { return nil }
         let context = CCryptoBoringSSL_EVP_PKEY_CTX_new(key, nil)
         defer { CCryptoBoringSSL_EVP_PKEY_CTX_free(context) }
-        let start = direction == .encryption
+        let start =
+            direction == .encryption
             ? CCryptoBoringSSL_EVP_PKEY_encrypt_init : CCryptoBoringSSL_EVP_PKEY_decrypt_init
         let run = direction == .encryption ? CCryptoBoringSSL_EVP_PKEY_encrypt : CCryptoBoringSSL_EVP_PKEY_decrypt
         guard start(context) == 1, set(padding, on: context) else { return nil }

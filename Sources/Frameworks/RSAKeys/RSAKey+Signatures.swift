@@ -43,12 +43,13 @@ extension RSAKey {
     private func requireLength(
         of input: Data, padding: RSASignaturePadding, hash: HashAlgorithm?
     ) throws(KeyAlgorithmError) {
-        let fits = switch (padding, hash) {
-        case (.none, nil): input.count == byteCount
-        case (.pkcs1v15, nil): input.count <= byteCount - 11
-        case (.pkcs1v15, let hash?), (.pss, let hash?): input.count == hash.byteCount
-        case (.none, _?), (.pss, nil): false
-        }
+        let fits =
+            switch (padding, hash) {
+            case (.none, nil): input.count == byteCount
+            case (.pkcs1v15, nil): input.count <= byteCount - 11
+            case (.pkcs1v15, let hash?), (.pss, let hash?): input.count == hash.byteCount
+            case (.none, _?), (.pss, nil): false
+            }
         guard fits else { throw .invalidParameter(.digestLength) }
     }
 
@@ -60,7 +61,8 @@ extension RSAKey {
         switch (padding, hash) {
         case (.pss, let hash?):
             let result = CCryptoBoringSSL_RSA_sign_pss_mgf1(
-                pointer, &count, output, capacity, input, inputCount, hash.function, hash.function, CInt(hash.byteCount))
+                pointer, &count, output, capacity, input, inputCount, hash.function, hash.function, CInt(hash.byteCount)
+            )
             return result == 1 && count == capacity
         case (_, let hash?):
             var count: CUnsignedInt = 0

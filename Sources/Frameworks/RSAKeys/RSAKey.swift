@@ -97,7 +97,8 @@ package final class RSAKey: @unchecked Sendable {
     }
 
     private func marshalled<Result>(
-        _ marshal: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?, UnsafeMutablePointer<Int>?, OpaquePointer?) -> CInt,
+        _ marshal: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?, UnsafeMutablePointer<Int>?, OpaquePointer?) ->
+            CInt,
         _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result {
         var bytes: UnsafeMutablePointer<UInt8>?

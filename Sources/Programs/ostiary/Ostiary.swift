@@ -57,7 +57,7 @@ struct Ostiary: ParsableCommand {
         do {
             var command = try parseAsRoot(arguments)
             try command.run()
-        } catch where exitCode(for: error).isSuccess {
+        } catch  where exitCode(for: error).isSuccess {
             try StandardOutput.line(fullMessage(for: error))
         }
     }

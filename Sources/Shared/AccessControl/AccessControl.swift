@@ -27,9 +27,10 @@ public struct AccessControl: Hashable, Sendable {
     /// deleting, and no change.
     public init(availability: AvailabilityClass, using requirement: Requirement) {
         self.availability = availability
-        requirements = Dictionary(uniqueKeysWithValues: Operation.allCases.filter { $0 != .change }.map {
-            ($0, $0.needsAccessSecret ? requirement : .unrestricted)
-        })
+        requirements = Dictionary(
+            uniqueKeysWithValues: Operation.allCases.filter { $0 != .change }.map {
+                ($0, $0.needsAccessSecret ? requirement : .unrestricted)
+            })
         keyRequirement = requirement
     }
 

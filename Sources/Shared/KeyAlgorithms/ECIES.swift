@@ -23,7 +23,9 @@ public enum ECIES {
         limit: Int = KeyAlgorithmLimits.ciphertext
     ) throws(KeyAlgorithmError) -> Data {
         let scheme = try ECIESScheme<Curve>(algorithm)
-        guard plaintext.count <= limit - ECIESEnvelope<Curve>.overhead else { throw .invalidParameter(.plaintextLength) }
+        guard plaintext.count <= limit - ECIESEnvelope<Curve>.overhead else {
+            throw .invalidParameter(.plaintextLength)
+        }
         let ephemeral = Curve.AgreementKey(compactRepresentable: false)
         let ephemeralKey = try ECPublicKey<Curve>(x963: ephemeral.publicKey.x963Representation)
         let sharedSecret = try ephemeral.sharedSecret(with: recipient)
@@ -124,7 +126,8 @@ struct ECIESScheme<Curve: EllipticCurve>: Sendable {
         let byteCount = Self.keyByteCount + (hasVariableIV ? Self.nonceByteCount : 0)
         let material = X963KDF.derive(
             byteCount, from: sharedSecret, sharedInfo: ephemeralKey.x963, hash: hash)
-        let nonceBytes = hasVariableIV
+        let nonceBytes =
+            hasVariableIV
             ? unsafe material.withUnsafeBytes { unsafe Data($0.suffix(Self.nonceByteCount)) }
             : Data(count: Self.nonceByteCount)
         let key = SymmetricKey(material.prefix(Self.keyByteCount))

@@ -61,10 +61,11 @@ extension KeyAlgorithm {
     }
 
     private static func name(of padding: RSASignaturePadding, _ input: SignatureInput) -> String {
-        let (form, hash) = switch input {
-        case .message(let hash): ("message", Optional(hash))
-        case .digest(let hash): ("digest", hash)
-        }
+        let (form, hash) =
+            switch input {
+            case .message(let hash): ("message", Optional(hash))
+            case .digest(let hash): ("digest", hash)
+            }
         switch (padding, hash) {
         case (.none, _): return "raw"
         case (.pkcs1v15, nil), (.pss, nil): return "\(form)-PKCS1v15"

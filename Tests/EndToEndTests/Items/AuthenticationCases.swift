@@ -33,10 +33,12 @@ extension ItemEndToEndTests {
             return password.holdingSecret.with([kSecAttrAccessControl: read])
         }
 
-        @Test(arguments: [
-            ["cpo": .string("DeviceOwnerAuthenticationWithNothing")], ["cpo": .boolean(true)], ["cup": .boolean(false)],
-            ["cup": .boolean(true), "pkofn": .integer(2)], ["cup": .boolean(true), "new": .boolean(true)], [:],
-        ] as [[String: PropertyList]])
+        @Test(
+            arguments: [
+                ["cpo": .string("DeviceOwnerAuthenticationWithNothing")], ["cpo": .boolean(true)],
+                ["cup": .boolean(false)],
+                ["cup": .boolean(true), "pkofn": .integer(2)], ["cup": .boolean(true), "new": .boolean(true)], [:],
+            ] as [[String: PropertyList]])
         func `case 74: an access control with a policy that is none is refused, and nothing is stored`(
             constraint: [String: PropertyList]
         ) throws {
@@ -70,8 +72,10 @@ extension ItemEndToEndTests {
             #expect(keychain.delete([kSecClass: kSecClassGenericPassword]) == errSecAuthFailed)
             #expect(keychain.finding(password.returningData).result as? Data == Query.data)
             let attributes = keychain.finding(password.returningAttributes).result as? [String: Any]
-            #expect(attributes?[kSecAttrAccessControl as String] as? SecAccessControl == SecAccessControl(
-                protection: "ak", operations: AccessControlOperations(entries)))
+            #expect(
+                attributes?[kSecAttrAccessControl as String] as? SecAccessControl
+                    == SecAccessControl(
+                        protection: "ak", operations: AccessControlOperations(entries)))
         }
 
         @Test func `cases 77 and 79: what needs a passcode goes with it, for good`() throws {

@@ -151,17 +151,18 @@ extension ItemEndToEndTests {
             #expect(keychain.finding(any.with([kSecReturnRef: true])).status == errSecItemNotFound)
         }
 
-        @Test(arguments: [
-            (["svce": "x"], errSecNoSuchAttr), (["r_Ref": 1], errSecParam),
+        @Test(
+            arguments: [
+                (["svce": "x"], errSecNoSuchAttr), (["r_Ref": 1], errSecParam),
                 (["m_Policy": "x"], errSecUnimplemented), (["m_SubjectContains": "you"], errSecItemNotFound),
-            (["v_PersistentRef": Data("keys".utf8) + Data(count: 16)], errSecParam),
-            (["v_PersistentRef": Data("cert".utf8) + Data(count: 16)], errSecItemNotFound),
-            (["kcls": "0"], errSecItemNotFound),
-            (["klbl": Data(count: 20)], errSecItemNotFound),
-            (["labl": "of the key"], errSecItemNotFound), (["pdmn": "ck"], errSecItemNotFound),
-            (["agrp": "org.example.foreign"], errSecMissingEntitlement),
-            (["sync": true], errSecItemNotFound),
-        ] as [([String: any Sendable], OSStatus)])
+                (["v_PersistentRef": Data("keys".utf8) + Data(count: 16)], errSecParam),
+                (["v_PersistentRef": Data("cert".utf8) + Data(count: 16)], errSecItemNotFound),
+                (["kcls": "0"], errSecItemNotFound),
+                (["klbl": Data(count: 20)], errSecItemNotFound),
+                (["labl": "of the key"], errSecItemNotFound), (["pdmn": "ck"], errSecItemNotFound),
+                (["agrp": "org.example.foreign"], errSecMissingEntitlement),
+                (["sync": true], errSecItemNotFound),
+            ] as [([String: any Sendable], OSStatus)])
         func `what an identity cannot be or is not is not found, and not deleted`(
             more: [String: any Sendable], status: OSStatus
         ) throws {
@@ -357,16 +358,17 @@ extension ItemEndToEndTests {
             #expect(keychain.add([kSecValueRef: identity]) == errSecSuccess)
         }
 
-        @Test(arguments: [
-            (["class": "cert"], errSecParam), (["class": "keys"], errSecParam),
-            (["class": "genp"], errSecParam), (["v_Data": Data([1])], errSecParam),
-            (["pkhh": Data(count: 20)], errSecParam),
-            (["klbl": Data(count: 20)], errSecParam),
-            (["kcls": "0"], errSecParam), (["acct": "me"], errSecNoSuchAttr),
-            (["tkid": "com.apple.setoken"], errSecParam), (["accc": "x"], errSecParam),
-            (["agrp": "org.example.foreign"], errSecMissingEntitlement),
-            (["m_Limit": 1], errSecParam), (["sync": "syna"], errSecParam),
-        ] as [([String: any Sendable], OSStatus)])
+        @Test(
+            arguments: [
+                (["class": "cert"], errSecParam), (["class": "keys"], errSecParam),
+                (["class": "genp"], errSecParam), (["v_Data": Data([1])], errSecParam),
+                (["pkhh": Data(count: 20)], errSecParam),
+                (["klbl": Data(count: 20)], errSecParam),
+                (["kcls": "0"], errSecParam), (["acct": "me"], errSecNoSuchAttr),
+                (["tkid": "com.apple.setoken"], errSecParam), (["accc": "x"], errSecParam),
+                (["agrp": "org.example.foreign"], errSecMissingEntitlement),
+                (["m_Limit": 1], errSecParam), (["sync": "syna"], errSecParam),
+            ] as [([String: any Sendable], OSStatus)])
         func `what cannot be added of an identity leaves neither part`(
             more: [String: any Sendable], status: OSStatus
         ) throws {

@@ -40,7 +40,7 @@ extension ItemEndToEndTests {
             let (status, result) = keychain.adding(
                 password.holdingSecret.with([
                     kSecReturnData: true, kSecReturnAttributes: true, kSecReturnRef: true,
-                    kSecReturnPersistentRef: true
+                    kSecReturnPersistentRef: true,
                 ]))
             #expect(status == errSecSuccess)
             let parts = try #require(result as? [String: Any])
@@ -54,7 +54,8 @@ extension ItemEndToEndTests {
 
         @Test func `cases 9 and 10: an attribute of another class is none`() {
             #expect(keychain.add([kSecClass: kSecClassCertificate, kSecAttrApplicationTag: "x"]) == errSecNoSuchAttr)
-            #expect(keychain.delete([kSecClass: kSecClassCertificate, kSecAttrApplicationTag: "x"]) == errSecNoSuchAttr)
+            #expect(
+                keychain.delete([kSecClass: kSecClassCertificate, kSecAttrApplicationTag: "x"]) == errSecNoSuchAttr)
         }
 
         @Test func `cases 12 and 13: an internet password is unique and found by all its attributes`() {
@@ -96,9 +97,10 @@ extension ItemEndToEndTests {
             #expect(keychain.find(query.with([kSecAttrLabel: "old"])) == errSecItemNotFound)
         }
 
-        @Test(arguments: [
-            ["tomb": 1], ["sha1": Data(count: 20)], ["UUID": "x"], ["sysb": 1],
-        ] as [[String: any Sendable]])
+        @Test(
+            arguments: [
+                ["tomb": 1], ["sha1": Data(count: 20)], ["UUID": "x"], ["sysb": 1],
+            ] as [[String: any Sendable]])
         func `attributes of Apple's store are known, and find nothing`(more: [String: any Sendable]) {
             #expect(keychain.add(password.holdingSecret) == errSecSuccess)
             #expect(keychain.find(password.with(named: more)) == errSecItemNotFound)

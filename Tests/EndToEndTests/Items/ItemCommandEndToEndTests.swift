@@ -139,8 +139,9 @@ struct ItemCommandEndToEndTests {
         #expect(try !ostiary("key", "list").screen.contains(mail.url.path))
         #expect(try ostiary("key", "list", "--all").screen.contains(mail.url.path))
         let listed = try ostiary("key", "list", "--all", "--json").screen
-        let keys = try #require(
-            JSONSerialization.jsonObject(with: Data(listed.utf8)) as? [String: [[String: Any]]])["keys"] ?? []
+        let keys =
+            try #require(
+                JSONSerialization.jsonObject(with: Data(listed.utf8)) as? [String: [[String: Any]]])["keys"] ?? []
         #expect(keys.count == 2 && keys.allSatisfy { $0["hasItem"] as? Bool == true })
         let theirs = try #require(keys.first { $0["group"] as? String == mail.url.path }?["id"] as? String)
         let id = try #require(Data(base64Encoded: theirs)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

@@ -383,10 +383,11 @@ extension ItemEndToEndTests {
             #expect(keychain.update(byLabel, [kSecAttrAccessible: kSecAttrAccessibleWhenUnlocked]) == errSecParam)
         }
 
-        @Test(arguments: [
-            ["labl": "a label"], ["atag": "a tag"], ["sync": true],
-            ["kcls": "1"], ["tkid": "com.apple.setoken"],
-        ] as [[String: any Sendable]])
+        @Test(
+            arguments: [
+                ["labl": "a label"], ["atag": "a tag"], ["sync": true],
+                ["kcls": "1"], ["tkid": "com.apple.setoken"],
+            ] as [[String: any Sendable]])
         func `a deletion that says more than the key is about items`(more: [String: any Sendable]) throws {
             let key = try enclaveKey(isPermanent: false)
             let handle = try #require((SecKeyCopyAttributes(key) as? [String: Any])?["toid"] as? Data)

@@ -81,11 +81,12 @@ import Testing
         #expect(SecKeyCreateSignature(key, .ecdsaSignatureDigestX962SHA256, Data(count: 31) as CFData, nil) == nil)
     }
 
-    @Test(arguments: [
-        (["type": "42"], errSecParam), (["bsiz": 384], errSecParam), (["accc": "text"], errSecParam),
-        (["labl": [1]], errSecParam), (["svce": "x"], errSecNoSuchAttr), (["u_AuthCtx": 1], errSecParam),
-        (["pdmn": "never"], errSecParam),
-    ] as [([String: any Sendable], OSStatus)])
+    @Test(
+        arguments: [
+            (["type": "42"], errSecParam), (["bsiz": 384], errSecParam), (["accc": "text"], errSecParam),
+            (["labl": [1]], errSecParam), (["svce": "x"], errSecNoSuchAttr), (["u_AuthCtx": 1], errSecParam),
+            (["pdmn": "never"], errSecParam),
+        ] as [([String: any Sendable], OSStatus)])
     func `what no key can be is refused before one is made`(attributes: [String: any Sendable], expected: OSStatus) {
         #expect(status { _ = try make(attributes) } == expected)
         #expect(keychain.store.calls.isEmpty)

@@ -22,27 +22,28 @@ import Testing
 
     // MARK: keys and classes
 
-    @Test(arguments: [
-        (["class": "genp", "colour": "red"], errSecParam), (["class": "genp", "kcls": 1], errSecNoSuchAttr),
-        (["class": "inet", "svce": "x"], errSecNoSuchAttr), (["class": "cert", "atag": "x"], errSecNoSuchAttr),
-        (["class": "genp", "zzzz": 1], errSecNoSuchAttr), (["class": "nope"], errSecNoSuchClass),
+    @Test(
+        arguments: [
+            (["class": "genp", "colour": "red"], errSecParam), (["class": "genp", "kcls": 1], errSecNoSuchAttr),
+            (["class": "inet", "svce": "x"], errSecNoSuchAttr), (["class": "cert", "atag": "x"], errSecNoSuchAttr),
+            (["class": "genp", "zzzz": 1], errSecNoSuchAttr), (["class": "nope"], errSecNoSuchClass),
             (["class": 5], errSecParam), (["acct": "me"], errSecParam), ([:], errSecParam),
             (["class": "genp", "clip": true], errSecParam),
-        (["class": "genp", "m_Nonsense": 1], errSecParam), (["class": "genp", "r_Nonsense": true], errSecParam),
-        (["class": "genp", "u_Nonsense": 1], errSecParam), (["class": "genp", "v_Nonsense": 1], errSecParam),
-        (["class": "genp", "r_Data": 1], errSecParam), (["class": "genp", "r_Data": "true"], errSecParam),
+            (["class": "genp", "m_Nonsense": 1], errSecParam), (["class": "genp", "r_Nonsense": true], errSecParam),
+            (["class": "genp", "u_Nonsense": 1], errSecParam), (["class": "genp", "v_Nonsense": 1], errSecParam),
+            (["class": "genp", "r_Data": 1], errSecParam), (["class": "genp", "r_Data": "true"], errSecParam),
             (["class": "genp", "v_Data": 1], errSecParam), (["class": "genp", "v_Data": NSNull()], errSecParam),
-        (["class": "genp", "accc": "text"], errSecParam), (["class": "genp", "accc": NSNull()], errSecParam),
-        (["class": "genp", "acct": [1, 2]], errSecParam), (["class": "genp", "acct": NSNull()], errSecParam),
-        (["class": "genp", "cdat": "yesterday"], errSecParam), (["class": "genp", "crtr": 1.5], errSecParam),
-        (["class": "genp", "crtr": Data()], errSecParam), (["class": "genp", "pdmn": "sometimes"], errSecParam),
-        (["class": "genp", "pdmn": 3], errSecParam), (["class": "genp", "agrp": Data([0xff])], errSecParam),
-        (["class": "genp", "sync": "perhaps"], errSecParam), (["class": "genp", "sync": 2], errSecParam),
-        (["class": "genp", "v_Ref": "text"], errSecParam), (["class": "genp", "u_AuthCtx": "text"], errSecParam),
-        (["class": "genp", "u_ItemList": [1]], errSecParam), (["class": "genp", "u_CredRef": Data()], errSecParam),
-        (["class": "genp", "u_AuthUI": "x"], errSecParam), (["class": "genp", "u_NoAuthUI": 1], errSecParam),
-        (["class": "genp", "u_OpPrompt": 1], errSecParam),
-    ] as [([String: any Sendable], OSStatus)])
+            (["class": "genp", "accc": "text"], errSecParam), (["class": "genp", "accc": NSNull()], errSecParam),
+            (["class": "genp", "acct": [1, 2]], errSecParam), (["class": "genp", "acct": NSNull()], errSecParam),
+            (["class": "genp", "cdat": "yesterday"], errSecParam), (["class": "genp", "crtr": 1.5], errSecParam),
+            (["class": "genp", "crtr": Data()], errSecParam), (["class": "genp", "pdmn": "sometimes"], errSecParam),
+            (["class": "genp", "pdmn": 3], errSecParam), (["class": "genp", "agrp": Data([0xff])], errSecParam),
+            (["class": "genp", "sync": "perhaps"], errSecParam), (["class": "genp", "sync": 2], errSecParam),
+            (["class": "genp", "v_Ref": "text"], errSecParam), (["class": "genp", "u_AuthCtx": "text"], errSecParam),
+            (["class": "genp", "u_ItemList": [1]], errSecParam), (["class": "genp", "u_CredRef": Data()], errSecParam),
+            (["class": "genp", "u_AuthUI": "x"], errSecParam), (["class": "genp", "u_NoAuthUI": 1], errSecParam),
+            (["class": "genp", "u_OpPrompt": 1], errSecParam),
+        ] as [([String: any Sendable], OSStatus)])
     func `a query that breaks the grammar is refused by all four calls before the store is asked`(
         query: [String: any Sendable], status: OSStatus
     ) {
@@ -165,10 +166,12 @@ import Testing
         #expect(item?.shownAccessControl.isEmpty == true)
     }
 
-    @Test(arguments: [
-        ["m_Limit": "m_LimitOne"], ["v_PersistentRef": Data(count: 20)], ["u_AuthUI": "u_AuthUIS"], ["sync": "syna"],
-        ["tkid": "com.apple.setoken"], ["ggrp": "g", "sync": true],
-    ] as [[String: any Sendable]])
+    @Test(
+        arguments: [
+            ["m_Limit": "m_LimitOne"], ["v_PersistentRef": Data(count: 20)], ["u_AuthUI": "u_AuthUIS"],
+            ["sync": "syna"],
+            ["tkid": "com.apple.setoken"], ["ggrp": "g", "sync": true],
+        ] as [[String: any Sendable]])
     func `what a new item cannot have is refused`(extra: [String: any Sendable]) {
         #expect(keychain.add(["class": "keys"].merging(extra) { $1 }).0 == errSecParam)
         #expect(keychain.store.calls.isEmpty)
@@ -315,15 +318,16 @@ import Testing
 
     // MARK: match keys
 
-    @Test(arguments: [
-        ("m_Policy", 1, errSecUnimplemented), ("m_Issuers", [Data()], errSecUnimplemented),
-        ("m_HostOrSubdomainOfHost", "h", errSecUnimplemented), ("m_ItemList", [1], errSecUnimplemented),
+    @Test(
+        arguments: [
+            ("m_Policy", 1, errSecUnimplemented), ("m_Issuers", [Data()], errSecUnimplemented),
+            ("m_HostOrSubdomainOfHost", "h", errSecUnimplemented), ("m_ItemList", [1], errSecUnimplemented),
             ("m_SubjectContains", 1, errSecParam), ("m_EmailAddressIfPresent", 1, errSecParam),
             ("m_TrustedOnly", 1, errSecParam),
-        ("m_ValidOnDate", "now", errSecParam), ("m_CaseInsensitive", "yes", errSecParam),
-        ("m_SubjectContains", "x", errSecItemNotFound), ("m_ValidOnDate", NSNull(), errSecItemNotFound),
-        ("m_TrustedOnly", true, errSecItemNotFound), ("m_CaseInsensitive", true, errSecItemNotFound),
-    ] as [(String, any Sendable, OSStatus)])
+            ("m_ValidOnDate", "now", errSecParam), ("m_CaseInsensitive", "yes", errSecParam),
+            ("m_SubjectContains", "x", errSecItemNotFound), ("m_ValidOnDate", NSNull(), errSecItemNotFound),
+            ("m_TrustedOnly", true, errSecItemNotFound), ("m_CaseInsensitive", true, errSecItemNotFound),
+        ] as [(String, any Sendable, OSStatus)])
     func `match keys have their type and their class`(key: String, value: any Sendable, status: OSStatus) {
         #expect(keychain.find(["class": "genp", key: value]).0 == status)
         #expect(keychain.update(["class": "genp", key: value], [:]) == errSecParam)
@@ -341,9 +345,10 @@ import Testing
         #expect(keychain.store.lastSelection?.hostOrSubdomainOf == "example.com")
     }
 
-    @Test(arguments: [
-        (nil, ItemSelection.Synchronizable.no), (true, .yes), (false, .no), ("syna", .any), (1, .yes), ("1", .yes),
-    ] as [((any Sendable)?, ItemSelection.Synchronizable)])
+    @Test(
+        arguments: [
+            (nil, ItemSelection.Synchronizable.no), (true, .yes), (false, .no), ("syna", .any), (1, .yes), ("1", .yes),
+        ] as [((any Sendable)?, ItemSelection.Synchronizable)])
     func `synchronizable items are found when they are asked for`(
         value: (any Sendable)?, meaning: ItemSelection.Synchronizable
     ) {
@@ -356,16 +361,18 @@ import Testing
 
     // MARK: updating
 
-    @Test(arguments: [
-        (["v_Data": NSNull()], errSecParam), (["v_Data": "text"], errSecParam), (["class": "genp"], errSecNoSuchAttr),
+    @Test(
+        arguments: [
+            (["v_Data": NSNull()], errSecParam), (["v_Data": "text"], errSecParam),
+            (["class": "genp"], errSecNoSuchAttr),
             (["r_Data": true], errSecNoSuchAttr), (["m_Limit": 1], errSecNoSuchAttr),
             (["u_CredRef": Data()], errSecNoSuchAttr),
             (["v_Ref": 1], errSecNoSuchAttr), (["v_PersistentRef": Data()], errSecNoSuchAttr),
             (["clip": true], errSecParam),
-        (["zzzz": 1], errSecNoSuchAttr), (["srvr": "x"], errSecNoSuchAttr), (["accc": "text"], errSecParam),
+            (["zzzz": 1], errSecNoSuchAttr), (["srvr": "x"], errSecNoSuchAttr), (["accc": "text"], errSecParam),
             (["pdmn": "x"], errSecParam), (["ggrp": "g"], errSecParam), (["sync": "syna"], errSecParam),
             (["colour": 1], errSecParam),
-    ] as [([String: any Sendable], OSStatus)])
+        ] as [([String: any Sendable], OSStatus)])
     func `an update that breaks the grammar changes nothing`(changes: [String: any Sendable], status: OSStatus) {
         added()
         #expect(keychain.update(["class": "genp"], changes) == status)

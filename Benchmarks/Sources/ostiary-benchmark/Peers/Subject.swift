@@ -75,7 +75,9 @@ struct Subject: AsyncParsableCommand {
 
     private func storeRights(on client: OstiaryClient) throws {
         let accessControl = try Self.accessControl()
-        for number in 1..<plan.storedRights { _ = try client.createRight("right \(number)", accessControl: accessControl) }
+        for number in 1..<plan.storedRights {
+            _ = try client.createRight("right \(number)", accessControl: accessControl)
+        }
     }
 
     private func measureManyRights(_ key: AuthorizedKey) async throws -> Figures {

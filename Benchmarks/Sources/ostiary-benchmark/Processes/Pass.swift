@@ -64,7 +64,8 @@ struct Pass {
             program,
             [
                 "subject", "--terminal", terminal.path, "--folder", folder, "--items-folder", memory.path,
-                "--adding-folder", adding, "--echo-socket", echoSocket, "--signing-socket", signingSocket, "--agent-socket", agent.socketPath, "--agent-key", agent.publicKeyPath,
+                "--adding-folder", adding, "--echo-socket", echoSocket, "--signing-socket", signingSocket,
+                "--agent-socket", agent.socketPath, "--agent-key", agent.publicKeyPath,
             ] + (plan == .quick ? ["--quick"] : []),
             environment: ["DBUS_SESSION_BUS_ADDRESS=" + keyring.busAddress],
             streams: .init(output: output.fileHandleForWriting.fileDescriptor), ownsSession: true)

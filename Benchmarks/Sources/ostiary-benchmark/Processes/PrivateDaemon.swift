@@ -50,7 +50,8 @@ final class PrivateDaemon {
         let id = try UnixSocket.connect(to: socketPath).peerCredentials().processID
         let status = try String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
-        guard let kibibytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Double($0) }) else {
+        guard let kibibytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Double($0) })
+        else {
             throw SystemCallError("read", subject: "/proc/\(id)/status", code: EIO)
         }
         return kibibytes * 1024 / 1e6

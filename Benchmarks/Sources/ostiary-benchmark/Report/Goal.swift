@@ -14,7 +14,8 @@ struct Goal: Equatable {
 
     /// Every goal over `figures`; see Documentation/benchmarks.md.
     static func all(_ figures: Figures) -> [Goal] {
-        func median(_ name: FigureName) -> Double { figures[name]?.median ?? .nan }  // A comparison with it is never met.
+        // A comparison with NaN is never met.
+        func median(_ name: FigureName) -> Double { figures[name]?.median ?? .nan }
         let parts = median(.roundTrip) + median(.bareSignature)
         let partsManyRights = median(.roundTripManyRights) + median(.bareSignatureManyRights)
         let findAbove = median(.findItem) - median(.roundTripItems)
@@ -37,12 +38,14 @@ struct Goal: Equatable {
             Goal(name: "find an item, us above the round trip", value: findAbove, bound: .atMost, limit: 60),
             Goal(
                 name: "the same with many items / with few",
-                value: (median(.findItemManyItems) - median(.roundTripManyItems)) / findAbove, bound: .atMost, limit: 1.5),
+                value: (median(.findItemManyItems) - median(.roundTripManyItems)) / findAbove, bound: .atMost,
+                limit: 1.5),
             Goal(
                 name: "secret service / find an item", value: median(.secretServiceFind) / median(.findItem),
                 bound: .atLeast, limit: 5),
             Goal(
-                name: "add an item / bare commit", value: median(.addItem) / median(.bareCommit), bound: .atMost, limit: 2),
+                name: "add an item / bare commit", value: median(.addItem) / median(.bareCommit), bound: .atMost,
+                limit: 2),
             Goal(
                 name: "rate of adding, last / first tenth", value: median(.addRateLast) / median(.addRateFirst),
                 bound: .atLeast, limit: 0.8),

@@ -15,7 +15,8 @@ struct Report {
     var text: String {
         var lines = [
             "\(machine.processors) × \(machine.model), \(machine.memoryMegabytes) MB, Linux \(machine.kernel)",
-            "\(plan.blocks) blocks of \(plan.calls) calls; many: \(plan.storedRights) rights, \(plan.clients) clients", "",
+            "\(plan.blocks) blocks of \(plan.calls) calls; many: \(plan.storedRights) rights, \(plan.clients) clients",
+            "",
             row("", "pinned to processor \(processor)", "free"), row("", "median", "p99", "median", "p99", ""),
         ]
         for name in FigureName.allCases {

@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct NamesTests {
     @Test func `the names of both modules are the same types`() {
-        let query: CFDictionary = [kSecClass: kSecClassGenericPassword, kSecReturnData: kCFBooleanTrue!] as CFDictionary
+        let query: CFDictionary =
+            [kSecClass: kSecClassGenericPassword, kSecReturnData: kCFBooleanTrue!] as CFDictionary
         #expect(CFGetTypeID(query) == CFDictionaryGetTypeID())
         #expect((query as? [String: Any])?["class"] as? String == "genp")
         #expect(SecCopyErrorMessageString(errSecParam, nil) is CFString)

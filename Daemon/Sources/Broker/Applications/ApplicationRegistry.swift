@@ -53,7 +53,8 @@ final class ApplicationRegistry: Sendable {
     /// All registrations; where both know a program, the administrator's counts.
     func all() -> [Registration] {
         let system = system.registrations()
-        return system + contents.withLock { $0.stored }.filter { stored in !system.contains { $0.clashes(with: stored) } }
+        return system
+            + contents.withLock { $0.stored }.filter { stored in !system.contains { $0.clashes(with: stored) } }
     }
 
     // MARK: callers
@@ -64,7 +65,8 @@ final class ApplicationRegistry: Sendable {
             let registration = all().first(where: { $0.path == program.application })
         else { return CallerIdentity(program) }
         switch registration.identity {
-        case .rootOwned where ProgramFile.isReplaceableByRootAlone(registration.path): return CallerIdentity(registration)
+        case .rootOwned where ProgramFile.isReplaceableByRootAlone(registration.path):
+            return CallerIdentity(registration)
         case .content(let digest) where isContent(of: process, digest): return CallerIdentity(registration)
         default: return CallerIdentity(program, isChanged: true)
         }

@@ -48,7 +48,8 @@ final class ContentDigests: Sendable {
 
     private static func status(of file: borrowing Descriptor) throws(ProgramFileError) -> stat {
         var status = stat()
-        guard unsafe fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= byteCount else {
+        guard unsafe fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= byteCount
+        else {
             throw .unreadable
         }
         return status
@@ -62,7 +63,9 @@ final class ContentDigests: Sendable {
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw .unreadable }
             if count == 0 { return Data(hash.finalize()) }
-            unsafe buffer.withUnsafeBytes { unsafe hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+            unsafe buffer.withUnsafeBytes {
+                unsafe hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: $0[..<count]))
+            }
         }
     }
 }

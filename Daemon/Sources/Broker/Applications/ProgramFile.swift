@@ -13,7 +13,8 @@ struct ProgramFile {
             throw Self.refusal("Name the program by its absolute path, without links in it.")
         }
         var status = stat()
-        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, unsafe access(path, X_OK) == 0 else {
+        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, unsafe access(path, X_OK) == 0
+        else {
             throw Self.refusal("There is no executable program at this path.")
         }
         guard !CallerProgram.isInterpreter(path), !Self.isScript(path) else {

@@ -47,7 +47,8 @@ struct PasscodeAuthenticator: Authenticator {
         func prove(_ entered: borrowing SecretBytes) throws -> Proof {
             let entered = SecretBytes(copying: entered)
             let proved = try authenticator.opened(by: entered, since: era)
-            return Proof(factor: .passcode, strength: authenticator.strength, half: proved.half, session: proved.key.session,
+            return Proof(
+                factor: .passcode, strength: authenticator.strength, half: proved.half, session: proved.key.session,
                 detail: proved)
         }
     }

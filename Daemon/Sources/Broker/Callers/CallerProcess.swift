@@ -50,7 +50,8 @@ final class CallerProcess: Sendable {
         if let pidfd = socket.peerProcessDescriptor(), !Self.isAlive(pidfd) { throw CallerError.gone }
         // The owner of a pid namespace may write any of its processes into the credentials of a message
         // (scm_check_creds), so the named process may not be the sender. In our own namespace this needs root's rights.
-        program = PIDNamespace.isOwn(directory)
+        program =
+            PIDNamespace.isOwn(directory)
             ? CallerProgram(processID: credentials.processID, executable: executable)
             : CallerProgram(inOtherNamespace: credentials.processID)
     }
@@ -152,7 +153,9 @@ struct PIDNamespace: Equatable {
     }
 
     private static let own: PIDNamespace? = {
-        guard let directory = try? unsafe Descriptor(ostiary_open_directory_handle("/proc/self"), from: "open") else { return nil }
+        guard let directory = try? unsafe Descriptor(ostiary_open_directory_handle("/proc/self"), from: "open") else {
+            return nil
+        }
         return PIDNamespace(of: SharedDescriptor(directory))
     }()
 

@@ -114,7 +114,8 @@ final class EvaluationContext: Sendable {
     }
 
     private static let notAuthorized = Refusal(
-        .notAuthorized, "The right is not authorized in this context; authorize it first.", cause: "right.not-authorized")
+        .notAuthorized, "The right is not authorized in this context; authorize it first.",
+        cause: "right.not-authorized")
 
     /// Keeps that the requirement with these canonical bytes was satisfied, for as long as a right would be authorized.
     func grant(requirement: Data, _ grant: RequirementGrant, since era: UInt64) throws(Refusal) {
@@ -126,7 +127,9 @@ final class EvaluationContext: Sendable {
     }
 
     /// What satisfied the requirement in this context, when nothing has ended that since.
-    func heldRequirement(_ requirement: Data) -> RequirementGrant? { contents.withLock { $0.requirements[requirement] } }
+    func heldRequirement(_ requirement: Data) -> RequirementGrant? {
+        contents.withLock { $0.requirements[requirement] }
+    }
 
     func grant(policy: Int32, _ grant: PolicyGrant, since era: UInt64) throws(Refusal) {
         try add(since: era) { $0.policies[policy] = grant }

@@ -58,7 +58,8 @@ extension ItemClass {
 
     private static let common: [String: AttributeKind] = [
         "agrp": .string, "pdmn": .string, "sync": .number, "cdat": .date, "mdat": .date, "labl": .blob, "alis": .blob,
-        "vwht": .string, "tkid": .string, "musr": .data, "ggrp": .string, "tomb": .number, "sha1": .data, "sysb": .number,
+        "vwht": .string, "tkid": .string, "musr": .data, "ggrp": .string, "tomb": .number, "sha1": .data,
+        "sysb": .number,
         "UUID": .string,
     ]
 

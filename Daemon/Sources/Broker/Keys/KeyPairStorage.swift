@@ -30,7 +30,8 @@ struct KeyPairStorage {
 
     private func record(_ half: PublicHalf, _ wrapped: WrappedSecret?) -> KeyPairRecord {
         KeyPairRecord(
-            owner: owner, role: half.role.code, epoch: half.epoch, publicHalf: half.encoded, wrappedPrivateHalf: wrapped)
+            owner: owner, role: half.role.code, epoch: half.epoch, publicHalf: half.encoded, wrappedPrivateHalf: wrapped
+        )
     }
 
     /// The public half of a record; what the store verified must also decode.

@@ -4,9 +4,10 @@ package import SecretMemory
 /// How what a person typed becomes a key that is slow to guess. The daemon knows one way, ``argon2id``; tests that enter
 /// hundreds of passcodes bring a cheap one.
 package struct PasscodeStretching: Sendable {
-    package typealias Function = @Sendable (
-        _ entry: borrowing SecretBytes, _ salt: StretchSalt, _ parameters: StretchParameters
-    ) throws -> SecretBytes
+    package typealias Function =
+        @Sendable (
+            _ entry: borrowing SecretBytes, _ salt: StretchSalt, _ parameters: StretchParameters
+        ) throws -> SecretBytes
 
     private let function: Function
 

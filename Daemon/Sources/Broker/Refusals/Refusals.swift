@@ -57,7 +57,8 @@ enum Refusals {
         case .securityKeyNotEnrolled, .securityKeyNotPresent, .securityKeyUnsupported:
             Refusal(.companionNotAvailable, "No security key is enrolled.", cause: "security-key.not-enrolled")
         case .applicationPasswordUnsupported, .notOffered:
-            Refusal(.operationNotPermitted, "The factor \(factor.name) cannot be proved here.", cause: "factor.unsupported")
+            Refusal(
+                .operationNotPermitted, "The factor \(factor.name) cannot be proved here.", cause: "factor.unsupported")
         }
     }
 

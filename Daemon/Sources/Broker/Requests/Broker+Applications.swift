@@ -17,7 +17,8 @@ extension Broker {
         try applications.requireFree(registration, besides: former)
         // A program that is adopted where it is left its former things behind when it was registered.
         let leftBehind = former?.path == registration.path ? nil : try leftBehind(at: registration.path)
-        let event = event(body.adopts ? "application-adopt" : "application-register", session, object: registration.applicationID)
+        let event = event(
+            body.adopts ? "application-adopt" : "application-register", session, object: registration.applicationID)
         try askOwner(
             body.adopts ? "adopt the program as \(registration.applicationID)" : Self.request(registration),
             registration.path, asking, session, for: event, consequence: leftBehind?.consequence)
@@ -102,7 +103,8 @@ extension Broker {
     // MARK: the owner
 
     private static func request(_ registration: Registration) -> String {
-        let groups = registration.groups.isEmpty ? "" : " with the groups \(registration.groups.joined(separator: ", "))"
+        let groups =
+            registration.groups.isEmpty ? "" : " with the groups \(registration.groups.joined(separator: ", "))"
         return "register the program as \(registration.applicationID)\(groups)"
     }
 

@@ -18,7 +18,8 @@ extension Broker {
         return .done
     }
 
-    func setCredential(_ body: WireSetCredentialRequest, _ request: IncomingRequest, _ session: Session) throws -> Reply {
+    func setCredential(_ body: WireSetCredentialRequest, _ request: IncomingRequest, _ session: Session) throws -> Reply
+    {
         let context = try session.contexts.context(body.contextID)
         guard body.type == Self.applicationPasswordType else {
             throw Refusal(.invalidParameter, "Only application passwords can be set.", cause: "credential.type")

@@ -14,7 +14,8 @@ extension Broker {
             $0.findings = [
                 storeFinding(), keyFinding(limit: rights.limits.keyCountOfGroup), itemFinding(), logFinding(),
                 epochFinding(), passcodeFinding(), attemptFinding(), keyPairFinding(), startFinding(),
-                promptFinding(), pinentryFinding(), memoryFinding(), dumpFinding(), folderFinding(), sessionLockFinding(),
+                promptFinding(), pinentryFinding(), memoryFinding(), dumpFinding(), folderFinding(),
+                sessionLockFinding(),
             ]
         }
     }
@@ -45,7 +46,8 @@ extension Broker {
         case nil: return .ok("pinentry", "\(path) is there, and only root and this user can replace it.")
         case .missing(let part)?:
             return .problem(
-                "pinentry", "\(ProgramDistrust.missing(part)), so it cannot ask.", advice: "Install it or correct ostiaryd.conf.")
+                "pinentry", "\(ProgramDistrust.missing(part)), so it cannot ask.",
+                advice: "Install it or correct ostiaryd.conf.")
         case let distrust?:
             return .problem(
                 "pinentry", "\(path) is not started: \(distrust). Other users could read what is typed into it.",

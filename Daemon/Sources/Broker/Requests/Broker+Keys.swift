@@ -8,7 +8,8 @@ import Vault
 /// Enclave keys that back no right: making, finding and removing. They are authorized and used as rights are.
 extension Broker {
     func createKey(
-        _ body: WireCreateKeyRequest, _ request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?
+        _ body: WireCreateKeyRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
     ) throws -> Reply {
         guard let number = UInt8(exactly: body.kind.rawValue), let type = EnclaveKeyType(rawValue: number) else {
             throw Refusal(.invalidParameter, "The kind of key is unknown.", cause: "key.kind")
@@ -29,7 +30,9 @@ extension Broker {
         }
         let draft = RightStore.Draft.key(
             type, in: group, accessControl, shown: body.shownAccessControl, applicationPassword: password)
-        guard !body.awaitsItem else { return Reply(.key(try WireKey(makeDraft(draft, session), enclave: enclave.kind))) }
+        guard !body.awaitsItem else {
+            return Reply(.key(try WireKey(makeDraft(draft, session), enclave: enclave.kind)))
+        }
         let created = event("key-create", session, object: "\(draft.id)")
         let record = try make(draft, replacing: false, for: session, recordedAs: created)
         return Reply(.key(try WireKey(record, enclave: enclave.kind)))
@@ -79,10 +82,13 @@ extension Broker {
     }
 
     func removeKey(
-        _ body: WireRemoveKeyRequest, _ request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?
+        _ body: WireRemoveKeyRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
     ) throws -> Reply {
         guard !body.ofAnyGroup else { return try removeKeyOfAnyGroup(body, request, session, cancellation) }
-        if let id = VaultID(bytes: body.keyID), session.draftKeys.remove(id) { return Reply(.done(.with { $0.count = 1 })) }
+        if let id = VaultID(bytes: body.keyID), session.draftKeys.remove(id) {
+            return Reply(.done(.with { $0.count = 1 }))
+        }
         let key = try key(body.keyID, session)
         try session.verifyCaller()
         try changing.withLock { try rights.remove(key.id) }
@@ -93,7 +99,8 @@ extension Broker {
     /// Removes the key of whichever program, and the items that stand for it. The owner is asked, as for whatever concerns
     /// other programs.
     private func removeKeyOfAnyGroup(
-        _ body: WireRemoveKeyRequest, _ request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?
+        _ body: WireRemoveKeyRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
     ) throws -> Reply {
         let asking = try asking(body.question, request, session, cancellation)
         guard let id = VaultID(bytes: body.keyID), let key = try vault.read({ try $0.object(id, owner: owner) }),

@@ -85,7 +85,8 @@ extension Broker {
         for operation in accessControl.operations where !operation.needsAccessSecret {
             guard accessControl[operation] == .unrestricted else {
                 throw Refusal(
-                    .invalidRule, "A rule for the operation '\(operation.name)' is not supported; permit it or leave it out.",
+                    .invalidRule,
+                    "A rule for the operation '\(operation.name)' is not supported; permit it or leave it out.",
                     cause: "rule.unsupported-operation")
             }
         }

@@ -17,7 +17,8 @@ struct LeftBehind: Equatable {
     var consequence: DisplayText? {
         guard !isEmpty else { return nil }
         let what = [
-            Broker.counted(items, "keychain item"), Broker.counted(rights, "right"), Broker.counted(keys, "enclave key"),
+            Broker.counted(items, "keychain item"), Broker.counted(rights, "right"),
+            Broker.counted(keys, "enclave key"),
         ].compactMap(\.self).joined(separator: ", ")
         return DisplayText(
             "The program will no longer see what it stored under its path: \(what). These stay. The program sees them "

@@ -31,7 +31,9 @@ enum KeyOperations {
     static let contextTooLong = Refusal(
         .invalidParameter, "The context of a signature has at most \(contextByteCount) bytes.", cause: "key.parameter")
 
-    static func sign(_ request: WireSignRequest, input: borrowing SecretBytes, with right: OpenedRight) throws -> SecretBytes {
+    static func sign(_ request: WireSignRequest, input: borrowing SecretBytes, with right: OpenedRight) throws
+        -> SecretBytes
+    {
         switch request.algorithm {
         case messageOfMLDSA:
             try requireMLDSA(right)
@@ -70,7 +72,8 @@ enum KeyOperations {
     static func exchange(_ request: WireExchangeRequest, with right: OpenedRight) throws -> SecretBytes {
         let algorithm = try algorithm(request.algorithm, for: .keyExchange)
         let parameters = KeyExchangeParameters(
-            requestedSize: request.requestedSize == 0 ? nil : Int(request.requestedSize), sharedInfo: request.sharedInfo)
+            requestedSize: request.requestedSize == 0 ? nil : Int(request.requestedSize), sharedInfo: request.sharedInfo
+        )
         let exchange = try KeyExchange(algorithm: algorithm, peer: request.peerPublicKey, parameters: parameters)
         let shared = try right.key.sharedSecret(withPublicKey: exchange.peer.x963)
         return try exchange.result(sharedSecret: shared)

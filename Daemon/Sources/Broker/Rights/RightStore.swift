@@ -49,13 +49,15 @@ struct RightStore {
 
         /// A right of `application`.
         static func right(
-            _ identifier: String, of application: String, _ accessControl: AccessControl, secret: consuming SecretBytes?,
+            _ identifier: String, of application: String, _ accessControl: AccessControl,
+            secret: consuming SecretBytes?,
             applicationPassword: consuming ApplicationPassword?
         ) -> Draft {
             Draft(
                 id: VaultID(), kind: .right,
                 attributes: ObjectAttributes(
-                    group: application, identifier: identifier, applicationLabel: Data(application.utf8), created: now()),
+                    group: application, identifier: identifier, applicationLabel: Data(application.utf8), created: now()
+                ),
                 accessControl: accessControl, secret: secret, applicationPassword: applicationPassword, keyType: .p256)
         }
 
@@ -86,9 +88,11 @@ struct RightStore {
             accessSecret, alternatives: draft.accessControl.keyRequirement.alternatives, header: header,
             publicHalves: ring.publicHalf, applicationPassword: draft.applicationPassword)
         let key = try enclave.makeKey(
-            draft.keyType, authorization: KeyAuthorization.derived(from: accessSecret), binding: try KeyBinding(of: header))
+            draft.keyType, authorization: KeyAuthorization.derived(from: accessSecret),
+            binding: try KeyBinding(of: header))
         return ObjectRecord(
-            id: draft.id, owner: owner, kind: draft.kind, suite: 1, attributes: draft.attributes, accessControl: accessControl, enclaveKind: enclave.kind.code, publicKey: key.publicKey, keyBlob: key.blob,
+            id: draft.id, owner: owner, kind: draft.kind, suite: 1, attributes: draft.attributes,
+            accessControl: accessControl, enclaveKind: enclave.kind.code, publicKey: key.publicKey, keyBlob: key.blob,
             payload: try Self.payload(draft.secret, accessSecret: accessSecret, header: header),
             slots: KeySlot.encode(slots))
     }
@@ -107,7 +111,8 @@ struct RightStore {
     func store(_ record: ObjectRecord, replacing: Bool) throws -> VaultID? {
         let replaced = try vault.write("right.create") { writer in
             let existing = try writer.object(
-                identifier: record.attributes.identifier, group: record.attributes.group, kind: record.kind, owner: owner)
+                identifier: record.attributes.identifier, group: record.attributes.group, kind: record.kind,
+                owner: owner)
             guard let existing else {
                 try insert(record, in: writer)
                 return nil as VaultID?
@@ -139,7 +144,8 @@ struct RightStore {
         let ofGroup = places.count { $0 == ObjectPlaces.Place(record) }
         guard record.kind == .right || ofGroup < limits.keyCountOfGroup else {
             throw Refusal(
-                .tooMany, "This program keeps \(limits.keyCountOfGroup) keys already; remove some. "
+                .tooMany,
+                "This program keeps \(limits.keyCountOfGroup) keys already; remove some. "
                     + "`ostiary key list --all` shows them.", cause: "key.too-many")
         }
     }

@@ -48,7 +48,8 @@ enum RefusalMapping {
     private static func refusal(for error: VaultError) -> Refusal {
         switch error {
         case .diskFull:
-            Refusal(.diskFull, "The disk is full; nothing was changed. Free space and try again.", cause: "store.disk-full")
+            Refusal(
+                .diskFull, "The disk is full; nothing was changed. Free space and try again.", cause: "store.disk-full")
         case .duplicate: RightStore.duplicate
         case .tooManyItems:
             Refusal(
@@ -66,7 +67,8 @@ enum RefusalMapping {
                     + "state folder from a backup, and start the daemon again.", cause: "store.changed-by-others")
         case .busy: Refusal(.internal, "Another process holds the store; try again.", cause: "store.busy")
         case .missing, .unreadable, .notFound, .conflict, .io:
-            Refusal(.storeUnreadable, "The store cannot be used; `ostiary doctor` says more.", cause: "store.unreadable")
+            Refusal(
+                .storeUnreadable, "The store cannot be used; `ostiary doctor` says more.", cause: "store.unreadable")
         }
     }
 
@@ -75,9 +77,13 @@ enum RefusalMapping {
         case .unsupportedAlgorithm:
             Refusal(.unsupportedAlgorithm, "The key does not support this algorithm.", cause: "key.algorithm")
         case .decryptionFailed, .signatureMismatch:
-            Refusal(.decryptionFailed, "The ciphertext does not belong to this key or was changed.", cause: "key.decryption")
+            Refusal(
+                .decryptionFailed, "The ciphertext does not belong to this key or was changed.", cause: "key.decryption"
+            )
         case .invalidParameter:
-            Refusal(.invalidParameter, "A parameter of the key operation has the wrong size or form.", cause: "key.parameter")
+            Refusal(
+                .invalidParameter, "A parameter of the key operation has the wrong size or form.",
+                cause: "key.parameter")
         case .computationFailed:
             Refusal(.invalidPeerKey, "The key exchange failed with this peer key.", cause: "key.peer")
         }
@@ -100,7 +106,8 @@ enum RefusalMapping {
             Refusal(
                 .lockedOut,
                 "The chip takes no authorization for now, because of too many wrong ones. "
-                    + "Try again in \(Refusals.readable(remaining)).", retryAfter: remaining, cause: "enclave.locked-out")
+                    + "Try again in \(Refusals.readable(remaining)).", retryAfter: remaining,
+                cause: "enclave.locked-out")
         case .deviceLost:
             Refusal(
                 .internal,

@@ -50,12 +50,13 @@ final class Session: Sendable {
                 guard let request = IncomingRequest(frame) else { throw FrameReadError.frame(.malformed) }
                 try handle(request)
             }
-        } catch where Self.isOrdinaryEnd(error) {
+        } catch  where Self.isOrdinaryEnd(error) {
             // The program closed its end, or exited without waiting for an answer.
         } catch FrameReadError.foreignSender {
             broker.trail.refuseConnection(of: caller.program, because: "foreign-sender")
         } catch {
-            broker.log.notice("a connection ended", metadata: ["cause": "\(error)", "pid": "\(caller.credentials.processID)"])
+            broker.log.notice(
+                "a connection ended", metadata: ["cause": "\(error)", "pid": "\(caller.credentials.processID)"])
         }
     }
 

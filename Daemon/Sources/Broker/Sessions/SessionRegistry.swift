@@ -31,7 +31,9 @@ final class SessionRegistry: Sendable {
 
     func add(_ session: Session) { contents.withLock { $0.sessions[ObjectIdentifier(session)] = session } }
 
-    func remove(_ session: Session) { _ = contents.withLock { $0.sessions.removeValue(forKey: ObjectIdentifier(session)) } }
+    func remove(_ session: Session) {
+        _ = contents.withLock { $0.sessions.removeValue(forKey: ObjectIdentifier(session)) }
+    }
 
     func closeAll() { for session in all { session.close() } }
 

@@ -17,7 +17,8 @@ final class SlowRequestQuota: Sendable {
         }
         guard isTaken else {
             throw Refusal(
-                .tooMany, "\(limit) requests of all programs wait already; try again.", cause: "request.too-many-in-all")
+                .tooMany, "\(limit) requests of all programs wait already; try again.", cause: "request.too-many-in-all"
+            )
         }
     }
 

@@ -103,7 +103,9 @@ struct ApplicationPasswordParameters {
 
     init(_ bytes: Data) throws {
         parameters = try StretchParameters(canonicalBytes: Array(bytes.prefix(StretchParameters.byteCount)))
-        guard let salt = StretchSalt(Array(bytes.dropFirst(StretchParameters.byteCount))) else { throw SlotError.malformed }
+        guard let salt = StretchSalt(Array(bytes.dropFirst(StretchParameters.byteCount))) else {
+            throw SlotError.malformed
+        }
         self.salt = salt
     }
 

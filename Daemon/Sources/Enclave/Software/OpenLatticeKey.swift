@@ -38,7 +38,8 @@ final class OpenLatticeKey: OpenEnclaveKey {
                 case .mlKEM768:
                     try unsafe MLKEM768.PrivateKey(seedRepresentation: seed, publicKey: nil).publicKey.rawRepresentation
                 case .mlKEM1024:
-                    try unsafe MLKEM1024.PrivateKey(seedRepresentation: seed, publicKey: nil).publicKey.rawRepresentation
+                    try unsafe MLKEM1024.PrivateKey(seedRepresentation: seed, publicKey: nil).publicKey
+                        .rawRepresentation
                 case .mlDSA65:
                     try unsafe MLDSA65.PrivateKey(seedRepresentation: seed, publicKey: nil).publicKey.rawRepresentation
                 case .mlDSA87:
@@ -82,10 +83,12 @@ final class OpenLatticeKey: OpenEnclaveKey {
                 switch type {
                 case .mlKEM768:
                     SecretBytes(
-                        try unsafe MLKEM768.PrivateKey(seedRepresentation: seed, publicKey: nil).decapsulate(encapsulated))
+                        try unsafe MLKEM768.PrivateKey(seedRepresentation: seed, publicKey: nil).decapsulate(
+                            encapsulated))
                 case .mlKEM1024:
                     SecretBytes(
-                        try unsafe MLKEM1024.PrivateKey(seedRepresentation: seed, publicKey: nil).decapsulate(encapsulated))
+                        try unsafe MLKEM1024.PrivateKey(seedRepresentation: seed, publicKey: nil).decapsulate(
+                            encapsulated))
                 case .p256, .mlDSA65, .mlDSA87: throw EnclaveError.unsupportedKey
                 }
             }

@@ -36,7 +36,8 @@ final class DaemonFolders: Sendable {
 
     func options(systemBus: String) -> [String] {
         [
-            "--runtime-directory", runtime, "--state-directory", state, "--configuration", configuration, "--system-bus",
+            "--runtime-directory", runtime, "--state-directory", state, "--configuration", configuration,
+            "--system-bus",
             systemBus,
         ]
     }

@@ -101,7 +101,8 @@ enum Namespaces {
     static let own = ["/usr/bin/unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]
     static let needed: Comment = "this machine lets nobody make namespaces"
     static let areAllowed =
-        (try? SpawnedProcess(own[0], Array(own.dropFirst()) + ["/bin/true"], descriptors: [-1, -1, -1]).wait()) == .exited(0)
+        (try? SpawnedProcess(own[0], Array(own.dropFirst()) + ["/bin/true"], descriptors: [-1, -1, -1]).wait())
+        == .exited(0)
 }
 
 enum Account {

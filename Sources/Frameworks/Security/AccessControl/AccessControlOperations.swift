@@ -88,7 +88,8 @@ enum AccessConstraint: CaseIterable, Hashable {
     static func propertyList(_ members: [AccessConstraint], enough: Int) -> PropertyList? {
         guard !members.isEmpty else { return nil }
         // Both kinds of biometry have one key; flags do not combine them, and who reads a rule compares the result with it.
-        var entries = Dictionary(members.map { ($0.entry.key, $0.entry.value) }, uniquingKeysWith: { first, _ in first })
+        var entries = Dictionary(
+            members.map { ($0.entry.key, $0.entry.value) }, uniquingKeysWith: { first, _ in first })
         if members.count > 1 { entries["pkofn"] = .integer(enough) }
         return .dictionary(entries)
     }

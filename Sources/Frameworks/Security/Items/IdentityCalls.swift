@@ -69,7 +69,8 @@ struct IdentityCalls {
         guard let certificate = certificate.flatMap({ try? SecCertificate($0) }) else { return nil }
         var privateKey: SecKey?
         try Self.unlessAbsent {
-            privateKey = try StoredObject(service: service, authentication: query.authentication)
+            privateKey =
+                try StoredObject(service: service, authentication: query.authentication)
                 .object(of: key.item, .key, data: key.data) as? SecKey
         }
         return privateKey.flatMap { SecIdentityCreate(nil, certificate, $0) }

@@ -44,7 +44,8 @@ struct ItemAnswer {
     /// share.
     private func attributes() throws -> [String: AnyObject] {
         var entries: [String: AnyObject] = [
-            AttributeName.synchronizable.rawValue: NSNumber(value: 0), AttributeName.tombstone.rawValue: NSNumber(value: 0),
+            AttributeName.synchronizable.rawValue: NSNumber(value: 0),
+            AttributeName.tombstone.rawValue: NSNumber(value: 0),
             AttributeName.multiUser.rawValue: NSData(),
         ]
         for (key, value) in item.attributes { entries[key] = value.object }

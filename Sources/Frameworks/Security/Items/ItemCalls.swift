@@ -30,7 +30,8 @@ package struct ItemCalls {
         guard let data = new.data else {
             return try service.addItem(
                 query.itemClass.rawValue, attributes: new.attributes, accessControl: new.accessControl,
-                shownAccessControl: shown, data: nil, keyID: new.keyID, returningAttributes: returnsAttributes, use: use)
+                shownAccessControl: shown, data: nil, keyID: new.keyID, returningAttributes: returnsAttributes, use: use
+            )
         }
         return try service.addItem(
             query.itemClass.rawValue, attributes: new.attributes, accessControl: new.accessControl,
@@ -135,7 +136,8 @@ package struct ItemCalls {
         let shown = changes.protection?.shown ?? Data()
         guard let data = changes.data else {
             _ = try service.updateItems(
-                query.selection, attributes: changes.attributes, accessControl: accessControl, shownAccessControl: shown,
+                query.selection, attributes: changes.attributes, accessControl: accessControl,
+                shownAccessControl: shown,
                 data: nil, use: use)
             return
         }

@@ -37,7 +37,8 @@ struct ItemSchema: Sendable {
         .number: [.creator, .type, .scriptCode, .isInvisible, .isNegative, .hasCustomIcon],
     ])
 
-    private static let genericPassword = ItemSchema(joining: common, password, ItemSchema([.blob: [.service, .generic]]))
+    private static let genericPassword = ItemSchema(
+        joining: common, password, ItemSchema([.blob: [.service, .generic]]))
 
     private static let internetPassword = ItemSchema(
         joining: common, password,
@@ -53,7 +54,8 @@ struct ItemSchema: Sendable {
             .data: [.applicationLabel, .tokenObjectID],
             .number: [
                 .keyClass, .type, .creator, .keySizeInBits, .effectiveKeySize, .isPermanent, .isPrivate, .isModifiable,
-                .isSensitive, .wasAlwaysSensitive, .isExtractable, .wasNeverExtractable, .canEncrypt, .canDecrypt, .canDerive,
+                .isSensitive, .wasAlwaysSensitive, .isExtractable, .wasNeverExtractable, .canEncrypt, .canDecrypt,
+                .canDerive,
                 .canSign, .canVerify, .canSignRecover, .canVerifyRecover, .canWrap, .canUnwrap,
             ],
             .date: [.startDate, .endDate],

@@ -8,7 +8,9 @@ extension SecKey: ItemObject {
         let schema = ItemSchema.of(.key).attributes
         var attributes: [AttributeName: QueryValue] = [:]
         for (key, value) in backing.attributes {
-            guard let name = AttributeName(rawValue: key), schema[name] != nil, !Self.uses.contains(name) else { continue }
+            guard let name = AttributeName(rawValue: key), schema[name] != nil, !Self.uses.contains(name) else {
+                continue
+            }
             attributes[name] = QueryValue(value)
         }
         return attributes
@@ -24,7 +26,8 @@ extension SecKey: ItemObject {
     var enclaveKey: EnclaveKeyBacking? { backing as? EnclaveKeyBacking }
 
     private static let uses: Set<AttributeName> = [
-        .canEncrypt, .canDecrypt, .canDerive, .canSign, .canVerify, .canSignRecover, .canVerifyRecover, .canWrap, .canUnwrap,
+        .canEncrypt, .canDecrypt, .canDerive, .canSign, .canVerify, .canSignRecover, .canVerifyRecover, .canWrap,
+        .canUnwrap,
         .isPermanent, .accessControl, .tokenObjectID,
     ]
 }

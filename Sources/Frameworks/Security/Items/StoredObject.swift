@@ -22,7 +22,9 @@ struct StoredObject {
 
     private func enclaveKey(_ id: Data) throws -> SecKey? {
         let key: EnclaveKey
-        do { key = try service.key(id: id) } catch let error as OstiaryError where error.isFailure(.notFound) { return nil }
+        do { key = try service.key(id: id) } catch let error as OstiaryError where error.isFailure(.notFound) {
+            return nil
+        }
         // A key of another kind is no `SecKey`, as bytes that are none.
         return (try? EnclaveKeyBacking(key, authentication)).map(SecKey.init)
     }
@@ -33,7 +35,8 @@ struct StoredObject {
             return String(number)
         }
         guard
-            let data, let type = number(.type).flatMap(KeyType.init), let keyClass = number(.keyClass).flatMap(KeyClass.init),
+            let data, let type = number(.type).flatMap(KeyType.init),
+            let keyClass = number(.keyClass).flatMap(KeyClass.init),
             let backing = try? SoftwareKeys.read(data, type, keyClass)
         else { return nil }
         return SecKey(backing)

@@ -23,7 +23,8 @@ enum ItemClassArgument: String, ExpressibleByArgument, CaseIterable {
 enum ItemAttributeName {
     private static let words: KeyValuePairs = [
         "account": "acct", "service": "svce", "server": "srvr", "port": "port", "protocol": "ptcl", "path": "path",
-        "security-domain": "sdmn", "authentication-type": "atyp", "label": "labl", "comment": "icmt", "description": "desc",
+        "security-domain": "sdmn", "authentication-type": "atyp", "label": "labl", "comment": "icmt",
+        "description": "desc",
         "generic": "gena", "tag": "atag", "type": "type", "creator": "crtr", "group": "agrp", "available": "pdmn",
     ]
 
@@ -88,7 +89,8 @@ struct ItemArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Any other attribute, as name=value; the name is one of "
-                + "\(ItemAttributeName.all.joined(separator: ", ")), or Apple's four letters.", valueName: "name=value"))
+                + "\(ItemAttributeName.all.joined(separator: ", ")), or Apple's four letters.", valueName: "name=value")
+    )
     var attribute: [AttributeAssignment] = []
 
     func validate() throws {

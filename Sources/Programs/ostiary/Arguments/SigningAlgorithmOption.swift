@@ -11,6 +11,7 @@ struct SigningAlgorithmOption: ParsableArguments {
 
     /// The input for signing `file` with the chosen algorithm.
     func input(_ file: InputFile) throws -> SigningInput {
-        try SigningInput(file, for: algorithm ?? AlgorithmName.algorithm(named: AlgorithmName.signingDefault, for: .sign))
+        try SigningInput(
+            file, for: algorithm ?? AlgorithmName.algorithm(named: AlgorithmName.signingDefault, for: .sign))
     }
 }

@@ -31,7 +31,8 @@ struct DoctorCommand: ParsableCommand {
     }
 
     private static func repaired() throws -> [RelistingDocument] {
-        try OstiaryClient.shared.repair(interaction: Interaction(reason: "repair the store")).map(RelistingDocument.init)
+        try OstiaryClient.shared.repair(interaction: Interaction(reason: "repair the store")).map(
+            RelistingDocument.init)
     }
 
     /// A daemon that cannot be asked is the first finding and not an error, because errors send people to this command.

@@ -78,6 +78,7 @@ struct AuditLogReader {
 
     /// A log that goes back or ends early would otherwise be read for ever, or pass for a shorter one.
     private static var outOfOrder: OstiaryError {
-        OstiaryError(.unexpectedAnswer, "The daemon's pages of the log do not fit together; run `ostiary log --verify`.")
+        OstiaryError(
+            .unexpectedAnswer, "The daemon's pages of the log do not fit together; run `ostiary log --verify`.")
     }
 }

@@ -65,7 +65,8 @@ extension CommandError: CustomStringConvertible {
         case .keyAlgorithm(let error): error.explanation
         case .cancelled: "Cancelled; nothing was done."
         case .noData: "The item holds no secret."
-        case .ambiguousKey(let name): "Several keys are called \(name); name one by its id, which `ostiary key list` shows."
+        case .ambiguousKey(let name):
+            "Several keys are called \(name); name one by its id, which `ostiary key list` shows."
         }
     }
 }

@@ -10,7 +10,8 @@ enum EchoedArguments {
     static func clipped(in message: String, _ arguments: [String]) -> String {
         let parts = arguments.flatMap { [$0] + $0.split(separator: "=", maxSplits: 1).map(String.init) }
         // The longest first: an argument may contain another one.
-        return parts.filter { $0.count > characterCount }.sorted { $0.count > $1.count }.reduce(message) { message, part in
+        return parts.filter { $0.count > characterCount }.sorted { $0.count > $1.count }.reduce(message) {
+            message, part in
             message.replacingOccurrences(of: part, with: part.prefix(characterCount) + "…", options: .literal)
         }
     }

@@ -54,7 +54,8 @@ struct ApplicationListDocument: Encodable {
         for application in applications {
             let state = application.changed ? "changed: ostiary app adopt" : application.ofSystem ? "of the system" : ""
             table.append(
-                application.id, application.path, application.accessGroups.joined(separator: " "), application.label, state)
+                application.id, application.path, application.accessGroups.joined(separator: " "), application.label,
+                state)
         }
         return table.text
     }
@@ -64,7 +65,9 @@ struct ApplicationListDocument: Encodable {
         if asJSON { return try JSONOutput.print(self) }
         for application in applications {
             StandardError.line("\(what) \(application.path) as \(application.id) (\(application.label)).".visibleLine)
-            if let leftBehind = application.leftBehind { StandardError.line(leftBehind.notice(application).visibleLine) }
+            if let leftBehind = application.leftBehind {
+                StandardError.line(leftBehind.notice(application).visibleLine)
+            }
         }
     }
 }

@@ -13,7 +13,8 @@ enum AtomicFile {
         let target = resolved(path)
         let temporary = temporaryPath(beside: target)
         let descriptor = try Descriptor(
-            unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode), from: "open", subject: path)
+            unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode), from: "open",
+            subject: path)
         do throws(SystemCallError) {
             try unsafe StreamDescriptor(number: descriptor.number).write(bytes, subject: path)
             guard fsync(descriptor.number) == 0 else { throw SystemCallError("fsync", subject: path) }

@@ -65,7 +65,9 @@ struct OutputFile: Equatable {
     ) throws {
         let isTerminal = StandardOutput.isTerminal
         if isTerminal, !isChosen {
-            guard content != .binary, unsafe PrintableText.isPrintable(bytes) else { throw CommandError.binaryToTerminal }
+            guard content != .binary, unsafe PrintableText.isPrintable(bytes) else {
+                throw CommandError.binaryToTerminal
+            }
         }
         try unsafe StandardOutput.write(bytes)
         // The shell's prompt begins on a line of its own; the result stays unchanged.

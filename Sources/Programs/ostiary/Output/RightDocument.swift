@@ -24,9 +24,10 @@ struct RightDocument: Encodable {
         id = right.id
         name = right.identifier
         let access = right.accessControl
-        rules = Dictionary(uniqueKeysWithValues: access.operations.compactMap { operation in
-            access[operation].map { (operation.name, $0.description) }
-        })
+        rules = Dictionary(
+            uniqueKeysWithValues: access.operations.compactMap { operation in
+                access[operation].map { (operation.name, $0.description) }
+            })
         availability = access.availability.name
         publicKey = right.publicKey
         hasSecret = right.hasSecret
@@ -63,8 +64,9 @@ struct RightListDocument: Encodable {
     /// - Parameter showsApplications: adds the program that made each right.
     func text(showsApplications: Bool, in timeZone: TimeZone = .current) -> String {
         guard !rights.isEmpty || !unreadable.isEmpty else { return "" }
-        var table = TextTable(header: ["NAME", "REQUIRES", "AVAILABLE", "SECRET", "ENCLAVE", "CREATED"]
-            + (showsApplications ? ["PROGRAM"] : []))
+        var table = TextTable(
+            header: ["NAME", "REQUIRES", "AVAILABLE", "SECRET", "ENCLAVE", "CREATED"]
+                + (showsApplications ? ["PROGRAM"] : []))
         for right in rights {
             table.append(
                 right.name, right.requires, right.availability, right.hasSecret ? "yes" : "no", right.enclave,

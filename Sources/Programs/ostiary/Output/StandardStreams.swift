@@ -13,7 +13,7 @@ enum StandardOutput {
     static func write(_ bytes: UnsafeRawBufferPointer) throws {
         do {
             try unsafe StreamDescriptor.standardOutput.write(bytes, subject: "standard output")
-        } catch where error.code == EPIPE {
+        } catch  where error.code == EPIPE {
             throw BrokenPipe()
         } catch {
             throw CommandError.unwritableOutput(error)

@@ -42,7 +42,8 @@ package final class EnclaveKeyUse: @unchecked Sendable {
     /// Keys are used like rights, and an absent object has no kind. Only this code knows that the program looked for a
     /// key.
     private static let missing = OstiaryError(
-        .init(.notFound), "There is no such key any more, or this program is not in its access group.", cause: "key.not-found")
+        .init(.notFound), "There is no such key any more, or this program is not in its access group.",
+        cause: "key.not-found")
 
     private func authorizing<Result: ~Copyable>(
         _ operation: AccessControl.Operation, _ work: (AuthorizationContext) throws -> Result

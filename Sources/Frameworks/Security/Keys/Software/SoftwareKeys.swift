@@ -21,7 +21,8 @@ package enum SoftwareKeys {
     }
 
     /// Reads an external representation. `errSecParam` for bytes that are no key of this type and half.
-    package static func read(_ bytes: Data, _ type: KeyType, _ keyClass: KeyClass) throws(StatusError) -> any KeyBacking {
+    package static func read(_ bytes: Data, _ type: KeyType, _ keyClass: KeyClass) throws(StatusError) -> any KeyBacking
+    {
         let refusal = StatusError.parameter("The bytes are not a key of this type.")
         do {
             switch (type, keyClass) {

@@ -19,11 +19,13 @@ struct ApplicationRegister: ParsableCommand {
 
     @OptionGroup var path: ProgramPath
 
-    @Option(name: .customLong("id"), help: ArgumentHelp("The application's id.", valueName: "id"), transform: Self.checked)
+    @Option(
+        name: .customLong("id"), help: ArgumentHelp("The application's id.", valueName: "id"), transform: Self.checked)
     var applicationID: String
 
     @Option(
-        name: .customLong("group"), help: ArgumentHelp("An access group; may be given several times.", valueName: "group"),
+        name: .customLong("group"),
+        help: ArgumentHelp("An access group; may be given several times.", valueName: "group"),
         transform: Self.checked)
     var groups: [String] = []
 

@@ -50,7 +50,9 @@ extension AccessControl {
         do {
             try self.init(
                 availability: availability,
-                requirements: [.create: .unrestricted, .read: requirement, .change: .unrestricted, .delete: .unrestricted])
+                requirements: [
+                    .create: .unrestricted, .read: requirement, .change: .unrestricted, .delete: .unrestricted,
+                ])
         } catch {
             // One requirement for the only use cannot contradict another.
             preconditionFailure("\(error)")

@@ -34,7 +34,8 @@ struct ItemList: ParsableCommand {
             interaction: Interaction(reason: "list your items", isAllowed: protected), skipsProtected: !protected)
         var items: [StoredItem] = []
         do {
-            try OstiaryClient.shared.findItems(item.selection, limit: nil, returningAttributes: true, use: use) { item, _ in
+            try OstiaryClient.shared.findItems(item.selection, limit: nil, returningAttributes: true, use: use) {
+                item, _ in
                 items.append(item)
             }
         } catch let error as OstiaryError where error.isFailure(.notFound) { return [] }

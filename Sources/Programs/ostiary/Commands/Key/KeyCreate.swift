@@ -31,7 +31,8 @@ struct KeyCreate: ParsableCommand {
             .p256, accessControl: AccessControl(availability: protection.available, keyUse: requirement),
             accessGroup: group, awaitsItem: true, use: use)
         try addItem(of: key)
-        StandardError.line("Created \(label), which requires \(requirement); its id is \(key.id.hexadecimal).".visibleLine)
+        StandardError.line(
+            "Created \(label), which requires \(requirement); its id is \(key.id.hexadecimal).".visibleLine)
     }
 
     private func addItem(of key: EnclaveKey) throws {

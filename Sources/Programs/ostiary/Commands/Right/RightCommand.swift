@@ -10,7 +10,8 @@ struct RightCommand: ParsableCommand {
               ostiary right list
             """,
         subcommands: [
-            RightCreate.self, RightList.self, RightShow.self, RightAuthorize.self, RightRemove.self, RightPublicKey.self,
+            RightCreate.self, RightList.self, RightShow.self, RightAuthorize.self, RightRemove.self,
+            RightPublicKey.self,
             RightSign.self, RightVerify.self, RightEncrypt.self, RightDecrypt.self, RightSecret.self,
         ])
 }

@@ -20,7 +20,8 @@ struct RightRemove: ParsableCommand {
     var name: String?
 
     @Option(
-        name: .customLong("id"), help: ArgumentHelp("The id instead of the name, 32 hexadecimal digits.", valueName: "id"),
+        name: .customLong("id"),
+        help: ArgumentHelp("The id instead of the name, 32 hexadecimal digits.", valueName: "id"),
         transform: Self.checkedID)
     var rightID: Data?
 
