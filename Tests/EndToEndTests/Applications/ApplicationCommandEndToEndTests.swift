@@ -219,7 +219,7 @@ struct ApplicationCommandEndToEndTests {
         ]
         for (options, rule) in cases {
             let arguments = ["app", "register", path] + options
-            let run = try PlayedTerminal(BuiltProgram.ofThisPackage("ostiary"), arguments, in: daemon)
+            let run = try PlayedTerminal(BuiltProgram.named("ostiary"), arguments, in: daemon)
             #expect(run.status == 2 && run.shows(rule), "\(run.screen)")
         }
         expect(
