@@ -60,6 +60,73 @@ struct FrameReaderTests {
         #expect(begin.duration(to: .now) < .seconds(8), "the whole frame takes ten seconds")
     }
 
+    @Test func `header and body share one time`() throws {
+        var reader = FrameReader(socket: near, frameSeconds: 0.6)
+        let (far, frame) = (far, try Self.request(tailByteCount: 1000))
+        let sender = Thread {
+            // The header takes most of the time; what is left is too short for the rest.
+            for part in [frame[..<1], frame[1..<FrameHeader.byteCount], frame[FrameHeader.byteCount...]] {
+                guard (try? far.send(Array(part))) != nil else { return }
+                usleep(400_000)
+            }
+        }
+        sender.start()
+        #expect(Self.next(&reader) == .failure(.unfinished))
+    }
+
+    @Test func `all frames of a handshake share one time`() throws {
+        var reader = FrameReader(socket: near, frameSeconds: 10, handshakeSeconds: 0.5)
+        try far.send(Self.request())
+        #expect(Self.next(&reader) == .success(7))
+        let begin = ContinuousClock.now
+        #expect(Self.next(&reader) == .failure(.unfinished))
+        #expect(begin.duration(to: .now) < .seconds(5))
+    }
+
+    @Test func `after the handshake a frame comes when it comes`() throws {
+        var reader = FrameReader(socket: near, handshakeSeconds: 0.2)
+        reader.endHandshake()
+        let (far, frame) = (far, try Self.request())
+        Thread {
+            usleep(500_000)
+            try? far.send(frame)
+        }.start()
+        #expect(Self.next(&reader) == .success(7))
+    }
+
+    // MARK: descriptors
+
+    @Test func `a descriptor that comes before the end of the handshake gets no number here, and ends the connection`()
+        throws
+    {
+        var reader = FrameReader(socket: near, handshakeSeconds: 5)
+        let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+        defer { close(null) }
+        let frame = try Self.request()
+        try frame.withUnsafeBytes { try far.send($0, descriptor: null) }
+        let before = try openDescriptors()
+        #expect(Self.next(&reader) == .failure(.surplusDescriptors))
+        #expect(try openDescriptors() == before)
+    }
+
+    @Test func `of two descriptors in one message the second gets no number here`() throws {
+        var reader = FrameReader(socket: near, handshakeSeconds: 5)
+        reader.endHandshake()
+        let before = try openDescriptors()
+        try sendTwoDescriptors(on: far, with: Self.request())
+        #expect(Self.next(&reader) == .failure(.surplusDescriptors))
+        #expect(try openDescriptors() == before)
+    }
+
+    /// The numbers of the open descriptors that lead to /dev/null; other tests open other files meanwhile.
+    private func openDescriptors() throws -> Set<String> {
+        let folder = "/proc/self/fd"
+        return Set(
+            try FileManager.default.contentsOfDirectory(atPath: folder).filter {
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")) == "/dev/null"
+            })
+    }
+
     // MARK: size
 
     @Test func `a frame within the reader's limit is read, tail included`() throws {

@@ -74,7 +74,7 @@ extension UnixSocket {
     ) {
         var buffer = [UInt8](repeating: 0, count: capacity)
         let (count, sender, descriptor, hasSurplus) = try buffer.withUnsafeMutableBytes { buffer in
-            let received = try receive(into: buffer)
+            let received = try receive(into: buffer, expecting: [.sender, .descriptor])
             return (received.count, received.sender, received.descriptor, received.hasSurplusDescriptors)
         }
         return (Array(buffer[..<count]), sender, descriptor, hasSurplus)
@@ -126,4 +126,31 @@ extension UnixSocket {
         }
         guard sent == 1 else { throw SystemCallError("sendmsg") }
     }
+}
+
+/// Sends `bytes` and two descriptors of /dev/null in one message (cmsg(3), laid out by hand).
+func sendTwoDescriptors(on socket: UnixSocket, with bytes: [UInt8]) throws {
+    let null = try Descriptor(open("/dev/null", O_RDWR | O_CLOEXEC), from: "open")
+    // The header: length (8 bytes), level and type (4 each); then the two numbers.
+    var control = [UInt32](repeating: 0, count: 6)
+    control[0] = 24
+    control[2] = UInt32(SOL_SOCKET)
+    control[3] = 1  // SCM_RIGHTS
+    control[4] = UInt32(null.number)
+    control[5] = UInt32(null.number)
+    var bytes = bytes
+    let sent = control.withUnsafeMutableBytes { control in
+        bytes.withUnsafeMutableBytes { bytes in
+            var vector = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
+            return withUnsafeMutablePointer(to: &vector) { vector in
+                var message = msghdr()
+                message.msg_iov = vector
+                message.msg_iovlen = 1
+                message.msg_control = control.baseAddress
+                message.msg_controllen = control.count
+                return sendmsg(socket.number, &message, 0)
+            }
+        }
+    }
+    guard sent == bytes.count else { throw SystemCallError("sendmsg") }
 }

@@ -202,7 +202,7 @@ import UnixSocket
         let far = UnixSocket(owning: Descriptor(owning: ends[1]))
         try RawClient(near).send(body)
         var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = try bytes.withUnsafeMutableBytes { try far.receive(into: $0).count }
+        let count = try bytes.withUnsafeMutableBytes { try far.receive(into: $0, expecting: []).count }
         return Array(bytes[..<count])
     }
 

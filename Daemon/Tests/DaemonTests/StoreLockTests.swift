@@ -55,6 +55,52 @@ import UnixSocket
         }
     }
 
+    @Test func `descriptors of the store that are passed before the greeting take up nothing`() throws {
+        let path = daemon.folders.state + "/vault.sqlite"
+        let before = try descriptorCount(of: path)
+        for _ in 0..<200 {
+            let thief = try daemon.connect()
+            let file = try Descriptor(open(path, O_RDWR | O_CLOEXEC), from: "open")
+            try thief.send(bytes: [0], descriptor: file.number)
+            _ = try thief.greeting()
+            #expect(try thief.isEndedByDaemon)
+        }
+        #expect(try descriptorCount(of: path) == before)
+        #expect(try !daemon.client().status().daemonVersion.isEmpty)
+    }
+
+    @Test
+    func `descriptors of the store that are passed by many programs take up a limited number, and others are served`()
+        throws
+    {
+        let path = daemon.folders.state + "/vault.sqlite"
+        let before = try descriptorCount(of: path)
+        let held = try locks(on: path)
+        for _ in 0..<200 {
+            let thief = try daemon.client()
+            let file = try Descriptor(open(path, O_RDWR | O_CLOEXEC), from: "open")
+            try thief.send(bytes: [0], descriptor: file.number)
+            thief.closeSending()
+            #expect(try thief.isEndedByDaemon)
+        }
+        #expect(try descriptorCount(of: path) == before + KeptDescriptors.limit)
+        #expect(try locks(on: path) == held)
+        // From now on a descriptor that is passed counts as none. Everything that needs none goes on.
+        let null = try Descriptor(open("/dev/null", O_RDWR | O_CLOEXEC), from: "open")
+        let other = try daemon.client()
+        let answer = try other.ask(.passcode(.set), descriptor: null.number)
+        #expect(answer.refusal == .notInteractive && answer.cause == "prompt.not-interactive")
+        #expect(try other.ask(.createRight("open", .unrestricted)).right != nil)
+    }
+
+    /// How many descriptors of a file the daemon has.
+    private func descriptorCount(of path: String) throws -> Int {
+        let folder = "/proc/\(daemon.processID)/fd"
+        return try FileManager.default.contentsOfDirectory(atPath: folder).count {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")) == path
+        }
+    }
+
     private func expectUnregistrable(_ path: String) throws {
         let request = WireRegisterApplicationRequest.with {
             $0.path = path

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,14 +96,20 @@ int ostiary_peer_pidfd(int socket) {
 
 // A passed descriptor of a file that is open here, as the store is, stays open. Closing it would end SQLite's locks,
 // and the next program that closes the store would remove its journal. So a program that passes such a descriptor takes
-// up a descriptor number of this process.
+// up a descriptor number of this process; `kept` bounds how many.
+static atomic_int kept;
+
 static void discard(int descriptor) {
   ostiary_file_identity identity;
   if (ostiary_identify_open(descriptor, &identity) == 0 && S_ISREG(identity.mode) &&
-      ostiary_has_open(&identity, descriptor) != 0)
+      ostiary_has_open(&identity, descriptor) != 0) {
+    atomic_fetch_add(&kept, 1);
     return;
+  }
   close(descriptor);
 }
+
+int ostiary_kept_descriptors(void) { return atomic_load(&kept); }
 
 int ostiary_take_device(int descriptor) {
   ostiary_file_identity identity;
@@ -125,12 +132,16 @@ static void take_descriptors(struct cmsghdr *header, ostiary_sender *sender) {
   }
 }
 
-ssize_t ostiary_receive(int socket, void *buffer, size_t capacity, ostiary_sender *sender) {
-  // Room for the credentials and a few descriptors. The kernel closes descriptors that do not fit (MSG_CTRUNC).
-  char control[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int) * 8)];
+ssize_t ostiary_receive(int socket, void *buffer, size_t capacity, int expected, ostiary_sender *sender) {
+  // The kernel puts the credentials first, and then as many descriptors as there is room for (MSG_CTRUNC). The length of one,
+  // and not its padded space, which would hold a second one.
+  _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred)) + CMSG_LEN(sizeof(int))];
+  int is_full = atomic_load(&kept) >= OSTIARY_KEPT_DESCRIPTORS;
+  size_t room = expected & OSTIARY_RECEIVE_SENDER ? CMSG_SPACE(sizeof(struct ucred)) : 0;
+  if (expected & OSTIARY_RECEIVE_DESCRIPTOR && !is_full) room += CMSG_LEN(sizeof(int));
   struct iovec vector = {.iov_base = buffer, .iov_len = capacity};
   struct msghdr message = {
-      .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+      .msg_iov = &vector, .msg_iovlen = 1, .msg_control = room ? control : NULL, .msg_controllen = room};
   memset(sender, 0, sizeof(*sender));
   sender->descriptor = -1;
   ssize_t received;
@@ -152,7 +163,7 @@ ssize_t ostiary_receive(int socket, void *buffer, size_t capacity, ostiary_sende
     }
   }
   // The kernel dropped some itself: no room in `control`, or no free descriptor number.
-  if (message.msg_flags & MSG_CTRUNC) sender->refused_descriptors++;
+  if (message.msg_flags & MSG_CTRUNC && !(expected & OSTIARY_RECEIVE_DESCRIPTOR && is_full)) sender->refused_descriptors++;
   return received;
 }
 

@@ -22,7 +22,7 @@ public enum FrameReadError: Error, Equatable, Sendable {
     case unfinished
     /// Bytes came from another process than the one that connected, or the kernel did not say from whom.
     case foreignSender
-    /// More than one descriptor came with a frame.
+    /// More than one descriptor came with a frame, or one where none may come.
     case surplusDescriptors
     /// A descriptor came that is not a device's, so it cannot be a terminal.
     case foreignDescriptor
@@ -40,6 +40,11 @@ public struct FrameReader: ~Copyable {
     private let socket: UnixSocket
     private let sender: PeerCredentials?
     private let frameSeconds: Double
+    private var expectation: ReceiveExpectation
+    /// When the handshake must have ended, in monotonic seconds; nil when there is none, or it has ended.
+    private var handshakeDeadline: Double?
+    /// When the frame that is being read must be here, in monotonic seconds; nil between two frames.
+    private var deadline: Double?
     // The unread bytes are buffer[start..<end]; consumed bytes are wiped at once, since a tail may be a secret.
     private var buffer: UnsafeMutableRawBufferPointer
     private var start = 0
@@ -50,11 +55,18 @@ public struct FrameReader: ~Copyable {
 
     /// - Parameters:
     ///   - sender: whom every byte must come from.
-    ///   - frameSeconds: how long a begun frame may take to arrive.
-    public init(socket: UnixSocket, expecting sender: PeerCredentials? = nil, frameSeconds: Double = 10) {
+    ///   - frameSeconds: how long a begun frame may take to arrive, header and body together.
+    ///   - handshakeSeconds: how long all frames of a handshake may take to arrive, from now on; nil when there is none.
+    public init(
+        socket: UnixSocket, expecting sender: PeerCredentials? = nil, frameSeconds: Double = 10,
+        handshakeSeconds: Double? = nil
+    ) {
         self.socket = socket
         self.sender = sender
         self.frameSeconds = frameSeconds
+        expectation = sender == nil ? [] : .sender
+        handshakeDeadline = handshakeSeconds.map { Self.monotonicSeconds() + $0 }
+        deadline = handshakeDeadline
         unsafe buffer = .allocate(byteCount: Self.initialCapacity, alignment: 16)
     }
 
@@ -86,7 +98,16 @@ public struct FrameReader: ~Copyable {
             copying: UnsafeRawBufferPointer(rebasing: buffer[tailStart..<tailStart + header.tailByteCount]))
         let descriptor = takeDescriptor(endingAt: start + frameByteCount)
         consume(frameByteCount)
+        deadline = handshakeDeadline
         return IncomingFrame(message: message, tail: tail, descriptor: descriptor)
+    }
+
+    /// The other side is known now: its frames come when they come, and one descriptor may come with each. Before, the kernel
+    /// drops each descriptor that is sent, and the connection ends.
+    public mutating func endHandshake() {
+        handshakeDeadline = nil
+        deadline = nil
+        expectation.insert(.descriptor)
     }
 
     /// Whether bytes of a further frame are already here.
@@ -104,10 +125,11 @@ public struct FrameReader: ~Copyable {
     private mutating func receive(atLeast count: Int) throws(FrameReadError) {
         guard end - start < count else { return }
         makeRoom(for: count)
-        if end == start { try receiveOnce() }
+        if end == start, deadline == nil { try receiveOnce() }
         guard end - start < count else { return }
-        // The time begins with the frame's first byte, not while nothing is asked.
-        let deadline = Self.monotonicSeconds() + frameSeconds
+        // The time begins with the frame's first byte, not while nothing is asked, and is one for header and body.
+        let deadline = deadline ?? Self.monotonicSeconds() + frameSeconds
+        self.deadline = deadline
         while end - start < count {
             try waitForMore(until: deadline)
             try receiveOnce()
@@ -117,7 +139,8 @@ public struct FrameReader: ~Copyable {
     private mutating func receiveOnce() throws(FrameReadError) {
         let received: Received
         do {
-            received = try unsafe socket.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[end...]))
+            received = try unsafe socket.receive(
+                into: UnsafeMutableRawBufferPointer(rebasing: buffer[end...]), expecting: expectation)
         } catch { throw .system(error) }
         let descriptor = SharedDescriptor(passedDevice: received.descriptor)
         guard received.count > 0 else { throw end > start ? .unfinished : .closed }

@@ -22,9 +22,27 @@ public struct Received: ~Copyable {
     public let sender: PeerCredentials?
     /// A descriptor that came along; -1 when there is none. The receiver owns it.
     public var descriptor: CInt
-    /// Whether the peer sent descriptors that did not arrive as ``descriptor``: more than one, or more than this
-    /// process has numbers for. They are closed already, except descriptors of files that this process has open.
+    /// Whether the peer sent descriptors that were not expected, more than one, or more than this process has numbers for.
     public let hasSurplusDescriptors: Bool
+}
+
+/// What may come beside the bytes of a receive. The kernel drops every other descriptor that was sent.
+public struct ReceiveExpectation: OptionSet, Sendable {
+    public let rawValue: CInt
+    public init(rawValue: CInt) { self.rawValue = rawValue }
+
+    /// The sender's credentials; the socket must ask for them (``UnixSocket/attachSenderCredentials()``).
+    public static let sender = ReceiveExpectation(rawValue: CInt(OSTIARY_RECEIVE_SENDER))
+    /// One descriptor.
+    public static let descriptor = ReceiveExpectation(rawValue: CInt(OSTIARY_RECEIVE_DESCRIPTOR))
+}
+
+/// Descriptors of this process's own files that other programs passed. Closing one would end the record locks on the file
+/// (fcntl(2)), so they stay open, up to a limit.
+public enum KeptDescriptors {
+    /// Past this number the process takes no descriptors from anybody.
+    public static let limit = Int(OSTIARY_KEPT_DESCRIPTORS)
+    public static var count: Int { Int(ostiary_kept_descriptors()) }
 }
 
 /// A connected or listening Unix stream socket (unix(7)). Safe to use from several threads.
@@ -94,10 +112,12 @@ public final class UnixSocket: Sendable {
     }
 
     /// Waits for bytes and puts them into `buffer`, which must have room: 0 bytes mean that the peer closed.
-    public func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemCallError) -> Received {
+    public func receive(
+        into buffer: UnsafeMutableRawBufferPointer, expecting expected: ReceiveExpectation
+    ) throws(SystemCallError) -> Received {
         precondition(!buffer.isEmpty, "nothing can be received into an empty buffer")
         var sender = ostiary_sender()
-        let count = ostiary_receive(number, buffer.baseAddress!, buffer.count, &sender)
+        let count = ostiary_receive(number, buffer.baseAddress!, buffer.count, expected.rawValue, &sender)
         guard count >= 0 else { throw SystemCallError("recvmsg") }
         let credentials = PeerCredentials(processID: sender.pid, userID: sender.uid, groupID: sender.gid)
         return Received(

@@ -44,11 +44,15 @@ final class Session: Sendable {
         }
         do {
             try greet()
-            var reader = FrameReader(socket: socket, expecting: caller.credentials)
+            var reader = FrameReader(
+                socket: socket, expecting: caller.credentials,
+                handshakeSeconds: Double(SessionLimits.handshakeSeconds))
             while true {
                 let frame = try reader.next(WireRequest.self, bodyByteCount: frameLimit)
                 guard let request = IncomingRequest(frame) else { throw FrameReadError.frame(.malformed) }
+                let hadGreeted = hasGreeted
                 try handle(request)
+                if hasGreeted, !hadGreeted { reader.endHandshake() }
             }
         } catch  where Self.isOrdinaryEnd(error) {
             // The program closed its end, or exited without waiting for an answer.
@@ -61,7 +65,9 @@ final class Session: Sendable {
     }
 
     /// Whoever has not greeted makes the daemon allocate next to nothing.
-    private var frameLimit: Int { state.withLock { $0 } == .connected ? SessionLimits.greetingByteCount : .max }
+    private var frameLimit: Int { hasGreeted ? .max : SessionLimits.greetingByteCount }
+
+    private var hasGreeted: Bool { state.withLock { $0 } != .connected }
 
     private static func isOrdinaryEnd(_ error: any Error) -> Bool {
         switch error {
@@ -112,7 +118,6 @@ final class Session: Sendable {
         greeting.protocolVersion = WireLimits.protocolVersion
         greeting.nonce = nonce
         try FrameWriter.send(greeting, on: socket)
-        try socket.setReceiveTimeout(seconds: SessionLimits.handshakeSeconds)
     }
 
     /// The echo proves that the process that the kernel named at connect is the one that speaks.
@@ -124,7 +129,6 @@ final class Session: Sendable {
         }
         guard hello.nonce == nonce else { throw Refusal(.malformed, "The greeting's nonce was not echoed.") }
         try verifyCaller()
-        do { try socket.setReceiveTimeout(seconds: 0) } catch { throw Refusal(.internal, "\(error)") }
         state.withLock { $0 = .greeted }
     }
 

@@ -54,7 +54,7 @@ final class Caller {
         try channel.setReceiveTimeout(seconds: 30)
         var processID: pid_t = 0
         let received = try withUnsafeMutableBytes(of: &processID) { bytes in
-            let received = try channel.receive(into: bytes)
+            let received = try channel.receive(into: bytes, expecting: .descriptor)
             return (count: received.count, descriptor: received.descriptor)
         }
         guard received.count == MemoryLayout<pid_t>.size, received.descriptor >= 0 else { throw NoConnection() }

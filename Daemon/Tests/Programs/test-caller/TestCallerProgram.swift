@@ -73,7 +73,8 @@ enum TestCallerProgram {
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         var sender = ostiary_sender()
         while true {
-            let count = ostiary_receive(channel, &buffer, buffer.count, &sender)
+            let count = ostiary_receive(
+                channel, &buffer, buffer.count, CInt(OSTIARY_RECEIVE_DESCRIPTOR), &sender)
             guard count > 0 else { return }
             var sent = 0
             while sent < count {

@@ -39,8 +39,22 @@ int ostiary_peer_credentials(int socket, pid_t *pid, uid_t *uid, gid_t *gid);
 // SO_PEERPIDFD (Linux 6.5); -1 with ENOPROTOOPT on older kernels.
 int ostiary_peer_pidfd(int socket);
 
-// recvmsg(2) that also yields the sender and at most one descriptor.
-ssize_t ostiary_receive(int socket, void *buffer, size_t capacity, ostiary_sender *sender);
+// What may come beside the bytes of a receive.
+enum {
+  OSTIARY_RECEIVE_SENDER = 1,      // the sender's credentials; the socket must ask for them (ostiary_pass_credentials)
+  OSTIARY_RECEIVE_DESCRIPTOR = 2,  // one descriptor
+};
+
+// How many descriptors this process keeps at most because it cannot close them (see ostiary_receive).
+enum { OSTIARY_KEPT_DESCRIPTORS = 32 };
+
+// recvmsg(2) that also yields what `expected` names. The kernel itself drops every other descriptor that was sent: it never
+// gets a number in this process. Once this process keeps OSTIARY_KEPT_DESCRIPTORS descriptors that it cannot close, it takes
+// no more of them, and a descriptor that was sent counts as none.
+ssize_t ostiary_receive(int socket, void *buffer, size_t capacity, int expected, ostiary_sender *sender);
+
+// How many descriptors this process keeps because closing them would end record locks on its own files.
+int ostiary_kept_descriptors(void);
 
 // send(2) with MSG_NOSIGNAL; sendmsg(2) with one descriptor attached when `descriptor` is not -1.
 ssize_t ostiary_send(int socket, const void *bytes, size_t count, int descriptor);
