@@ -66,8 +66,8 @@ let package = Package(
         .target(
             name: "Security",
             dependencies: [
-                "AccessControl", "KeyAlgorithms", "OstiaryClient", "OstiaryWire", "RSAKeys", "SecretMemory", asn1,
-                crypto,
+                "AccessControl", "KeyAlgorithms", "OstiaryClient", "OstiaryWire", "PKCS12", "RSAKeys", "SecretMemory",
+                asn1, crypto,
             ],
             path: "Sources/Frameworks/Security", swiftSettings: strict),
         .target(
@@ -77,6 +77,9 @@ let package = Package(
                 crypto,
             ],
             path: "Sources/Frameworks/CryptoKit", swiftSettings: strict),
+        .target(
+            name: "PKCS12", dependencies: ["SecretMemory", crypto],
+            path: "Sources/Frameworks/PKCS12", swiftSettings: adapter),
         .target(
             name: "RSAKeys", dependencies: ["KeyAlgorithms", "SecretMemory", crypto],
             path: "Sources/Frameworks/RSAKeys", swiftSettings: adapter),

@@ -110,7 +110,9 @@ struct IdentityCalls {
     }
 
     /// The certificate first: taken back, it takes nothing with it, while the item of an enclave key takes the key.
-    private func addCertificate(
+    /// One that is there stays; another one with its issuer and number is in the way, and the daemon's refusal is
+    /// thrown.
+    func addCertificate(
         _ query: ItemQuery, _ certificate: SecCertificate
     ) throws -> (item: StoredItem, isNew: Bool) {
         do {
@@ -241,8 +243,9 @@ extension ItemSelection {
 }
 
 extension ItemAnswer {
-    /// An identity: the key's attributes with those of the certificate over them, the key's access control, the ids of both,
-    /// and the data of the certificate. The bytes of the private key are given to nobody who did not ask for a key.
+    /// An identity: the key's attributes with those of the certificate over them, the key's access control, the ids
+    /// of both, and the data of the certificate. The bytes of the private key are given to nobody who did not ask for
+    /// a key.
     fileprivate init(certificate: StoredItem, key: StoredItem, data: Data?, object: SecIdentity?) {
         let ofKey = key.attributes.filter { $0.key != AttributeName.label.rawValue }
         let ofCertificate = certificate.attributes.filter { IdentityParts.certificateAttributes.contains($0.key) }
