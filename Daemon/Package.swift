@@ -55,6 +55,7 @@ let package = Package(
         .target(name: "PromptProtocol", dependencies: [shared], swiftSettings: strict),
         .target(name: "Prompting", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
         .target(name: "SystemBus", dependencies: [shared, "CSystemd"], swiftSettings: strict),
+        .target(name: "FingerprintReader", dependencies: [shared, "SystemBus"], swiftSettings: strict),
         .target(name: "SessionLocks", dependencies: ["SystemBus"], swiftSettings: strict),
         .target(
             name: "Broker",
@@ -99,6 +100,19 @@ let package = Package(
             path: "Tests/SystemBusTestSupport", swiftSettings: adapter),
         .testTarget(
             name: "SystemBusTests", dependencies: ["SystemBus", "SystemBusTestSupport", "TerminalTestSupport", shared],
+            swiftSettings: adapter),
+        // The real fprintd, with readers that libfprint plays.
+        .target(
+            name: "FingerprintTestSupport",
+            dependencies: [
+                "FingerprintReader", "StoreTestSupport", "SystemBusTestSupport", "TerminalTestSupport", shared,
+            ],
+            path: "Tests/FingerprintTestSupport", swiftSettings: adapter),
+        .testTarget(
+            name: "FingerprintReaderTests",
+            dependencies: [
+                "FingerprintReader", "FingerprintTestSupport", "SystemBusTestSupport", "TerminalTestSupport", shared,
+            ],
             swiftSettings: adapter),
         .testTarget(name: "AuthenticatorsTests", dependencies: ["Authenticators", shared], swiftSettings: adapter),
         .testTarget(

@@ -43,20 +43,9 @@ public final class Bus {
     public func call(
         _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: String...
     ) throws(BusError) -> BusMessage {
-        var made: OpaquePointer?
-        try unsafe BusError.check(
-            sd_bus_message_new_method_call(bus, &made, destination, path, interface, member), member)
-        guard let made = unsafe made else { throw BusError(member, code: ENOMEM) }
-        defer { unsafe sd_bus_message_unref(made) }
-        try unsafe BusError.check(sd_bus_message_set_auto_start(made, 0), member)
-        for argument in arguments {
-            try unsafe BusError.check(
-                sd_bus_message_append_basic(made, CChar(BusMessage.Text.string.rawValue), argument), member)
-        }
-        return try unsafe send(made, member)
-    }
-
-    private func send(_ message: OpaquePointer, _ member: String) throws(BusError) -> BusMessage {
+        let message = try unsafe makeCall(destination, path, interface, member, arguments)
+        defer { unsafe sd_bus_message_unref(message) }
+        try unsafe BusError.check(sd_bus_message_set_auto_start(message, 0), member)
         var error = unsafe sd_bus_error()
         defer { unsafe sd_bus_error_free(&error) }
         var reply: OpaquePointer?
@@ -65,6 +54,42 @@ public final class Bus {
             throw unsafe BusError(member, code: -result, name: error.name.map { unsafe String(cString: $0) } ?? "")
         }
         return unsafe BusMessage(owning: reply)
+    }
+
+    /// Sends a call of a method that takes strings, and waits for nothing. ``next(unlessReadable:until:)`` returns the
+    /// answer in its place among the other messages: so a caller sees which signals came before it.
+    ///
+    /// - Parameter startsService: whether the bus may start the service that has this well-known name.
+    public func send(
+        _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [String],
+        startsService: Bool = false
+    ) throws(BusError) -> PendingCall {
+        let message = try unsafe makeCall(destination, path, interface, member, arguments)
+        defer { unsafe sd_bus_message_unref(message) }
+        try unsafe BusError.check(sd_bus_message_set_auto_start(message, startsService ? 1 : 0), member)
+        var number: UInt64 = 0
+        try unsafe BusError.check(sd_bus_send(bus, message, &number), member)
+        return PendingCall(member: member, number: number)
+    }
+
+    /// A message that the caller unreferences.
+    private func makeCall(
+        _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [String]
+    ) throws(BusError) -> OpaquePointer {
+        var made: OpaquePointer?
+        try unsafe BusError.check(
+            sd_bus_message_new_method_call(bus, &made, destination, path, interface, member), member)
+        guard let made = unsafe made else { throw BusError(member, code: ENOMEM) }
+        do {
+            for argument in arguments {
+                try unsafe BusError.check(
+                    sd_bus_message_append_basic(made, CChar(BusMessage.Text.string.rawValue), argument), member)
+            }
+        } catch {
+            unsafe sd_bus_message_unref(made)
+            throw error
+        }
+        return unsafe made
     }
 
     // MARK: signals
@@ -83,19 +108,19 @@ public final class Bus {
         }
     }
 
-    /// As ``next()``, but ends with nil once `descriptor` is readable: so another thread ends the wait.
-    public func next(unlessReadable descriptor: CInt) throws(BusError) -> BusMessage? {
-        try next(unlessReadable: Optional(descriptor))
-    }
-
-    private func next(unlessReadable descriptor: CInt?) throws(BusError) -> BusMessage? {
+    /// As ``next()``, but ends with nil once `descriptor` is readable, so that another thread can end the wait, and with
+    /// nil at the deadline.
+    public func next(
+        unlessReadable descriptor: CInt?, until deadline: ContinuousClock.Instant? = nil
+    ) throws(BusError) -> BusMessage? {
         while true {
+            if let deadline, ContinuousClock.now >= deadline { return nil }
             // Looked at before each message: messages that keep coming must not hold up whoever ends the wait.
             if let descriptor, try isReadable(descriptor) { return nil }
             var message: OpaquePointer?
             let result = try unsafe BusError.check(sd_bus_process(bus, &message), "sd_bus_process")
             if let message = unsafe message { return unsafe BusMessage(owning: message) }
-            if result == 0 { try wait(for: descriptor) }
+            if result == 0 { try wait(for: descriptor, until: deadline) }
         }
     }
 
@@ -103,13 +128,21 @@ public final class Bus {
         try Self.poll([pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)], milliseconds: 0)
     }
 
-    /// Waits until the connection has something to do (sd_bus_get_fd(3)), or `descriptor` is readable.
-    private func wait(for descriptor: CInt?) throws(BusError) {
+    /// Waits until the connection has something to do (sd_bus_get_fd(3)), `descriptor` is readable, or it is late.
+    private func wait(for descriptor: CInt?, until deadline: ContinuousClock.Instant?) throws(BusError) {
         let number = try unsafe BusError.check(sd_bus_get_fd(bus), "sd_bus_get_fd")
         let events = try unsafe BusError.check(sd_bus_get_events(bus), "sd_bus_get_events")
         var waiting = [pollfd(fd: number, events: Int16(truncatingIfNeeded: events), revents: 0)]
         if let descriptor { waiting.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)) }
-        try Self.poll(waiting, milliseconds: try millisecondsToDeadline())
+        let own = try millisecondsToDeadline()
+        guard let deadline else {
+            try Self.poll(waiting, milliseconds: own)
+            return
+        }
+        // Rounded up: a wait that ends too early would be repeated in a tight loop.
+        let left = (deadline - ContinuousClock.now) / .milliseconds(1)
+        let given = CInt(clamping: Int64(min(max(left, 0), 1e9).rounded(.up)))
+        try Self.poll(waiting, milliseconds: own < 0 ? given : min(own, given))
     }
 
     /// How long sd-bus may be left alone; -1 for as long as nothing comes.
@@ -135,10 +168,17 @@ public final class Bus {
     }
 }
 
+/// A call that was sent and may not be answered yet.
+public struct PendingCall: Sendable {
+    /// The method.
+    public let member: String
+    let number: UInt64
+}
+
 /// What names the bus itself: a sender that no connection can be.
-enum BusDriver {
-    static let name = "org.freedesktop.DBus"
-    static let path = "/org/freedesktop/DBus"
+public enum BusDriver {
+    public static let name = "org.freedesktop.DBus"
+    public static let path = "/org/freedesktop/DBus"
     static let nameOwnerChanged = "NameOwnerChanged"
 }
 
@@ -160,5 +200,6 @@ public struct SignalMatch: Sendable {
         precondition(!parts.contains { $0.value.contains("'") }, "a match has no apostrophe in it")
     }
 
-    var rule: String { parts.map { "\($0.key)='\($0.value)'" }.joined(separator: ",") }
+    /// The argument of the bus's method `AddMatch`.
+    public var rule: String { parts.map { "\($0.key)='\($0.value)'" }.joined(separator: ",") }
 }

@@ -9,7 +9,7 @@ public struct BusError: Error, Equatable, CustomStringConvertible {
     /// The D-Bus name of an answered error, for example `org.freedesktop.DBus.Error.NameHasNoOwner`; empty without one.
     public let name: String
 
-    init(_ call: String, code: CInt, name: String = "") {
+    public init(_ call: String, code: CInt, name: String = "") {
         self.call = call
         self.code = code
         self.name = name

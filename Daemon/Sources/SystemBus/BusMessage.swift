@@ -21,6 +21,21 @@ public final class BusMessage {
         unsafe sd_bus_message_is_signal(message, interface, member) > 0
     }
 
+    // MARK: answers
+
+    /// Whether this is the answer, a result or an error, to the call.
+    public func isAnswer(to call: PendingCall) -> Bool {
+        var number: UInt64 = 0
+        return unsafe sd_bus_message_get_reply_cookie(message, &number) >= 0 && number == call.number
+    }
+
+    /// Throws the error that the other side answered with, if this is one.
+    public func requireResult(of call: PendingCall) throws(BusError) {
+        guard let error = unsafe sd_bus_message_get_error(message) else { return }
+        let name = unsafe error.pointee.name.map { unsafe String(cString: $0) } ?? ""
+        throw unsafe BusError(call.member, code: sd_bus_error_get_errno(error), name: name)
+    }
+
     // MARK: reading
 
     /// The types that are text, by their D-Bus code.
@@ -48,6 +63,12 @@ public final class BusMessage {
     public func readUInt32() throws(BusError) -> UInt32 {
         var value: UInt32 = 0
         try unsafe read(UInt8(ascii: "u"), into: &value)
+        return value
+    }
+
+    public func readInt32() throws(BusError) -> Int32 {
+        var value: Int32 = 0
+        try unsafe read(UInt8(ascii: "i"), into: &value)
         return value
     }
 

@@ -12,12 +12,22 @@ public struct ServiceOwner {
     public init(of service: String, on bus: Bus) throws(BusError) {
         self.service = service
         // Before the owner is asked for: no change of it gets lost.
-        try bus.receive(
-            SignalMatch(BusDriver.name, BusDriver.nameOwnerChanged, from: BusDriver.name, firstArgument: service))
+        try bus.receive(Self.changes(of: service))
         do {
             connection = try bus.call(BusDriver.name, BusDriver.path, BusDriver.name, "GetNameOwner", service)
                 .readText()
         } catch  where error.isNameWithoutOwner { connection = nil }
+    }
+
+    /// An owner that the caller has found out.
+    public init(of service: String, connection: String?) {
+        self.service = service
+        self.connection = connection
+    }
+
+    /// The match for the changes of a name's owner.
+    public static func changes(of service: String) -> SignalMatch {
+        SignalMatch(BusDriver.name, BusDriver.nameOwnerChanged, from: BusDriver.name, firstArgument: service)
     }
 
     /// Whether the message came from the connection that owns the name now.

@@ -12,9 +12,15 @@ public final class PrivateBus {
     private var process: SpawnedProcess?
     private var generation = 0
     private var socket: String { folder.path("bus-\(generation)") }
+    private let servicesFolder: String?
 
-    public init() throws {
+    /// - Parameters:
+    ///   - servicesFolder: holds `.service` files of services that the bus may start.
+    ///   - isForAllUsers: whether processes of other users find it.
+    public init(servicesFolder: String? = nil, isForAllUsers: Bool = false) throws {
         folder = try TestFolder()
+        guard !isForAllUsers || chmod(folder.path, 0o711) == 0 else { throw SystemCallError("chmod") }
+        self.servicesFolder = servicesFolder
         path = folder.path("system_bus_socket")
         try startAnother()
         try publish()
@@ -27,7 +33,8 @@ public final class PrivateBus {
     public func startAnother() throws {
         generation += 1
         let configuration = folder.path("bus-\(generation).conf")
-        try Data(Self.configuration(listeningAt: socket).utf8).write(to: URL(fileURLWithPath: configuration))
+        try Data(Self.configuration(listeningAt: socket, servicesFolder).utf8).write(
+            to: URL(fileURLWithPath: configuration))
         process = try SpawnedProcess(
             "/usr/bin/dbus-daemon", ["--config-file=\(configuration)", "--nofork", "--nopidfile"])
         // The file is there a moment before anybody listens.
@@ -40,13 +47,14 @@ public final class PrivateBus {
         guard symlink(socket, path) == 0 else { throw SystemCallError("symlink", subject: path) }
     }
 
-    private static func configuration(listeningAt socket: String) -> String {
+    private static func configuration(listeningAt socket: String, _ servicesFolder: String?) -> String {
         """
         <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
          "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
         <busconfig>
           <listen>unix:path=\(socket)</listen>
           <auth>EXTERNAL</auth>
+          \(servicesFolder.map { "<servicedir>\($0)</servicedir>" } ?? "")
           <policy context="default">
             <allow user="*"/> <allow own="*"/> <allow send_destination="*"/> <allow receive_sender="*"/>
             <allow send_type="signal"/> <allow send_type="method_call"/>

@@ -1,0 +1,170 @@
+import SystemBus
+
+/// A reader that this process has claimed. It belongs to the thread that claimed it; ``FingerprintReader`` lends it.
+public struct ClaimedReader: ~Copyable {
+    private let connection: ReaderConnection
+    private let path: String
+
+    init(_ path: String, for user: String?, through connection: ReaderConnection) throws(ReaderFailure) {
+        self.connection = connection
+        self.path = path
+        try connection.receive(ScanAction.verification.statusSignal, of: path)
+        try connection.receive(ScanAction.enrollment.statusSignal, of: path)
+        try connection.receive(ScanAction.fingerSelected, of: path)
+        try connection.call(path, FprintName.device, "Claim", user ?? FprintName.callingUser)
+    }
+
+    /// A reader that cannot be released is gone, or fprintd releases it when the connection is closed.
+    func release() {
+        try? connection.finish(path, "Release", until: .now.advanced(by: connection.limits.ending))
+    }
+
+    // MARK: verification
+
+    /// What the person is told while a finger is verified.
+    public enum VerificationEvent: Equatable, Sendable {
+        /// The reader waits for a touch.
+        case armed
+        /// The reader compares with this finger alone.
+        case expects(Finger)
+        case hint(ScanHint)
+    }
+
+    public enum VerificationResult: Equatable, Sendable {
+        /// The reader recognised the finger.
+        case match
+        /// The reader saw a finger that it did not recognise.
+        case noMatch
+        /// Nobody touched the reader in time.
+        case timedOut
+    }
+
+    /// Arms the reader and waits for one touch. The reader is disarmed when this returns.
+    ///
+    /// A match counts only if fprintd sent it for this reader after it had answered the start and before the stop was sent,
+    /// and if it also answered the stop.
+    ///
+    /// - Parameters:
+    ///   - finger: the one that is compared; nil for all, or the first one where the reader cannot tell fingers apart.
+    ///   - report: tells the person, on this thread.
+    /// - Throws: ``ReaderFailure/stopped`` when it was cancelled, which is no failed try.
+    public func verify(
+        _ finger: Finger? = nil, within duration: Duration, _ report: (VerificationEvent) -> Void
+    ) throws(ReaderFailure) -> VerificationResult {
+        var result = VerificationResult.timedOut
+        let name = finger?.rawValue ?? FprintName.anyFinger
+        try scan(.verification, name, within: duration, { report(.armed) }) { (signal) throws(ReaderFailure) in
+            switch signal {
+            case .fingerSelected(let finger): report(.expects(finger))
+            case .status("verify-match"): result = .match
+            case .status("verify-no-match"): result = .noMatch
+            case .status(let status): report(.hint(try ScanHint(status, of: .verification)))
+            }
+            return result != .timedOut
+        }
+        return result
+    }
+
+    // MARK: enrolment
+
+    /// What the person is told while a finger is enrolled.
+    public enum EnrollmentEvent: Equatable, Sendable {
+        /// The reader waits for the first touch; it wants so many, if it knows.
+        case armed(stageCount: Int?)
+        /// So many touches were good.
+        case stagePassed(Int)
+        case hint(ScanHint)
+    }
+
+    public enum EnrollmentResult: Equatable, Sendable {
+        case completed
+        /// The touches did not fit together.
+        case failed
+        /// The reader has no room for another finger.
+        case full
+        /// The finger is enrolled already, for this user or another one.
+        case duplicate
+        /// The touches did not come in time.
+        case timedOut
+    }
+
+    /// Enrols a finger, with as many touches as the reader wants. It replaces a finger that had the name.
+    ///
+    /// - Parameter duration: for all touches together.
+    public func enroll(
+        _ finger: Finger, within duration: Duration, _ report: (EnrollmentEvent) -> Void
+    ) throws(ReaderFailure) -> EnrollmentResult {
+        let stageCount = try stageCount()
+        var (result, passed) = (EnrollmentResult.timedOut, 0)
+        let armed = { report(.armed(stageCount: stageCount)) }
+        try scan(.enrollment, finger.rawValue, within: duration, armed) { (signal) throws(ReaderFailure) in
+            switch signal {
+            case .fingerSelected: break
+            case .status("enroll-stage-passed"):
+                passed += 1
+                report(.stagePassed(passed))
+            case .status("enroll-completed"): result = .completed
+            case .status("enroll-failed"): result = .failed
+            case .status("enroll-data-full"): result = .full
+            case .status("enroll-duplicate"): result = .duplicate
+            case .status(let status): report(.hint(try ScanHint(status, of: .enrollment)))
+            }
+            return result != .timedOut
+        }
+        return result
+    }
+
+    private func stageCount() throws(ReaderFailure) -> Int? {
+        let answer = try connection.call(path, FprintName.properties, "Get", FprintName.device, "num-enroll-stages")
+        let count = try read { () throws(BusError) in try answer.enter(.variant, "i") ? answer.readInt32() : -1 }
+        return count > 0 ? Int(count) : nil
+    }
+
+    /// Deletes an enrolled finger of the user for whom the reader is claimed.
+    public func delete(_ finger: Finger) throws(ReaderFailure) {
+        try connection.call(path, FprintName.device, "DeleteEnrolledFinger", finger.rawValue)
+    }
+
+    // MARK: scans
+
+    /// What fprintd says during a scan.
+    private enum Signal {
+        case fingerSelected(Finger)
+        case status(String)
+    }
+
+    /// Starts an action, hands its signals to `take` until that returns true, and stops it on every path.
+    private func scan(
+        _ action: ScanAction, _ finger: String, within duration: Duration, _ armed: () -> Void,
+        _ take: (Signal) throws(ReaderFailure) -> Bool
+    ) throws(ReaderFailure) {
+        let deadline = ContinuousClock.now.advanced(by: duration)
+        // Signals before the answer are dropped here, and those after the stop was sent in `stop`.
+        try connection.call(path, FprintName.device, action.start, finger)
+        do throws(ReaderFailure) {
+            armed()
+            while let signal = try connection.nextSignal(of: path, until: deadline) {
+                if let known = try decode(signal, action), try take(known) { break }
+            }
+        } catch {
+            // An action that does not stop now does so when the connection is closed.
+            try? stop(action)
+            throw error
+        }
+        try stop(action)
+    }
+
+    private func stop(_ action: ScanAction) throws(ReaderFailure) {
+        try connection.finish(path, action.stop, until: .now.advanced(by: connection.limits.ending))
+    }
+
+    private func decode(_ signal: BusMessage, _ action: ScanAction) throws(ReaderFailure) -> Signal? {
+        if signal.isSignal(FprintName.device, action.statusSignal) {
+            return .status(try read { () throws(BusError) in try signal.readText() })
+        }
+        guard signal.isSignal(FprintName.device, ScanAction.fingerSelected) else { return nil }
+        let name = try read { () throws(BusError) in try signal.readText() }
+        // "any": the reader compares with every finger.
+        return Finger(rawValue: name).map { .fingerSelected($0) }
+    }
+}

@@ -1,0 +1,113 @@
+import SystemBus
+
+/// The fingerprint readers of this machine, through fprintd on the system bus.
+///
+/// Every call connects to the bus, and starts fprintd if it does not run. It keeps no connection: nobody is woken while
+/// nothing is asked. All calls block; none asks a person for anything.
+public final class FingerprintReader: Sendable {
+    private let socketPath: String
+    private let serviceUserID: UInt32
+    private let limits: ReaderLimits
+
+    /// - Parameters:
+    ///   - socketPath: where the system bus listens.
+    ///   - serviceUserID: the user as whom fprintd runs; root, except in tests.
+    public convenience init(socketPath: String, serviceUserID: UInt32 = 0) {
+        self.init(socketPath: socketPath, serviceUserID: serviceUserID, limits: ReaderLimits())
+    }
+
+    init(socketPath: String, serviceUserID: UInt32, limits: ReaderLimits) {
+        self.socketPath = socketPath
+        self.serviceUserID = serviceUserID
+        self.limits = limits
+    }
+
+    /// The readers that are connected. Claims none of them.
+    public func readers(until stop: ReaderStop? = nil) throws(ReaderFailure) -> [ReaderDescription] {
+        let connection = try connect(stop)
+        let answer = try connection.call(FprintName.managerPath, FprintName.manager, "GetDevices")
+        var paths: [String] = []
+        try read { () throws(BusError) in
+            try answer.readArray(of: "o") { () throws(BusError) in paths.append(try answer.readText(.objectPath)) }
+        }
+        var readers: [ReaderDescription] = []
+        for path in paths { readers.append(try connection.description(of: path)) }
+        return readers
+    }
+
+    /// Whether fingers of a user can be verified now. Claims nothing and arms nothing.
+    ///
+    /// - Parameter user: a user's name; nil for the user as whom this process runs. Others need a permission of polkit's.
+    public func state(for user: String? = nil, until stop: ReaderStop? = nil) -> ReaderState {
+        do throws(ReaderFailure) {
+            let connection = try connect(stop)
+            let path = try connection.defaultReader()
+            let reader = try connection.description(of: path)
+            let fingers = try connection.enrolledFingers(at: path, of: user)
+            return fingers.isEmpty ? .nothingEnrolled(reader) : .ready(reader, fingers)
+        } catch { return .unusable(error) }
+    }
+
+    /// Claims the default reader for a user, lends it to `body`, and releases it, however `body` ends.
+    ///
+    /// While it is claimed, no other program can use the reader.
+    ///
+    /// - Parameters:
+    ///   - path: another reader than the default one: ``ReaderDescription/path``.
+    ///   - stop: ends every wait in it.
+    public func withClaim<Result>(
+        for user: String? = nil, of path: String? = nil, until stop: ReaderStop,
+        _ body: (borrowing ClaimedReader) throws(ReaderFailure) -> Result
+    ) throws(ReaderFailure) -> Result {
+        let connection = try connect(stop)
+        let reader: String
+        if let path { reader = path } else { reader = try connection.defaultReader() }
+        let claimed = try ClaimedReader(reader, for: user, through: connection)
+        do throws(ReaderFailure) {
+            let result = try body(claimed)
+            claimed.release()
+            return result
+        } catch {
+            claimed.release()
+            throw error
+        }
+    }
+
+    private func connect(_ stop: ReaderStop?) throws(ReaderFailure) -> ReaderConnection {
+        try ReaderConnection(socketPath: socketPath, serviceUserID: serviceUserID, stop: stop, limits: limits)
+    }
+}
+
+extension ReaderConnection {
+    fileprivate func defaultReader() throws(ReaderFailure) -> String {
+        let answer = try call(FprintName.managerPath, FprintName.manager, "GetDefaultDevice")
+        return try read { () throws(BusError) in try answer.readText(.objectPath) }
+    }
+
+    fileprivate func description(of path: String) throws(ReaderFailure) -> ReaderDescription {
+        let name = try textProperty("name", of: path)
+        let scanType = try textProperty("scan-type", of: path)
+        return ReaderDescription(path: path, name: name, scanType: ReaderDescription.ScanType(rawValue: scanType))
+    }
+
+    private func textProperty(_ name: String, of path: String) throws(ReaderFailure) -> String {
+        let answer = try call(path, FprintName.properties, "Get", FprintName.device, name)
+        return try read { () throws(BusError) in try answer.enter(.variant, "s") ? answer.readText() : "" }
+    }
+
+    fileprivate func enrolledFingers(at path: String, of user: String?) throws(ReaderFailure) -> [Finger] {
+        do throws(ReaderFailure) {
+            let answer = try call(path, FprintName.device, "ListEnrolledFingers", user ?? FprintName.callingUser)
+            var names: [String] = []
+            try read { () throws(BusError) in
+                try answer.readArray(of: "s") { () throws(BusError) in names.append(try answer.readText()) }
+            }
+            let fingers = names.compactMap(Finger.init(rawValue:))
+            guard fingers.count == names.count else { throw .unexpected("a finger without a known name") }
+            return fingers
+        } catch {
+            guard error == .nothingEnrolled else { throw error }
+            return []
+        }
+    }
+}
