@@ -13,6 +13,24 @@ public enum CrashTestData {
         return user.id
     }
 
+    /// The user with this number, added when first asked for.
+    public static func owner(number: UInt32, in vault: VaultWriter) throws -> VaultID {
+        if let known = try vault.users().compactMap(\.record).first(where: { $0.uid == number }) { return known.id }
+        let user = UserRecord(uid: number, name: "user \(number)", created: 0)
+        try vault.addUser(user)
+        return user.id
+    }
+
+    /// An item as most are: some hundred bytes, found by a few terms.
+    public static func smallItem(_ number: UInt64, owner: VaultID) -> ItemRecord {
+        let id = VaultID()
+        return ItemRecord(
+            id: id, owner: owner, itemClass: .genericPassword, suite: 1, attributes: Data(count: 300),
+            accessControl: Data(count: 8), wrap: .classKey(Data(count: 76)), payload: Data(count: 60),
+            index: ItemIndex(
+                uniqueness: ItemDigest(prefixOf: id.bytes)!, terms: (0..<6).map { number &* 31 &+ $0 }))
+    }
+
     public static func write(_ number: UInt32, owner: VaultID, to vault: VaultWriter) throws {
         try vault.setAttempts(
             AttemptRecord(owner: owner, subject: subject, failedCount: number, delayState: Data()))

@@ -59,6 +59,52 @@ struct VaultDurabilityTests {
         }
     }
 
+    /// What each thread's user has, compared with what the threads were told is on disk.
+    private func requireAcknowledged(in output: String, threads: UInt32) throws {
+        let vault = try Vault(folder: folder.path, create: false, protector: TestProtector())
+        var acknowledged: [UInt32: UInt32] = [:]
+        for line in output.split(separator: "\n") {
+            let numbers = line.split(separator: " ").compactMap { UInt32($0) }
+            if numbers.count == 2 { acknowledged[numbers[0]] = numbers[1] }
+        }
+        try vault.read { reader in
+            for user in try reader.users().compactMap(\.record) where user.uid < threads {
+                let stored = try CrashTestData.consistentNumber(in: reader, owner: user.id)
+                let known = acknowledged.removeValue(forKey: user.uid) ?? 0
+                #expect(stored == known || stored == known + 1)
+            }
+        }
+        #expect(acknowledged.isEmpty)
+    }
+
+    @Test(arguments: [40, 200, 500, 1000, 2000])
+    func `kill -9 loses no acknowledged change of any thread and shows no half one`(bytes: Int) throws {
+        let output = try TestProgram("vault-writer", [folder.path, "100000", "threads", "8"])
+            .runAndKill(afterPrinting: bytes)
+        try requireAcknowledged(in: output, threads: 8)
+    }
+
+    @Test(arguments: ["before", "after"], [1, 2, 9, 30])
+    func `a crash at a commit of several threads keeps each change whole`(moment: String, number: Int) throws {
+        let program = TestProgram(
+            "vault-writer", [folder.path, "100", "threads", "8", "die-\(moment)-commit", "3 \(number)"])
+        let output = try program.run().output
+        #expect(!output.contains("\n3 \(number)\n"))
+        try requireAcknowledged(in: output, threads: 8)
+    }
+
+    @Test(.enabled(if: TestProgram.isInstalled("strace"), "strace is not installed"))
+    func `eight threads flush less than half as often as they change`() throws {
+        let trace = folder.path("trace")
+        let result = try TestProgram(
+            "vault-writer", [folder.path("store"), "25", "threads", "8"],
+            under: ["strace", "-f", "-e", "trace=fdatasync,fsync", "-o", trace]
+        ).run()
+        #expect(result.code == 0)
+        #expect(result.output.split(separator: "\n").count == 201)
+        #expect(try SystemCallTrace(file: trace).calls.count < 100)
+    }
+
     @Test(arguments: [1, 2, 9, 10]) func `a crash just before the commit leaves the state before`(commit: UInt32) throws
     {
         let output = try TestProgram("vault-writer", [folder.path, "20", "die-before-commit", "\(commit)"]).run().output

@@ -134,7 +134,8 @@ final class ItemCatalogue: ListContent {
             buckets[former.bucket].removeAll { $0 == position }
             count -= 1
         } else if former == nil, let entry {
-            buckets[entry.bucket].append(position)
+            let index = buckets[entry.bucket].partitioningIndex { $0 > position }
+            buckets[entry.bucket].insert(position, at: index)
             count += 1
         }
         for key in old where !new.contains(key) {

@@ -100,6 +100,31 @@ final class StoreLists: @unchecked Sendable {
 
     // MARK: transactions
 
+    /// How far the running transaction was at some moment.
+    struct Mark {
+        fileprivate let replacedCount: Int
+        fileprivate let changeCounts: [ListID: Int]
+        fileprivate let hasOtherChanges: Bool
+    }
+
+    func mark() -> Mark {
+        Mark(
+            replacedCount: replaced.count,
+            changeCounts: lists.compactMapValues { $0.content.changeCount > 0 ? $0.content.changeCount : nil },
+            hasOtherChanges: hasOtherChanges)
+    }
+
+    /// The database was rolled back to where it was at `mark`.
+    func undoChanges(since mark: Mark) {
+        while replaced.count > mark.replacedCount {
+            let former = replaced.removeLast()
+            lists[former.id] = former.list
+            digests[former.id] = former.digest
+        }
+        for (id, list) in lists { list.content.undoChanges(after: mark.changeCounts[id] ?? 0) }
+        hasOtherChanges = mark.hasOtherChanges
+    }
+
     /// Writes the buckets that the running transaction changed, each once, and the root over them.
     func writeChanges(to rows: RowStore) throws -> CommittedRoot? {
         let added = Set(replaced.map(\.id))

@@ -7,6 +7,8 @@ extension Vault {
     static func connect(_ path: String, mayBeEmpty: Bool = false) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.busyMode = .timeout(1)
+        // ``TransactionQueue`` leaves a transaction open for the next thread's change.
+        configuration.allowsUnsafeTransactions = true
         // `Configuration.journalMode` is left alone: it would lower `synchronous` again after this closure.
         configuration.prepareDatabase { database in
             try refuseForeign(database, mayBeEmpty: mayBeEmpty)

@@ -16,21 +16,23 @@ import Synchronization
 /// Format: `Documentation/formats/vault.md`.
 public final class Vault: Sendable {
     private let file: VaultFile
-    private let queue: DatabaseQueue
-    private let space: DatabaseFileSpace
+    let transactions: TransactionQueue
     /// Whether a full disk kept old bytes from being erased.
     private let isErasureOwed = Mutex(false)
-    private let protector: any RecordProtector
+    /// Held by a removal that looks for space on a full disk.
+    private let fullDisk = NSLock()
+    /// How often it was asked to erase old bytes.
+    private let erasureCount = Atomic<UInt64>(0)
+    /// How many of these are done. Held while the journal is emptied.
+    private let erased = Mutex<UInt64>(0)
     private let observer: (any WriteObserver)?
-    private let lists: StoreLists
-    private let generation: Atomic<UInt64>
 
     /// The identity of this store.
-    public let storeID: VaultID
+    public var storeID: VaultID { transactions.storeID }
 
     /// How often the store changed, as committed last; it never goes down. Whoever keeps this number elsewhere notices when
     /// the whole store is put back to an old copy. Reading it does not block.
-    public var storeGeneration: UInt64 { generation.load(ordering: .acquiring) }
+    public var storeGeneration: UInt64 { transactions.storeGeneration }
 
     /// Opens the store in `folder`.
     ///
@@ -56,11 +58,9 @@ public final class Vault: Sendable {
             guard try file.giveUpReserve() else { throw VaultError.diskFull }
             opened = try Self.open(file, protector: protector)
         }
-        (queue, storeID, lists) = (opened.queue, opened.storeID, StoreLists(opened.root))
-        generation = Atomic(opened.root.root.counter)
-        space = try DatabaseFileSpace(file, in: queue)
+        transactions = TransactionQueue(
+            opened, space: try DatabaseFileSpace(file, in: opened.queue), protector: protector, observer: observer)
         self.file = file
-        self.protector = protector
         self.observer = observer
         try file.keepReserve()
     }
@@ -69,40 +69,34 @@ public final class Vault: Sendable {
     ///
     /// - Throws: ``VaultError``, and whatever `body` or the protector throws.
     public func read<Result>(_ body: (VaultReader) throws -> Result) throws -> Result {
-        try VaultError.mapping {
-            try queue.read { database in
-                try lists.requireCommittedRoot(in: database)
-                return try body(VaultReader(rows(in: database), lists))
-            }
-        }
+        try transactions.read(body)
     }
 
     /// As ``read(_:)``, for finding items, without the cost of a transaction: one item is one row, and the list in memory
     /// says whether it is the present one. So the root needs no look either.
     public func readItems<Result>(_ body: (VaultReader) throws -> Result) throws -> Result {
-        try VaultError.mapping { try queue.unsafeRead { try body(VaultReader(rows(in: $0), lists)) } }
+        try transactions.readRows(body)
     }
 
-    private func rows(in database: Database) -> RowStore {
-        RowStore(database: database, protector: protector, storeID: storeID)
-    }
-
-    /// Runs `body` in one transaction that keeps other writers out from its start, and commits it with a disk flush. If
-    /// anything throws, nothing has changed.
+    /// Makes a change, all of it or nothing, and returns when it is on disk. If anything throws, nothing of it was changed.
+    ///
+    /// Changes that several threads make at the same time share a transaction and a disk flush. Each sees the changes before
+    /// it. One that throws is undone alone; if the commit fails, all of them fail.
     ///
     /// - Parameters:
-    ///   - label: What the transaction is for, as the ``WriteObserver`` is told.
+    ///   - label: What the change is for, as the ``WriteObserver`` is told.
     ///   - usingReserve: Whether this may use the space that is set aside when the disk is full: for removing, which
-    ///     must work then. `body` may run three times.
+    ///     must work then.
+    ///   - body: Makes the change. Runs again when the disk is full, up to four times.
     /// - Throws: ``VaultError``, and whatever `body` or the protector throws.
     public func write<Result>(
         _ label: String, usingReserve: Bool = false, _ body: (VaultWriter) throws -> Result
     ) throws -> Result {
         let result: Result
         do {
-            result = try commit(label, body)
+            result = try transactions.write(label, body)
         } catch VaultError.diskFull where usingReserve {
-            result = try commitOnFullDisk(label, body)
+            result = try writeOnFullDisk(label, body)
         }
         observer?.didCommit(label)
         // A commit found room: perhaps there is enough for what could not be erased, too.
@@ -111,14 +105,17 @@ public final class Vault: Sendable {
     }
 
     /// Commits in the space that the journal has, which nobody else can take meanwhile; failing that, in the reserve's.
-    private func commitOnFullDisk<Result>(_ label: String, _ body: (VaultWriter) throws -> Result) throws -> Result {
+    private func writeOnFullDisk<Result>(_ label: String, _ body: (VaultWriter) throws -> Result) throws -> Result {
+        // One after the other: the journal has the space of the removal before, once that one is committed.
+        fullDisk.lock()
+        defer { fullDisk.unlock() }
         do {
             // When all of the journal is in the database file, the next commit begins the journal at its start.
-            try VaultError.mapping { try queue.writeWithoutTransaction { _ = try $0.checkpoint(.passive) } }
-            return try commit(label, body)
+            try transactions.withDatabase { _ = try $0.checkpoint(.passive) }
+            return try transactions.write(label, alone: true, body)
         } catch VaultError.diskFull {
             guard try file.giveUpReserve() else { throw VaultError.diskFull }
-            do { return try commit(label, body) } catch {
+            do { return try transactions.write(label, alone: true, body) } catch {
                 // The journal has taken the space; the next removal and the next start need it as the reserve.
                 compactIfPossible()
                 throw error
@@ -126,47 +123,31 @@ public final class Vault: Sendable {
         }
     }
 
-    private func commit<Result>(_ label: String, _ body: (VaultWriter) throws -> Result) throws -> Result {
-        try VaultError.mapping {
-            try queue.writeWithoutTransaction { database in
-                var (result, root): (Result?, CommittedRoot?)
-                do {
-                    try database.inTransaction(.immediate) {
-                        try lists.requireCommittedRoot(in: database)
-                        let pageCount = try space.pageCount(in: database)
-                        let rows = rows(in: database)
-                        result = try body(VaultWriter(rows, lists))
-                        root = try lists.writeChanges(to: rows)
-                        let newPageCount = try space.pageCount(in: database)
-                        if newPageCount > pageCount { try space.hold(pageCount: newPageCount) }
-                        observer?.willCommit(label)
-                        return .commit
-                    }
-                } catch {
-                    lists.rollBack()
-                    throw error
-                }
-                lists.commit(root)
-                generation.store(lists.generation, ordering: .releasing)
-                guard let result else { preconditionFailure("a committed transaction has a result") }
-                return result
-            }
-        }
-    }
-
     /// Leaves no trace of removed or replaced wraps in the database file or its journal. Call it after the transaction that
     /// replaced or removed secrets; until then, old bytes may lie in the journal.
     ///
-    /// What the disk itself keeps (flash translation, snapshots, backups) is beyond its reach.
+    /// What the disk itself keeps (flash translation, snapshots, backups) is beyond its reach. Threads that call it at the
+    /// same time share one erasure.
     ///
     /// - Throws: ``VaultError/busy`` if another process reads the database: call it again later.
     ///   ``VaultError/diskFull``: the next commit for which there is room calls it again.
     public func compactAfterSecretsChanged() throws {
+        let number = erasureCount.add(1, ordering: .acquiringAndReleasing).newValue
+        try erased.withLock { erased in
+            guard erased < number else { return }
+            // The transactions of all who have asked by now are committed.
+            let latest = erasureCount.load(ordering: .acquiring)
+            try eraseOldBytes()
+            erased = latest
+        }
+    }
+
+    private func eraseOldBytes() throws {
         // Already now, so that what a removal left of the reserve is not taken where moving the journal needs space.
         do { try file.keepReserve() } catch {
             // It is tried again below; without a reserve the journal is to be emptied all the same.
         }
-        do { try VaultError.mapping(emptyJournal) } catch VaultError.diskFull {
+        do { try emptyJournal() } catch VaultError.diskFull {
             isErasureOwed.withLock { $0 = true }
             throw VaultError.diskFull
         }
@@ -175,7 +156,7 @@ public final class Vault: Sendable {
     }
 
     private func emptyJournal() throws {
-        try queue.writeWithoutTransaction { database in
+        try transactions.withDatabase { database in
             let row = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
             guard let blocked = row?[0] as Int?, blocked == 0 else { throw VaultError.busy }
         }
@@ -189,6 +170,6 @@ public final class Vault: Sendable {
 
     /// Closes the database. The vault cannot be used afterwards.
     public func close() throws {
-        try VaultError.mapping { try queue.close() }
+        try transactions.close()
     }
 }

@@ -1,0 +1,192 @@
+import Foundation
+import GRDB
+import Synchronization
+
+/// The database of an open vault. One thread at a time reads or writes; the changes of several threads are committed
+/// together.
+///
+/// Each thread makes its change itself, in a savepoint of the open transaction. It leaves the transaction open for the
+/// threads that wait to write; the last one commits for all. So while one flush runs, the changes for the next one gather,
+/// and a thread that writes alone waits for nobody. A thread that reads commits first: it sees only what is on disk.
+final class TransactionQueue: @unchecked Sendable {
+    // SAFETY: (@unchecked) `group` and `lists` are used only inside the closures of `queue`, which run one at a time.
+    private let queue: DatabaseQueue
+    private let space: DatabaseFileSpace
+    private let protector: any RecordProtector
+    private let observer: (any WriteObserver)?
+    private let lists: StoreLists
+    let storeID: VaultID
+
+    private let waitingCount = Atomic(0)
+    /// How many threads wait to write.
+    var waitingWriterCount: Int { waitingCount.load(ordering: .relaxed) }
+    /// The open transaction.
+    private var group: CommitGroup?
+    private let generation: Atomic<UInt64>
+
+    /// The counter of the root that was committed last.
+    var storeGeneration: UInt64 { generation.load(ordering: .acquiring) }
+
+    init(
+        _ opened: Vault.Opened, space: DatabaseFileSpace, protector: any RecordProtector,
+        observer: (any WriteObserver)?
+    ) {
+        (queue, storeID, lists) = (opened.queue, opened.storeID, StoreLists(opened.root))
+        generation = Atomic(opened.root.root.counter)
+        self.space = space
+        self.protector = protector
+        self.observer = observer
+    }
+
+    private func rows(in database: Database) -> RowStore {
+        RowStore(database: database, protector: protector, storeID: storeID)
+    }
+
+    // MARK: reading
+
+    /// Runs `body` on one consistent view, whose root is the one that was committed last.
+    func read<Result>(_ body: (VaultReader) throws -> Result) throws -> Result {
+        try withDatabase { database in
+            var result: Result?
+            try database.readOnly {
+                try database.inTransaction(.deferred) {
+                    try lists.requireCommittedRoot(in: database)
+                    result = try body(VaultReader(rows(in: database), lists))
+                    return .commit
+                }
+            }
+            guard let result else { preconditionFailure("a reading that did not throw has a result") }
+            return result
+        }
+    }
+
+    /// Runs `body` outside of any transaction, with nothing compared.
+    func readRows<Result>(_ body: (VaultReader) throws -> Result) throws -> Result {
+        try withDatabase { try body(VaultReader(rows(in: $0), lists)) }
+    }
+
+    /// Runs `body` on the database outside of any transaction.
+    func withDatabase<Result>(_ body: (Database) throws -> Result) throws -> Result {
+        try VaultError.mapping {
+            try queue.writeWithoutTransaction { database in
+                commit(in: database)
+                return try body(database)
+            }
+        }
+    }
+
+    func close() throws {
+        try withDatabase { _ in }
+        try VaultError.mapping { try queue.close() }
+    }
+
+    // MARK: writing
+
+    /// Makes a change and returns when it is on disk. If anything throws, nothing of it was changed.
+    ///
+    /// - Parameter alone: whether no other change may be in the transaction. Without it, `body` runs a second time, alone,
+    ///   when the disk has no space for a transaction of several: one small change must not fail because of a large one.
+    func write<Result>(
+        _ label: String, alone: Bool = false, _ body: (VaultWriter) throws -> Result
+    ) throws -> Result {
+        try VaultError.mapping {
+            waitingCount.add(1, ordering: .relaxed)
+            let (result, group) = try queue.writeWithoutTransaction { database in
+                waitingCount.subtract(1, ordering: .relaxed)
+                if alone { commit(in: database) }
+                let group = try openGroup(in: database)
+                group.addMember()
+                let result = Swift.Result { try change(label, in: group, database, body) }
+                // A thread that is counted but not here yet comes next, and commits for this one.
+                if alone || waitingWriterCount == 0 { commit(in: database) }
+                return (result, group)
+            }
+            do {
+                // Also before an error is reported: its reason may be another change of the transaction.
+                try group.wait()
+            } catch let failure as SharedFailure {
+                guard VaultError.isDiskFull(failure.error) else { throw failure.error }
+                return try write(label, alone: true, body)
+            }
+            return try result.get()
+        }
+    }
+
+    /// The open transaction, or a new one, which keeps other writers of the file out from its start.
+    private func openGroup(in database: Database) throws -> CommitGroup {
+        if let group { return group }
+        try database.beginTransaction(.immediate)
+        do {
+            try lists.requireCommittedRoot(in: database)
+            let new = CommitGroup(pageCount: try space.pageCount(in: database))
+            group = new
+            return new
+        } catch {
+            try database.rollback()
+            throw error
+        }
+    }
+
+    /// Makes one change of the transaction. If `body` throws, its own changes are undone.
+    private func change<Result>(
+        _ label: String, in group: CommitGroup, _ database: Database, _ body: (VaultWriter) throws -> Result
+    ) throws -> Result {
+        let mark = lists.mark()
+        var result: Result?
+        do {
+            try database.inSavepoint {
+                result = try body(VaultWriter(rows(in: database), lists))
+                return .commit
+            }
+        } catch {
+            if database.isInsideTransaction {
+                lists.undoChanges(since: mark)
+            } else {
+                // SQLite undoes the whole transaction after some errors, a full disk for instance.
+                abandon(because: error)
+            }
+            throw error
+        }
+        group.add(label)
+        guard let result else { preconditionFailure("a change that was made has a result") }
+        return result
+    }
+
+    /// Commits the transaction if one is open, and tells every thread that waits for it.
+    private func commit(in database: Database) {
+        guard let group else { return }
+        do {
+            let root = try lists.writeChanges(to: rows(in: database))
+            let pageCount = try space.pageCount(in: database)
+            if pageCount > group.pageCount { try space.hold(pageCount: pageCount) }
+            if let observer { for label in group.labels { observer.willCommit(label) } }
+            try database.commit()
+            self.group = nil
+            lists.commit(root)
+            generation.store(lists.generation, ordering: .releasing)
+            group.succeed()
+        } catch {
+            abandon(because: error)
+            do { try database.rollback() } catch {
+                // The transaction stays open, so no other can begin: nothing is written any more.
+            }
+        }
+    }
+
+    /// The transaction leaves no trace.
+    private func abandon(because error: any Error) {
+        lists.rollBack()
+        group?.fail(error)
+        group = nil
+    }
+}
+
+extension VaultError {
+    fileprivate static func isDiskFull(_ error: any Error) -> Bool {
+        switch error {
+        case let error as DatabaseError: VaultError(error) == .diskFull
+        case let error as VaultError: error == .diskFull
+        default: false
+        }
+    }
+}
