@@ -25,13 +25,12 @@ public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible
 
     /// A fact, and behind it in quotation marks the name that programs give the thing. None of our own words follow it.
     public init(fact: String, calledByPrograms words: DisplayText) {
-        let quoted = words.isEmpty ? "" : ", which a program named “\(Self.escaped(words.string))”"
-        self.init(Self.escaped(fact) + quoted)
+        self.init(Self.escaped(fact, calledByPrograms: words))
     }
 
-    /// A fact in full; nil when it is too long.
-    public init?(wholeFact fact: String) {
-        let escaped = Self.escaped(fact)
+    /// A fact in full, and behind it the name that programs give the thing, if any; nil when that is too long.
+    public init?(wholeFact fact: String, calledByPrograms words: DisplayText = DisplayText("")) {
+        let escaped = Self.escaped(fact, calledByPrograms: words)
         guard escaped.unicodeScalars.count <= Self.maximumScalarCount else { return nil }
         self.init(escaped)
     }
@@ -47,6 +46,10 @@ public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible
 
     public var description: String { string }
     public var isEmpty: Bool { string.isEmpty }
+
+    private static func escaped(_ fact: String, calledByPrograms words: DisplayText) -> String {
+        escaped(fact) + (words.isEmpty ? "" : ", which a program named “\(escaped(words.string))”")
+    }
 
     /// `fact` with all hidden characters written out as `\u{…}`: those that ``harmless(_:maximumScalarCount:)`` would
     /// remove, and every blank except single spaces within. Ostiary's quotation marks are written out too, and a

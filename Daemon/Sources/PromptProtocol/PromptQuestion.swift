@@ -89,8 +89,8 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     public let kind: PromptKind
     /// What else the person can use instead of typing; each is as good as the field.
     public private(set) var sensors: [PromptSensor]
-    /// The right, item or key that the answer opens.
-    public let object: DisplayText?
+    /// The rights, items or keys that the answer opens; nil when it opens none.
+    public let objects: PromptObjects?
     /// The operation that the answer permits.
     public let operation: DisplayText
     /// A side effect of the operation that the person must know; nil when there is none.
@@ -110,14 +110,13 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     public let isShownInFull: Bool
 
     public init(
-        _ kind: PromptKind, sensors: [PromptSensor] = [], object: DisplayText? = nil, operation: DisplayText,
-        consequence: DisplayText? = nil,
-        reason: DisplayText? = nil, notice: DisplayText? = nil, triesLeft: Int? = nil,
+        _ kind: PromptKind, sensors: [PromptSensor] = [], objects: PromptObjects? = nil, operation: DisplayText,
+        consequence: DisplayText? = nil, reason: DisplayText? = nil, notice: DisplayText? = nil, triesLeft: Int? = nil,
         cancelTitle: DisplayText? = nil, fallbackTitle: DisplayText? = nil, isShownInFull: Bool = false
     ) {
         self.kind = kind
         self.sensors = sensors
-        self.object = object
+        self.objects = objects
         self.operation = operation
         self.consequence = consequence
         self.reason = reason
@@ -127,6 +126,9 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
         self.fallbackTitle = fallbackTitle
         self.isShownInFull = isShownInFull
     }
+
+    /// The name of the only object, or of the first one.
+    public var object: DisplayText? { objects?.names.first }
 
     /// The same question for a front end that cannot tell when it is visible, so that no sensor may wait beside it.
     public var withoutSensors: PromptQuestion {

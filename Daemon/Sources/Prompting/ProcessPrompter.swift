@@ -7,7 +7,7 @@ import UnixSocket
 ///
 /// The daemon keeps its own copy of the terminal's settings and puts them back however the prompt ended, kill -9 included.
 /// While a question is on a terminal it looks five times a second whether the caller is still there and in the foreground.
-public struct ProcessPrompter: Prompter {
+public struct ProcessPrompter: PlacingPrompter {
     private let program: String
     private let configuration: PromptConfiguration
     private let check: TerminalCheck
@@ -25,26 +25,29 @@ public struct ProcessPrompter: Prompter {
         check = TerminalCheck(policy: configuration.terminalPolicy, logins: logins)
     }
 
-    public func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome {
-        if let interruption = live.cancellation.interruption { return .interrupted(by: interruption) }
-        guard !question.isShownInFull || DisplayText(wholeFact: caller.program) != nil else {
-            return .unavailable(.unshowable)
-        }
+    public func place(
+        _ question: PromptQuestion, for caller: PromptCaller
+    ) -> Result<PlacedQuestion, PromptUnavailability> {
+        guard !question.isShownInFull || Self.isNamedInFull(question, caller) else { return .failure(.unshowable) }
         let terminal = caller.terminal.map { terminal in verified(terminal, of: caller) }
         let choice = FrontEndChoice(
             configuration: configuration, terminal: terminal, terminalType: caller.terminalType,
             isTyped: question.kind.isTyped, pinentryDistrust: configuration.pinentryPath.flatMap(distrust))
-        switch choice.choose() {
-        case .failure(let unavailability): return .unavailable(unavailability)
-        case .success(let frontEnd):
+        return choice.choose().map { frontEnd in
             let request = PromptRequest(
                 question: frontEnd.tellsWhenShown ? question : question.withoutSensors,
                 program: DisplayText(fact: caller.program),
                 application: caller.application.map { DisplayText(fact: $0) }, processID: caller.processID,
                 frontEnd: frontEnd, timeLimitSeconds: configuration.timeLimitSeconds)
             let usedTerminal = frontEnd.usesTerminal ? try? terminal?.get() : nil
-            return ask(request, on: usedTerminal?.descriptor, caller, live)
+            return PlacedQuestion(at: usedTerminal.map { .terminal($0.device) } ?? .dialog) { live in
+                ask(request, on: usedTerminal?.descriptor, caller, live)
+            }
         }
+    }
+
+    private static func isNamedInFull(_ question: PromptQuestion, _ caller: PromptCaller) -> Bool {
+        DisplayText(wholeFact: caller.program) != nil && question.objects?.areAllNamedInFull != false
     }
 
     /// The reason why a pinentry must not be started now; nil when it may be. The prompt itself is not checked. It lies

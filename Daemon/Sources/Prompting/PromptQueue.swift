@@ -2,33 +2,25 @@ import Glibc
 public import PromptProtocol
 import Synchronization
 
-/// One question at a time; the others wait in the order in which they came. A newcomer never takes a question away, and one
-/// that is cancelled while it waits leaves without having been shown.
+/// One question at a time on each terminal and in the dialog; the others wait there, in an order that is fair among programs
+/// (``PromptOrder``). A newcomer never takes a question away, and one that is cancelled while it waits leaves without having
+/// been shown.
 public final class PromptQueue: Prompter {
-    /// Questions that may wait at once; a caller beyond that is refused.
-    public static let maximumWaitingCount = 16
-    /// The waiting questions that one program may have, so that no program keeps the others from asking.
-    public static let maximumWaitingCountOfProgram = 4
-
-    private let prompter: any Prompter
+    private let prompter: any PlacingPrompter
     private let now: @Sendable () -> ContinuousClock.Instant
     private let terminalDevice: @Sendable (PromptCaller) -> UInt32?
     private let state = Mutex(State())
 
     private struct State {
-        var isBusy = false
-        var waiting: [Place] = []
-        var cooldown = CancellationCooldown()
-    }
-
-    private struct Place {
-        let program: String
-        let wakeup: Wakeup
+        var order = PromptOrder()
+        var wakeups: [PromptOrder.Ticket: Wakeup] = [:]
+        var cooldown = PromptCooldown()
     }
 
     /// - Parameter terminalDevice: the controlling terminal of a caller that passed one.
     public init(
-        _ prompter: any Prompter, now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now },
+        _ prompter: any PlacingPrompter,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now },
         terminalDevice: @escaping @Sendable (PromptCaller) -> UInt32? = TerminalCheck.controllingTerminal(of:)
     ) {
         self.prompter = prompter
@@ -37,90 +29,94 @@ public final class PromptQueue: Prompter {
     }
 
     /// How many questions wait for their turn.
-    public var waitingCount: Int { state.withLock { $0.waiting.count } }
+    public var waitingCount: Int { state.withLock { $0.order.waitingCount } }
 
-    /// Waits for the turn, then asks. Blocks for as long as the questions before take, each of which has a time limit.
+    /// Waits for the turn, then asks. Blocks for as long as the questions before take, each of which has a time limit. Without
+    /// a place to ask at, it returns at once.
     public func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome {
-        let cancellation = live.cancellation
-        switch enter(caller.program, cancellation) {
-        case .interrupted(let interruption): return .interrupted(by: interruption)
-        case .refused(let reason): return .unavailable(reason)
-        case .turn: break
-        }
-        defer { leave() }
-        if let interruption = cancellation.interruption { return .interrupted(by: interruption) }
         let sources = sources(of: caller)
-        if let remaining = state.withLock({ $0.cooldown.remaining(for: sources, at: now()) }) {
-            return .unavailable(.coolingDown(remaining: remaining))
+        var placing = prompter.place(question, for: caller)
+        while true {
+            let placed: PlacedQuestion
+            switch placing {
+            case .success(let question): placed = question
+            case .failure(let unavailability): return .unavailable(unavailability)
+            }
+            let (ticket, hasWaited): (PromptOrder.Ticket, Bool)
+            switch enter(caller.program, at: placed.place, live.cancellation) {
+            case .interrupted(let interruption): return .interrupted(by: interruption)
+            case .refused(let reason): return .unavailable(reason)
+            case .turn(let given, let waited): (ticket, hasWaited) = (given, waited)
+            }
+            defer { leave(ticket) }
+            if let interruption = live.cancellation.interruption { return .interrupted(by: interruption) }
+            if let remaining = state.withLock({ $0.cooldown.remaining(for: sources, at: now()) }) {
+                return .unavailable(.coolingDown(remaining: remaining))
+            }
+            guard hasWaited else { return ask(placed, live, of: sources) }
+            // Meanwhile its terminal may have become one that is not to be used, or the display may have gone.
+            placing = prompter.place(question, for: caller)
+            if case .success(let placedNow) = placing, placedNow.place == placed.place {
+                return ask(placedNow, live, of: sources)
+            }
         }
-        let outcome = prompter.ask(question, on: caller, live: live)
-        note(outcome, of: sources)
+    }
+
+    private func ask(
+        _ placed: PlacedQuestion, _ live: LiveQuestion, of sources: [PromptCooldown.Source]
+    ) -> PromptOutcome {
+        let start = now()
+        let outcome = placed.ask(live)
+        let end = now()
+        guard let effect = PromptCooldown.Effect(of: outcome, after: start.duration(to: end)) else { return outcome }
+        state.withLock { $0.cooldown.note(effect, of: sources, at: end) }
         return outcome
     }
 
-    private func sources(of caller: PromptCaller) -> [CancellationCooldown.Source] {
+    private func sources(of caller: PromptCaller) -> [PromptCooldown.Source] {
         [.program(caller.program)] + (terminalDevice(caller).map { [.terminal($0)] } ?? [])
     }
 
-    private func note(_ outcome: borrowing PromptOutcome, of sources: [CancellationCooldown.Source]) {
-        switch outcome {
-        case .cancelled: state.withLock { $0.cooldown.noteCancellation(of: sources, at: now()) }
-        case .entered: noteAnswer(of: sources)
-        case .confirmed: noteAnswer(of: sources)
-        case .fallback: noteAnswer(of: sources)
-        case .interrupted(by: .proved): noteAnswer(of: sources)
-        default: break
-        }
-    }
-
-    private func noteAnswer(of sources: [CancellationCooldown.Source]) {
-        state.withLock { $0.cooldown.noteAnswer(of: sources) }
-    }
-
     private enum Entry {
-        case turn
+        case turn(PromptOrder.Ticket, hasWaited: Bool)
         case interrupted(PromptInterruption)
         case refused(PromptUnavailability)
     }
 
-    private func enter(_ program: String, _ cancellation: PromptCancellation) -> Entry {
+    private func enter(_ program: String, at place: PromptPlace, _ cancellation: PromptCancellation) -> Entry {
         guard let wakeup = try? Wakeup() else { return .refused(.promptFailed) }
-        let entry: Entry? = state.withLock { state in
-            guard state.isBusy else {
-                state.isBusy = true
-                return .turn
-            }
-            guard state.waiting.count < Self.maximumWaitingCount,
-                state.waiting.count(where: { $0.program == program }) < Self.maximumWaitingCountOfProgram
-            else { return .refused(.tooManyWaiting) }
-            state.waiting.append(Place(program: program, wakeup: wakeup))
-            return nil
+        let entry = state.withLock { state in
+            let entry = state.order.enter(program, at: place)
+            if case .waits(let ticket) = entry { state.wakeups[ticket] = wakeup }
+            return entry
         }
-        return entry ?? waitForTurn(wakeup, cancellation)
+        switch entry {
+        case .turn(let ticket): return .turn(ticket, hasWaited: false)
+        case .waits(let ticket): return waitForTurn(ticket, wakeup, cancellation)
+        case .refused: return .refused(.tooManyWaiting)
+        }
     }
 
-    private func waitForTurn(_ wakeup: Wakeup, _ cancellation: PromptCancellation) -> Entry {
+    private func waitForTurn(
+        _ ticket: PromptOrder.Ticket, _ wakeup: Wakeup, _ cancellation: PromptCancellation
+    ) -> Entry {
         var polled = [
             pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: cancellation.descriptor, events: Int16(POLLIN), revents: 0),
         ]
         while unsafe poll(&polled, nfds_t(polled.count), -1) < 0, errno == EINTR {}
         let hasLeft = state.withLock { state in
-            guard let index = state.waiting.firstIndex(where: { $0.wakeup === wakeup }) else { return false }
-            state.waiting.remove(at: index)
-            return true
+            state.wakeups[ticket] = nil
+            return state.order.withdraw(ticket)
         }
-        // A thread that is no longer in the list was given the turn, and must pass it on.
-        return hasLeft ? .interrupted(cancellation.interruption ?? .superseded) : .turn
+        // A question that waits no longer was given the turn, and must pass it on.
+        return hasLeft ? .interrupted(cancellation.interruption ?? .superseded) : .turn(ticket, hasWaited: true)
     }
 
-    private func leave() {
+    private func leave(_ ticket: PromptOrder.Ticket) {
         state.withLock { state in
-            guard !state.waiting.isEmpty else {
-                state.isBusy = false
-                return
-            }
-            state.waiting.removeFirst().wakeup.wake()
+            guard let next = state.order.leave(ticket) else { return }
+            state.wakeups[next]?.wake()
         }
     }
 }

@@ -78,8 +78,8 @@ public enum PromptUnavailability: Error, Equatable, Sendable {
     case promptFailed
     /// The terminal or the dialog has no room for all that must be shown.
     case unshowable
-    /// This program's questions were cancelled several times in a row.
+    /// This program's questions were cancelled or left standing several times in a row.
     case coolingDown(remaining: Duration)
-    /// Too many questions are waiting, of this program or of all.
+    /// Too many questions are waiting or visible, of this program or of all.
     case tooManyWaiting
 }

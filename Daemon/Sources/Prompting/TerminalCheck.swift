@@ -53,6 +53,8 @@ public enum TerminalRefusal: Error, Equatable, Sendable {
 /// A terminal that passed every check of ``TerminalCheck``; only that makes one.
 public struct VerifiedTerminal: Sendable {
     public let descriptor: SharedDescriptor
+    /// Its number, in the numbering of TIOCGDEV.
+    public let device: UInt32
     /// Its own name, such as `/dev/pts/3`, never `/dev/tty`.
     public let path: String
 }
@@ -84,7 +86,7 @@ public struct TerminalCheck: Sendable {
         if policy == .login, !logins.hasLogin(of: caller.userID, on: String(path.dropFirst("/dev/".count))) {
             throw .noLogin
         }
-        return VerifiedTerminal(descriptor: descriptor, path: path)
+        return VerifiedTerminal(descriptor: descriptor, device: device, path: path)
     }
 
     /// Nil while the caller of a question is still there, running and in the foreground; otherwise the change.

@@ -29,7 +29,8 @@ struct PinentryDescription {
         var facts = [Line(before: "", text: text.heading, isWhole: true)]
         facts += text.facts.map { fact in
             Line(
-                before: "\(fact.label): ", text: fact.text, after: fact.detail, isWhole: showsAll || fact.isOfOstiary)
+                before: "\(fact.label): \(fact.lead)", text: fact.text, after: fact.detail,
+                isWhole: showsAll || fact.isOfOstiary)
         }
         if let warning = text.warning { facts.append(Line(before: "", text: warning, isWhole: true)) }
         self.facts = facts

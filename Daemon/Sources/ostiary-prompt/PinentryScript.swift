@@ -15,8 +15,7 @@ struct PinentryScript {
     /// nil when the dialog has no room for the question.
     var commands: [Command]? {
         let text = PromptText(request: request)
-        let description = PinentryDescription(text, showsAll: request.question.isShownInFull)
-        guard let description = description.text(within: Assuan.argumentByteCount(of: "SETDESC")) else { return nil }
+        guard let description else { return nil }
         var commands: [Command] = []
         if let path = options.terminalPath {
             commands.append(.init("OPTION", "ttyname=\(path)", isRequired: true))
@@ -33,6 +32,20 @@ struct PinentryScript {
         commands.append(.init("SETTIMEOUT", String(request.timeLimitSeconds)))
         commands.append(.init("SETKEYINFO", "--clear"))
         return commands
+    }
+
+    /// The question in one line, with the names of as many objects as fit.
+    private var description: String? {
+        let showsAll = request.question.isShownInFull
+        let count = request.question.objects?.names.count ?? 1
+        for named in ((showsAll ? count : 1)...count).reversed() {
+            let text = PromptText(request: request, namedObjectCount: named)
+            // A long list must not cut the program's path; one name shares the room with it.
+            let description = PinentryDescription(text, showsAll: showsAll || named > 1)
+            let room = Assuan.argumentByteCount(of: "SETDESC")
+            if let line = description.text(within: room) { return line }
+        }
+        return nil
     }
 
     /// An underscore marks the next letter as a shortcut; doubled it is itself.

@@ -3,6 +3,8 @@ import PromptProtocol
 /// The words of a question, the same for every front end.
 struct PromptText {
     let request: PromptRequest
+    /// How many objects are named at most; the others are only counted.
+    var namedObjectCount = PromptObjects.maximumNameCount
     private var question: PromptQuestion { request.question }
 
     /// Who asks, and for what: Ostiary, not the program.
@@ -62,6 +64,8 @@ struct PromptText {
     /// Something that the daemon vouches for.
     struct Fact {
         let label: String
+        /// Before the text, and short.
+        var lead = ""
         let text: String
         /// Behind the text, and short.
         var detail = ""
@@ -72,12 +76,26 @@ struct PromptText {
     var facts: [Fact] {
         var facts = [Fact(label: "Program", text: request.program.string, detail: " (process \(request.processID))")]
         if let application = request.application { facts.append(Fact(label: "Known as", text: application.string)) }
-        if let object = question.object { facts.append(Fact(label: "For", text: object.string)) }
+        if let objects = question.objects { facts.append(fact(of: objects)) }
         facts.append(Fact(label: "To", text: question.operation.string, isOfOstiary: true))
         if let consequence = question.consequence {
             facts.append(Fact(label: "Note", text: consequence.string, isOfOstiary: true))
         }
         return facts
+    }
+
+    /// One object is named as it is. Of several objects the number comes first, then as many names as are wanted, in
+    /// quotation marks, so that no name looks like two, and the number of the others.
+    private func fact(of objects: PromptObjects) -> Fact {
+        guard objects.count > 1 else { return Fact(label: "For", text: objects.names[0].string) }
+        let named = objects.names.prefix(max(1, namedObjectCount)).map(\.string)
+        let others = objects.count - named.count
+        return Fact(
+            label: "For", lead: "\(objects.count) \(objects.noun.rawValue)s: “",
+            text: others == 0 && named.count > 1
+                ? named.dropLast().joined(separator: "”, “") + "” and “" + named[named.count - 1]
+                : named.joined(separator: "”, “"),
+            detail: others == 0 ? "”" : "” and \(others) more")
     }
 
     /// The program's reason, which must be quoted.

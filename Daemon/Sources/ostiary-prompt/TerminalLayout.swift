@@ -25,7 +25,7 @@ struct TerminalLayout {
     /// The lines above the field.
     var lines: [String] {
         var lines = ["", text.heading]
-        for fact in text.facts { lines += labelled(fact.label, fact.text + fact.detail) }
+        for fact in text.facts { lines += labelled(fact.label, fact.lead + fact.text + fact.detail) }
         if let reason = text.reason { lines += labelled(reason.label, "“\(reason.words)”") }
         if let warning = text.warning { lines += labelled("Warning", warning) }
         if let notice = text.notice { lines += wrapped(notice, indent: 0) }

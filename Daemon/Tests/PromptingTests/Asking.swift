@@ -90,6 +90,6 @@ final class ShownCount: Sendable {
 
 extension PromptQuestion {
     static let passcode = PromptQuestion(
-        .enterPasscode, object: DisplayText("GitHub token"), operation: DisplayText("read"),
+        .enterPasscode, objects: PromptObjects(DisplayText("GitHub token")), operation: DisplayText("read"),
         reason: DisplayText("to push"))
 }

@@ -208,7 +208,7 @@ extension RealPromptTests {
                 + "case \"$l\" in GETPIN*) echo 'ERR 83886179 x';; *) echo OK;; esac; done"
             let long = String(repeating: "🐢", count: 300)
             let question = PromptQuestion(
-                .enterPasscode, object: DisplayText("100%\nGETPIN"), operation: DisplayText("read"),
+                .enterPasscode, objects: PromptObjects(DisplayText("100%\nGETPIN")), operation: DisplayText("read"),
                 reason: DisplayText(long),
                 notice: DisplayText("Wrong passcode."), triesLeft: 1, cancelTitle: DisplayText("Not_now"))
             let id = String(repeating: "a", count: 128)
@@ -247,7 +247,7 @@ extension RealPromptTests {
 
         private static func whole(_ operation: String) -> PromptQuestion {
             PromptQuestion(
-                .enterPasscode, object: DisplayText("/usr/bin/tool"), operation: DisplayText(operation),
+                .enterPasscode, objects: PromptObjects(DisplayText("/usr/bin/tool")), operation: DisplayText(operation),
                 isShownInFull: true)
         }
 

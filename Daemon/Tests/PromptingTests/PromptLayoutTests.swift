@@ -9,7 +9,8 @@ private func text(
     fallbackTitle: String? = nil
 ) -> PromptText {
     let question = PromptQuestion(
-        kind, object: DisplayText(fact: object), operation: DisplayText(fact: operation), reason: DisplayText(reason),
+        kind, objects: PromptObjects(DisplayText(fact: object)), operation: DisplayText(fact: operation),
+        reason: DisplayText(reason),
         cancelTitle: cancelTitle.map { DisplayText($0, maximumScalarCount: 40) },
         fallbackTitle: fallbackTitle.map { DisplayText($0, maximumScalarCount: 40) })
     return PromptText(

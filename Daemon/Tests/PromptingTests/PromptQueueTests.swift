@@ -1,26 +1,41 @@
 import Foundation
-import Prompting
+@testable import Prompting
 import Synchronization
 import SecretMemory
 import Testing
 
-/// Shows nothing; answers when the test says so.
-private final class ScriptedPrompter: Prompter {
+/// Shows nothing; answers when the test says so. A caller's process id says on which terminal it is; 0 is none.
+private final class ScriptedPrompter: PlacingPrompter {
     private let shown = Mutex<[String]>([])
     private let change = DispatchSemaphore(value: 0)
-    private let answers = DispatchSemaphore(value: 0)
-    private let next = Mutex<Ending>(.cancelled)
+    private let answers = Mutex<[PromptPlace: Ending]>([:])
+    private let unplaced = Mutex<[String: PromptUnavailability]>([:])
+    private let moved = Mutex<[String: PromptPlace]>([:])
 
-    func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome {
-        live.noteShown()
-        shown.withLock { $0.append(caller.program) }
-        change.signal()
-        answers.wait()
-        switch next.withLock({ $0 }) {
-        case .confirmed: return .confirmed
-        case .timedOut: return .timedOut
-        case .interrupted(let interruption): return .interrupted(by: interruption)
-        default: return .cancelled
+    func place(
+        _ question: PromptQuestion, for caller: PromptCaller
+    ) -> Result<PlacedQuestion, PromptUnavailability> {
+        if let reason = unplaced.withLock({ $0[caller.program] }) { return .failure(reason) }
+        let place = moved.withLock { $0[caller.program] } ?? .of(terminal: caller.processID)
+        return .success(
+            PlacedQuestion(at: place) { [self] live in
+                live.noteShown()
+                shown.withLock { $0.append(caller.program) }
+                change.signal()
+                return wait(at: place, live)
+            })
+    }
+
+    private func wait(at place: PromptPlace, _ live: LiveQuestion) -> PromptOutcome {
+        while true {
+            if let interruption = live.cancellation.wait(milliseconds: 1) { return .interrupted(by: interruption) }
+            guard let ending = answers.withLock({ $0.removeValue(forKey: place) }) else { continue }
+            switch ending {
+            case .confirmed: return .confirmed
+            case .timedOut: return .timedOut
+            case .interrupted(let interruption): return .interrupted(by: interruption)
+            default: return .cancelled
+            }
         }
     }
 
@@ -29,10 +44,22 @@ private final class ScriptedPrompter: Prompter {
     /// Waits until one more question is shown.
     func waitForQuestion() { #expect(change.wait(timeout: .now() + 10) == .success) }
 
-    func answer(_ ending: Ending) {
-        next.withLock { $0 = ending }
-        answers.signal()
+    /// Answers the question that is visible, or the next one.
+    func answer(_ ending: Ending, terminal: Int32 = 0) { answers.withLock { $0[.of(terminal: terminal)] = ending } }
+
+    /// From now on nobody can be asked for this program.
+    func unplace(_ program: String, because reason: PromptUnavailability) {
+        unplaced.withLock { $0[program] = reason }
     }
+
+    /// From now on this program is asked for on another terminal.
+    func move(_ program: String, toTerminal terminal: Int32) {
+        moved.withLock { $0[program] = .of(terminal: terminal) }
+    }
+}
+
+extension PromptPlace {
+    fileprivate static func of(terminal: Int32) -> PromptPlace { terminal == 0 ? .dialog : .terminal(UInt32(terminal)) }
 }
 
 private final class TestClock: Sendable {
@@ -47,7 +74,6 @@ private final class TestClock: Sendable {
     private let queue: PromptQueue
 
     init() {
-        // A caller's process id says on which terminal it is; 0 is none.
         queue = PromptQueue(
             prompter, now: clock.now,
             terminalDevice: { caller in caller.processID == 0 ? nil : UInt32(caller.processID) })
@@ -59,8 +85,8 @@ private final class TestClock: Sendable {
     }
 
     /// Asks behind a question that is up, and waits until it is in the queue.
-    private func enqueue(_ program: String, waiting count: Int) throws -> Asking {
-        let asking = try ask(program)
+    private func enqueue(_ program: String, terminal: Int32 = 0, waiting count: Int) throws -> Asking {
+        let asking = try ask(program, terminal: terminal)
         let end = ContinuousClock.now.advanced(by: .seconds(10))
         while queue.waitingCount < count, ContinuousClock.now < end { sched_yield() }
         #expect(queue.waitingCount == count)
@@ -129,7 +155,7 @@ private final class TestClock: Sendable {
         let first = try ask("a")
         prompter.waitForQuestion()
         var waiting: [Asking] = []
-        for count in 1...PromptQueue.maximumWaitingCount { waiting.append(try enqueue("\(count)", waiting: count)) }
+        for count in 1...PromptOrder.maximumWaitingCount { waiting.append(try enqueue("\(count)", waiting: count)) }
         #expect(try ask("late").wait() == .unavailable(.tooManyWaiting))
         for asking in waiting {
             asking.cancellation.cancel(because: .lock)
@@ -144,7 +170,7 @@ private final class TestClock: Sendable {
         let first = try ask("nag")
         prompter.waitForQuestion()
         var waiting: [Asking] = []
-        for count in 1...PromptQueue.maximumWaitingCountOfProgram { waiting.append(try enqueue("nag", waiting: count)) }
+        for count in 1...PromptOrder.maximumWaitingCountOfProgram { waiting.append(try enqueue("nag", waiting: count)) }
         #expect(try ask("nag").wait() == .unavailable(.tooManyWaiting))
         let other = try enqueue("other", waiting: 5)
         #expect(try ask("nag").wait() == .unavailable(.tooManyWaiting))
@@ -161,14 +187,14 @@ private final class TestClock: Sendable {
     private func cancel(_ program: String, terminal: Int32) throws {
         let asking = try ask(program, terminal: terminal)
         prompter.waitForQuestion()
-        prompter.answer(.cancelled)
+        prompter.answer(.cancelled, terminal: terminal)
         #expect(asking.wait() == .cancelled)
     }
 
     private func expectAsked(_ program: String, terminal: Int32) throws {
         let asking = try ask(program, terminal: terminal)
         prompter.waitForQuestion()
-        prompter.answer(.confirmed)
+        prompter.answer(.confirmed, terminal: terminal)
         #expect(asking.wait() == .confirmed)
     }
 
@@ -214,15 +240,155 @@ private final class TestClock: Sendable {
         prompter.answer(.confirmed)
         #expect(again.wait() == .confirmed)
     }
+
+    // MARK: places
+
+    @Test func `a question on one terminal keeps none waiting on another terminal or in the dialog`() throws {
+        let silent = try ask("silent", terminal: 1)
+        prompter.waitForQuestion()
+        try expectAsked("other", terminal: 2)
+        try expectAsked("other", terminal: 0)
+        try expectAsked("silent", terminal: 2)
+        #expect(silent.wait(seconds: 0) == .stillAsking)
+        prompter.answer(.timedOut, terminal: 1)
+        #expect(silent.wait() == .timedOut)
+    }
+
+    @Test func `two questions on one terminal, or in the dialog, never are visible together`() throws {
+        for terminal in Int32(0)...1 {
+            let first = try ask("a", terminal: terminal)
+            prompter.waitForQuestion()
+            let second = try enqueue("b", terminal: terminal, waiting: 1)
+            #expect(!second.isShown)
+            prompter.answer(.confirmed, terminal: terminal)
+            #expect(first.wait() == .confirmed)
+            prompter.waitForQuestion()
+            prompter.answer(.confirmed, terminal: terminal)
+            #expect(second.wait() == .confirmed)
+        }
+    }
+
+    @Test func `a program with many questions is asked for in turn with the others`() throws {
+        var askings = [try ask("many")]
+        prompter.waitForQuestion()
+        for count in 1...3 { askings.append(try enqueue("many", waiting: count)) }
+        askings.append(try enqueue("b", waiting: 4))
+        askings.append(try enqueue("c", waiting: 5))
+        for _ in 1...5 {
+            prompter.answer(.confirmed)
+            prompter.waitForQuestion()
+        }
+        prompter.answer(.confirmed)
+        for asking in askings { #expect(asking.wait() == .confirmed) }
+        #expect(prompter.programs == ["many", "b", "c", "many", "many", "many"])
+    }
+
+    @Test func `a question without a place is refused at once, also behind a waiting one`() throws {
+        prompter.unplace("nowhere", because: .notInteractive)
+        let first = try ask("a")
+        prompter.waitForQuestion()
+        #expect(try ask("nowhere").wait() == .unavailable(.notInteractive))
+        prompter.answer(.confirmed)
+        #expect(first.wait() == .confirmed)
+    }
+
+    @Test func `a place that is lost while a question waits is not used`() throws {
+        let first = try ask("a", terminal: 1)
+        prompter.waitForQuestion()
+        let second = try enqueue("b", terminal: 1, waiting: 1)
+        prompter.unplace("b", because: .terminalRefused(.callerInBackground))
+        prompter.answer(.confirmed, terminal: 1)
+        #expect(first.wait() == .confirmed)
+        #expect(second.wait() == .unavailable(.terminalRefused(.callerInBackground)))
+        try expectAsked("c", terminal: 1)
+    }
+
+    @Test func `a question whose place has changed while it waited waits for its turn there`() throws {
+        let first = try ask("a", terminal: 1)
+        prompter.waitForQuestion()
+        let dialog = try ask("c")
+        prompter.waitForQuestion()
+        let second = try enqueue("b", terminal: 1, waiting: 1)
+        prompter.move("b", toTerminal: 0)
+        prompter.answer(.confirmed, terminal: 1)
+        #expect(first.wait() == .confirmed)
+        try expectAsked("d", terminal: 1)
+        #expect(!second.isShown)
+        prompter.answer(.confirmed)
+        #expect(dialog.wait() == .confirmed)
+        prompter.waitForQuestion()
+        prompter.answer(.confirmed)
+        #expect(second.wait() == .confirmed)
+    }
+
+    // MARK: questions that nobody answers
+
+    private func leaveStanding(
+        _ program: String, seconds: Int, _ ending: Ending = .timedOut, terminal: Int32 = 0
+    ) throws {
+        let asking = try ask(program, terminal: terminal)
+        prompter.waitForQuestion()
+        clock.advance(by: .seconds(seconds))
+        prompter.answer(ending, terminal: terminal)
+        #expect(asking.wait() == ending)
+    }
+
+    @Test func `a program whose questions stand until their time limit pauses for as long as they stood`() throws {
+        for _ in 0..<3 { try leaveStanding("silent", seconds: 120) }
+        #expect(try ask("silent").wait() == .unavailable(.coolingDown(remaining: .seconds(360))))
+        try expectAsked("other", terminal: 0)
+        clock.advance(by: .seconds(360))
+        try expectAsked("silent", terminal: 0)
+    }
+
+    @Test(arguments: [PromptInterruption.clientGone, .superseded, .background, .terminalGone])
+    func `a program that withdraws its question shortly before the time limit pays like a silent one`(
+        _ interruption: PromptInterruption
+    ) throws {
+        for _ in 0..<3 { try leaveStanding("sly", seconds: 119, .interrupted(interruption)) }
+        #expect(try ask("sly").wait() == .unavailable(.coolingDown(remaining: .seconds(357))))
+    }
+
+    @Test(arguments: [
+        (29, PromptInterruption.clientGone), (29, .superseded), (119, .lock), (119, .promptEnded),
+    ]) func `a question that is soon withdrawn, or that others take away, costs nothing`(
+        _ seconds: Int, _ interruption: PromptInterruption
+    ) throws {
+        for _ in 0..<5 { try leaveStanding("a", seconds: seconds, .interrupted(interruption)) }
+        try expectAsked("a", terminal: 0)
+    }
+
+    @Test func `a silent program keeps others on its terminal from asking for thirty seconds only`() throws {
+        for _ in 0..<3 { try leaveStanding("silent", seconds: 120, terminal: 1) }
+        #expect(try ask("other", terminal: 1).wait() == .unavailable(.coolingDown(remaining: .seconds(30))))
+        clock.advance(by: .seconds(30))
+        try expectAsked("other", terminal: 1)
+        #expect(try ask("silent", terminal: 1).wait() == .unavailable(.coolingDown(remaining: .seconds(330))))
+    }
+
+    @Test func `a program's waiting questions do not outlast its pause`() throws {
+        for _ in 0..<2 { try leaveStanding("silent", seconds: 120) }
+        let third = try ask("silent")
+        prompter.waitForQuestion()
+        let fourth = try enqueue("silent", waiting: 1)
+        let other = try enqueue("other", waiting: 2)
+        prompter.answer(.timedOut)
+        #expect(third.wait() == .timedOut)
+        prompter.waitForQuestion()
+        prompter.answer(.confirmed)
+        #expect(other.wait() == .confirmed)
+        #expect(fourth.wait() == .unavailable(.coolingDown(remaining: .seconds(240))))
+    }
 }
 
-@Suite struct CancellationCooldownTests {
+@Suite struct PromptCooldownTests {
     private let start = ContinuousClock.now
 
-    private func cooldown(_ seconds: [Int], _ program: String = "a") -> CancellationCooldown {
-        var cooldown = CancellationCooldown()
+    private func cooldown(_ seconds: [Int], _ program: String = "a") -> PromptCooldown {
+        var cooldown = PromptCooldown()
         for second in seconds {
-            cooldown.noteCancellation(of: [.program(program)], at: start.advanced(by: .seconds(second)))
+            cooldown.note(
+                .unanswered(after: .zero), of: [.program(program)], at: start.advanced(by: .seconds(second)))
         }
         return cooldown
     }
@@ -249,18 +415,41 @@ private final class TestClock: Sendable {
         #expect(cooldown([0, 0, 0]).remaining(for: [.program("b")], at: start) == nil)
     }
 
-    @Test func `an answer in between begins the count anew`() {
+    @Test func `an answer in between begins the count again`() {
         var cooldown = cooldown([0, 1])
-        cooldown.noteAnswer(of: [.program("a")])
-        cooldown.noteCancellation(of: [.program("a")], at: start.advanced(by: .seconds(2)))
+        cooldown.note(.answered, of: [.program("a")], at: start.advanced(by: .seconds(2)))
+        cooldown.note(.unanswered(after: .zero), of: [.program("a")], at: start.advanced(by: .seconds(2)))
         #expect(cooldown.remaining(for: [.program("a")], at: start.advanced(by: .seconds(2))) == nil)
     }
 
     @Test func `a program that has a terminal's name is not that terminal`() {
-        var cooldown = CancellationCooldown()
-        for _ in 0..<3 { cooldown.noteCancellation(of: [.terminal(7)], at: start) }
+        var cooldown = PromptCooldown()
+        for _ in 0..<3 { cooldown.note(.unanswered(after: .zero), of: [.terminal(7)], at: start) }
         #expect(cooldown.remaining(for: [.program("7")], at: start) == nil)
         #expect(cooldown.remaining(for: [.program("7"), .terminal(7)], at: start) == .seconds(30))
         #expect(cooldown.remaining(for: [], at: start) == nil)
+    }
+
+    /// Each question ends `gap` seconds before the next begins.
+    @Test(arguments: [(30, Duration.seconds(360)), (31, nil)])
+    func `the time that a question stands does not count as a gap`(_ gap: Int, _ pause: Duration?) {
+        var (cooldown, now) = (PromptCooldown(), start)
+        for _ in 0..<3 {
+            now = now.advanced(by: .seconds(gap + 120))
+            cooldown.note(.unanswered(after: .seconds(120)), of: [.program("a")], at: now)
+            // Another program's question changes nothing.
+            cooldown.note(.unanswered(after: .zero), of: [.program("\(now)")], at: now)
+        }
+        #expect(cooldown.remaining(for: [.program("a")], at: now) == pause)
+    }
+
+    @Test func `the longest questions are remembered until the last of them ends`() {
+        var (cooldown, now) = (PromptCooldown(), start)
+        for _ in 0..<3 {
+            now = now.advanced(by: .seconds(30 + 600))
+            cooldown.note(.unanswered(after: .zero), of: [.program("b")], at: now)
+            cooldown.note(.unanswered(after: .seconds(600)), of: [.program("a")], at: now)
+        }
+        #expect(cooldown.remaining(for: [.program("a")], at: now) == .seconds(1800))
     }
 }

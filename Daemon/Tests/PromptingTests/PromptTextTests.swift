@@ -51,8 +51,10 @@ import UnixSocket
 
     @Test func `the largest question fits`() throws {
         let text = DisplayText(String(repeating: "🐢", count: 10_000))
+        let fact = (fact: String(repeating: "🐢", count: 10_000), label: DisplayText(""))
         let question = PromptQuestion(
-            .confirmation(warning: text), object: text, operation: text, reason: text, notice: text, triesLeft: .max,
+            .confirmation(warning: text), objects: PromptObjects(Array(repeating: fact, count: 1000), noun: .object),
+            operation: text, reason: text, notice: text, triesLeft: .max,
             cancelTitle: text, fallbackTitle: text)
         let request = PromptRequest(
             question: question, program: text, application: text, processID: .max, frontEnd: .terminal,
@@ -247,7 +249,7 @@ import UnixSocket
     }
 
     private func terminal() throws -> Result<VerifiedTerminal, TerminalRefusal> {
-        .success(VerifiedTerminal(descriptor: try PseudoTerminal.open("/dev/null"), path: "/dev/pts/9"))
+        .success(VerifiedTerminal(descriptor: try PseudoTerminal.open("/dev/null"), device: 9, path: "/dev/pts/9"))
     }
 
     @Test func `the first way that works is taken`() throws {

@@ -10,10 +10,11 @@ extension PromptQuestion {
     fileprivate static let touch = PromptSensor(.finger, DisplayText("Touch the sensor."))
 
     fileprivate static let passcodeOrFinger = PromptQuestion(
-        .enterPasscode, sensors: [touch], object: DisplayText("GitHub token"), operation: DisplayText("read"))
+        .enterPasscode, sensors: [touch], objects: PromptObjects(DisplayText("GitHub token")),
+        operation: DisplayText("read"))
 
     fileprivate static let finger = PromptQuestion(
-        .sensor, sensors: [touch], object: DisplayText("GitHub token"), operation: DisplayText("read"))
+        .sensor, sensors: [touch], objects: PromptObjects(DisplayText("GitHub token")), operation: DisplayText("read"))
 }
 
 extension RealPromptTests {

@@ -153,7 +153,7 @@ extension RealPromptTests {
 
         @Test func `the question names who asks, for what, and why`() throws {
             let question = PromptQuestion(
-                .enterPasscode, object: DisplayText("GitHub token"), operation: DisplayText("read"),
+                .enterPasscode, objects: PromptObjects(DisplayText("GitHub token")), operation: DisplayText("read"),
                 reason: DisplayText("to push"), notice: DisplayText("Wrong passcode."), triesLeft: 3)
             let asking = try ask(question)
             for text in [
@@ -170,7 +170,7 @@ extension RealPromptTests {
         @Test func `escape sequences, direction marks and line ends of a caller are not drawn`() throws {
             let hostile = "\u{1B}[2J\u{9B}1;1H\u{202E}drowssap\u{2066}\r\nPasscode: \u{200B}\u{7}x"
             let question = PromptQuestion(
-                .enterPasscode, object: DisplayText(hostile), operation: DisplayText("read"),
+                .enterPasscode, objects: PromptObjects(DisplayText(hostile)), operation: DisplayText("read"),
                 reason: DisplayText(hostile))
             let asking = try ask(question, field: "Passcode: ")
             terminal.waitFor("\nPasscode: ")

@@ -104,7 +104,8 @@ struct ProofCollector {
         let wrong = typing.flatMap { wrongEntries[$0.factor] }
         return PromptQuestion(
             typing?.attempt.kind ?? .sensor, sensors: sensing.map(\.attempt.sensor),
-            object: demand.object.isEmpty ? nil : DisplayText(fact: demand.object, calledByPrograms: demand.label),
+            objects: demand.object.isEmpty
+                ? nil : PromptObjects(DisplayText(fact: demand.object, calledByPrograms: demand.label)),
             operation: DisplayText(fact: demand.operation), consequence: demand.consequence,
             reason: asking.question.reason, notice: wrong == nil ? nil : typing?.attempt.wrongNotice,
             triesLeft: wrong?.triesLeft, cancelTitle: asking.question.cancelTitle,

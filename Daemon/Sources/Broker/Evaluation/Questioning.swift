@@ -95,7 +95,7 @@ struct Questioning {
         case .coolingDown(let remaining):
             Refusal(
                 .cooldown,
-                "This program's questions were cancelled several times; it may ask again in "
+                "Several questions of this program in a row got no answer; it may ask again in "
                     + "\(Refusals.readable(remaining)).", retryAfter: remaining, cause: "prompt.cooldown")
         case .tooManyWaiting:
             Refusal(.tooMany, "Too many questions are waiting already; try again later.", cause: "prompt.queue-full")

@@ -123,7 +123,7 @@ extension Broker {
         }
         guard ring.isPasscodeSet else {
             let question = PromptQuestion(
-                .confirmation(warning: text), object: shown, operation: text, consequence: consequence,
+                .confirmation(warning: text), objects: PromptObjects(shown), operation: text, consequence: consequence,
                 reason: asking.question.reason, cancelTitle: asking.question.cancelTitle, isShownInFull: true)
             return try Questioning(prompter: prompter, asking: asking).confirmation(question)
         }

@@ -157,7 +157,8 @@ extension Broker {
         _ kind: PromptKind, _ object: String, _ operation: String, _ notice: String, _ asking: Asking
     ) -> PromptQuestion {
         PromptQuestion(
-            kind, object: object.isEmpty ? nil : DisplayText(fact: object), operation: DisplayText(operation),
+            kind, objects: object.isEmpty ? nil : PromptObjects(DisplayText(fact: object)),
+            operation: DisplayText(operation),
             reason: asking.question.reason, notice: notice.isEmpty ? nil : DisplayText(notice),
             cancelTitle: asking.question.cancelTitle)
     }

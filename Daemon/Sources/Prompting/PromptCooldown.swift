@@ -1,0 +1,128 @@
+/// Refuses questions for a while after several in a row got no answer: cancelled, so that nobody is worn down, or left
+/// standing, so that other programs get their turn. Counted for each program, and for each terminal too, since a program can
+/// be copied under many names. Pure: the time comes from outside.
+public struct PromptCooldown: Sendable {
+    /// Where a question came from.
+    public enum Source: Hashable, Sendable {
+        /// The program's name, as found by the daemon.
+        case program(String)
+        /// The caller's controlling terminal, in the numbering of TIOCGDEV.
+        case terminal(UInt32)
+    }
+
+    /// What a question's end changes.
+    public enum Effect: Equatable, Sendable {
+        /// The person reacted: questions before it are no longer in a row.
+        case answered
+        /// Cancelled, or left standing for `duration`.
+        case unanswered(after: Duration)
+    }
+
+    /// Questions in a row without an answer that bring a pause.
+    public static let unansweredCount = 3
+    /// The longest time between the first and the last of them, in which none of them stood.
+    public static let window: Duration = .seconds(60)
+    /// The shortest pause. A program pauses for as long as its questions stood, if that was longer: so it has a terminal or
+    /// the dialog for half of the time at most.
+    public static let pause: Duration = .seconds(30)
+    /// A question that its program withdraws counts as unanswered if it stood so long. Otherwise a program would withdraw
+    /// each question shortly before its time limit.
+    public static let withdrawalPatience: Duration = .seconds(30)
+    /// So long a question's end is remembered: the others in the row may stand for their longest time.
+    private static let memory =
+        window + .seconds(unansweredCount * (PromptConfiguration.timeLimitBounds.upperBound + 60))
+
+    private struct Unanswered {
+        let duration: Duration
+        let end: ContinuousClock.Instant
+    }
+
+    private struct Record {
+        var unanswered: [Unanswered] = []
+        var pauseEnd: ContinuousClock.Instant?
+    }
+
+    private var records: [Source: Record] = [:]
+
+    public init() {}
+
+    /// How long questions that come from any of `sources` are refused from `now`; nil when they are not.
+    public func remaining(for sources: [Source], at now: ContinuousClock.Instant) -> Duration? {
+        let ends = sources.compactMap { records[$0]?.pauseEnd }
+        guard let end = ends.max(), end > now else { return nil }
+        return now.duration(to: end)
+    }
+
+    /// Notes how a question of `sources` ended at `now`.
+    public mutating func note(_ effect: Effect, of sources: [Source], at now: ContinuousClock.Instant) {
+        forgetOld(at: now)
+        for source in sources {
+            switch effect {
+            case .answered: records[source] = nil
+            case .unanswered(let duration): noteUnanswered(of: source, after: duration, at: now)
+            }
+        }
+    }
+
+    private mutating func noteUnanswered(of source: Source, after duration: Duration, at now: ContinuousClock.Instant) {
+        var record = records[source] ?? Record()
+        record.unanswered.append(Unanswered(duration: duration, end: now))
+        var standing = Duration.zero
+        let row = record.unanswered.reversed().prefix { unanswered in
+            defer { standing += unanswered.duration }
+            return unanswered.end.duration(to: now) - standing <= Self.window
+        }
+        record.unanswered = row.reversed()
+        if record.unanswered.count >= Self.unansweredCount {
+            let pause = Self.pause(of: source, after: record.unanswered.reduce(.zero) { $0 + $1.duration })
+            record = Record(pauseEnd: now.advanced(by: pause))
+        }
+        records[source] = record
+    }
+
+    /// On a terminal, another program must not wait for long because of a silent one.
+    private static func pause(of source: Source, after duration: Duration) -> Duration {
+        switch source {
+        case .program: max(pause, duration)
+        case .terminal: pause
+        }
+    }
+
+    /// Drops what counts no more, so that the table holds only sources of the last minutes.
+    private mutating func forgetOld(at now: ContinuousClock.Instant) {
+        records = records.compactMapValues { record in
+            var record = record
+            record.unanswered.removeAll { $0.end.duration(to: now) > Self.memory }
+            if let end = record.pauseEnd, end <= now { record.pauseEnd = nil }
+            return record.unanswered.isEmpty && record.pauseEnd == nil ? nil : record
+        }
+    }
+}
+
+extension PromptCooldown.Effect {
+    /// The effect of `outcome` of a question that stood for `duration`; nil when there is none.
+    init?(of outcome: borrowing PromptOutcome, after duration: Duration) {
+        switch outcome {
+        case .cancelled: self = .unanswered(after: duration)
+        case .timedOut: self = .unanswered(after: duration)
+        case .entered: self = .answered
+        case .confirmed: self = .answered
+        case .fallback: self = .answered
+        case .interrupted(by: .proved): self = .answered
+        case .interrupted(let interruption):
+            guard interruption.isByProgram, duration >= PromptCooldown.withdrawalPatience else { return nil }
+            self = .unanswered(after: duration)
+        case .unavailable: return nil
+        }
+    }
+}
+
+extension PromptInterruption {
+    /// Whether the program that asked can bring it about.
+    fileprivate var isByProgram: Bool {
+        switch self {
+        case .clientGone, .background, .superseded, .terminalGone: true
+        case .lock, .proved, .promptEnded: false
+        }
+    }
+}
