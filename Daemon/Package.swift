@@ -51,17 +51,47 @@ let package = Package(
         .target(name: "KeySlots", dependencies: [shared, crypto], swiftSettings: strict),
         .target(name: "Vault", dependencies: [shared, grdb], swiftSettings: strict),
         .target(name: "AuditLog", dependencies: [shared, crypto], swiftSettings: strict),
-        .target(name: "Authenticators", dependencies: [shared, crypto, "CArgon2"], swiftSettings: strict),
+        .target(name: "Passcodes", dependencies: [shared, crypto, "CArgon2"], swiftSettings: strict),
         .target(name: "PromptProtocol", dependencies: [shared], swiftSettings: strict),
         .target(name: "Prompting", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
         .target(name: "SystemBus", dependencies: [shared, "CSystemd"], swiftSettings: strict),
         .target(name: "FingerprintReader", dependencies: [shared, "SystemBus"], swiftSettings: strict),
         .target(name: "SessionLocks", dependencies: ["SystemBus"], swiftSettings: strict),
+        // What joins the modules above, from the bottom up; the last answers requests.
+        .target(name: "Refusals", dependencies: [shared, "Passcodes", "Prompting"], swiftSettings: strict),
+        .target(
+            name: "Callers", dependencies: [shared, crypto, logging, "Vault", "Prompting", "Refusals"],
+            swiftSettings: strict),
+        .target(
+            name: "OwnerKeys",
+            dependencies: [shared, crypto, logging, "Enclave", "KeySlots", "Vault", "Passcodes", "Refusals"],
+            swiftSettings: strict),
+        .target(
+            name: "Auditing",
+            dependencies: [
+                shared, logging, "Enclave", "StoreKeys", "KeySlots", "Vault", "AuditLog", "Refusals", "Callers",
+                "OwnerKeys",
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "Authenticators",
+            dependencies: [
+                shared, "Enclave", "KeySlots", "Prompting", "Refusals", "Callers", "OwnerKeys", "Auditing",
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "ProtectedObjects",
+            dependencies: [
+                shared, crypto, "Enclave", "StoreKeys", "KeySlots", "Vault", "Passcodes", "Prompting", "Refusals",
+                "Callers", "OwnerKeys", "Auditing", "Authenticators",
+            ],
+            swiftSettings: strict),
         .target(
             name: "Broker",
             dependencies: [
-                shared, crypto, logging, "Enclave", "StoreKeys", "KeySlots", "Vault",
-                "AuditLog", "Authenticators", "Prompting", "SessionLocks",
+                shared, crypto, logging, "Enclave", "StoreKeys", "KeySlots", "Vault", "AuditLog", "Passcodes",
+                "Prompting", "SessionLocks", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators",
+                "ProtectedObjects",
             ],
             swiftSettings: strict),
         .executableTarget(name: "ostiaryd", dependencies: ["Broker", logging, arguments], swiftSettings: strict),
@@ -114,7 +144,7 @@ let package = Package(
                 "FingerprintReader", "FingerprintTestSupport", "SystemBusTestSupport", "TerminalTestSupport", shared,
             ],
             swiftSettings: adapter),
-        .testTarget(name: "AuthenticatorsTests", dependencies: ["Authenticators", shared], swiftSettings: adapter),
+        .testTarget(name: "PasscodesTests", dependencies: ["Passcodes", shared], swiftSettings: adapter),
         .testTarget(
             name: "PromptingTests",
             dependencies: [
@@ -129,13 +159,14 @@ let package = Package(
         .target(
             name: "BrokerTestSupport",
             dependencies: [
-                "Broker", "Authenticators", "Enclave", "Prompting", "Vault", "StoreTestSupport", shared, crypto,
-                logging,
+                "Broker", "Authenticators", "OwnerKeys", "Passcodes", "Enclave", "Prompting", "Vault",
+                "StoreTestSupport", shared, crypto, logging,
             ],
             path: "Tests/BrokerTestSupport", swiftSettings: adapter),
         // What every keeper of a passcode must do; each implementation's tests run it.
         .target(
-            name: "PasscodeKeeperContract", dependencies: ["Broker", "Enclave", "KeySlots", "Vault", shared],
+            name: "PasscodeKeeperContract",
+            dependencies: ["OwnerKeys", "Refusals", "Enclave", "KeySlots", "Vault", shared],
             path: "Tests/PasscodeKeeperContract", swiftSettings: adapter),
         .executableTarget(
             name: "broker-crasher", dependencies: ["Broker", "Vault", "BrokerTestSupport", "StoreTestSupport", shared],
@@ -143,8 +174,9 @@ let package = Package(
         .testTarget(
             name: "BrokerTests",
             dependencies: [
-                "Broker", "AuditLog", "Authenticators", "Enclave", "StoreKeys", "KeySlots", "Vault",
-                "BrokerTestSupport", "PasscodeKeeperContract", "StoreTestSupport", "broker-crasher", "ostiaryd", shared,
+                "Broker", "ProtectedObjects", "Authenticators", "Auditing", "OwnerKeys", "Callers", "Refusals",
+                "AuditLog", "Passcodes", "Enclave", "StoreKeys", "KeySlots", "Vault", "BrokerTestSupport",
+                "PasscodeKeeperContract", "StoreTestSupport", "broker-crasher", "ostiaryd", shared,
                 crypto, grdb, seeded,
             ],
             resources: [.copy("Stores")], swiftSettings: adapter),

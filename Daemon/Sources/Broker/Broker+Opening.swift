@@ -1,11 +1,14 @@
-import AuditLog
 import AccessControl
-public import Authenticators
+import AuditLog
+import Auditing
+package import Authenticators
 package import Enclave
 import Foundation
 import Glibc
 import KeySlots
 public import Logging
+package import OwnerKeys
+public import Passcodes
 public import Prompting
 import SecretMemory
 import StoreKeys

@@ -1,11 +1,17 @@
 import AccessControl
 import AuditLog
+import Auditing
 import Authenticators
+import Callers
 import Enclave
 import Foundation
 import Logging
 import OstiaryWire
+import OwnerKeys
+import Passcodes
 import Prompting
+import ProtectedObjects
+import Refusals
 import SecretMemory
 import SessionLocks
 import StoreKeys
@@ -139,7 +145,7 @@ public final class Broker: Sendable {
     ) throws -> Reply {
         let identity = session.caller.identity
         guard !identity.isChanged || request.row.isOpenToChangedPrograms else {
-            throw Refusals.programChanged(session.caller.program.application)
+            throw Refusal.programChanged(session.caller.program.application)
         }
         switch request.body {
         case .hello, .cancel: throw Refusal(.outOfOrder, "The connection answers this itself.")

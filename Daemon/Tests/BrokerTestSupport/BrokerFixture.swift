@@ -1,9 +1,11 @@
+package import Authenticators
 package import Broker
 package import Enclave
 import Foundation
 import Glibc
 import Logging
 import OstiaryWire
+package import OwnerKeys
 import Prompting
 package import StoreTestSupport
 package import Vault

@@ -1,7 +1,8 @@
-import Authenticators
-package import Broker
+import Broker
 import Crypto
 import Foundation
+package import OwnerKeys
+import Passcodes
 import SecretMemory
 
 extension PasscodeStretching {

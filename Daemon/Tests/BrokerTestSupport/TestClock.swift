@@ -1,4 +1,4 @@
-public import Authenticators
+public import Passcodes
 import Synchronization
 
 /// A clock that stands still until it is moved.

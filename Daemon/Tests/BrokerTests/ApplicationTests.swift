@@ -10,6 +10,7 @@ import UnixSocket
 import Vault
 
 @testable import Broker
+@testable import Callers
 
 /// Programs that are known by a name of their own. What a changed program meets is in `DaemonTests`, with real
 /// programs.

@@ -7,6 +7,7 @@ import StoreTestSupport
 import Testing
 import Vault
 
+@testable import Auditing
 @testable import Broker
 
 @Suite("The audit log's anchor in the store")

@@ -1,4 +1,3 @@
-import Authenticators
 import BrokerTestSupport
 import Crypto
 import Enclave
@@ -7,6 +6,7 @@ import Glibc
 import KeySlots
 import Logging
 import PasscodeKeeperContract
+import Passcodes
 import SecretMemory
 import StoreTestSupport
 import Synchronization
@@ -14,6 +14,8 @@ import Testing
 import Vault
 
 @testable import Broker
+@testable import OwnerKeys
+@testable import Refusals
 
 /// That a chip which counts by itself fits behind the keeper's protocol.
 @Suite("A keeper whose chip counts")
@@ -92,7 +94,7 @@ private final class FakeChipKeeper: PasscodeKeeper {
             .sorted { $0.state.rawValue > $1.state.rawValue }
     }
 
-    func requireRecords() throws { guard try !records().isEmpty else { throw Refusals.passcodeNotSet } }
+    func requireRecords() throws { guard try !records().isEmpty else { throw Refusal.passcodeNotSet } }
 
     func prove(_ passcode: borrowing SecretBytes) throws -> ProvedPasscode {
         let entered = SecretBytes(copying: passcode)
@@ -102,7 +104,7 @@ private final class FakeChipKeeper: PasscodeKeeper {
             for record in records {
                 let stretched = try Self.stretch(entered, StretchSalt(Array(record.salt))!)
                 guard let isRight = try chip.accepts(Self.value(stretched)) else {
-                    throw Refusals.lockedOut(Self.forGood)
+                    throw Refusal.lockedOut(Self.forGood)
                 }
                 guard isRight else { continue }
                 try settle(on: record, among: records)

@@ -8,6 +8,7 @@ import Testing
 import Vault
 
 @testable import Broker
+@testable import OwnerKeys
 
 /// Kills the broker at each commit of each operation and looks at what is left.
 @Suite("A broker that is killed")

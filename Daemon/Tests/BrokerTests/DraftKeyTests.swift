@@ -9,6 +9,8 @@ import Testing
 import Vault
 
 @testable import Broker
+@testable import ProtectedObjects
+@testable import Refusals
 
 /// Enclave keys that are made for an item.
 @Suite("Keys that await their item")

@@ -9,6 +9,7 @@ import Testing
 import Vault
 
 @testable import Broker
+@testable import ProtectedObjects
 
 /// What a prompt calls an enclave key.
 @Suite("Names of enclave keys")

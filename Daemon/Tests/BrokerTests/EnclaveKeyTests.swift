@@ -12,6 +12,8 @@ import Testing
 import Vault
 
 @testable import Broker
+@testable import ProtectedObjects
+@testable import Refusals
 
 /// Keys of the enclave that back no right.
 @Suite("Enclave keys")

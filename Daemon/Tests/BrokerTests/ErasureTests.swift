@@ -5,6 +5,7 @@ import StoreTestSupport
 import Testing
 
 @testable import Broker
+@testable import OwnerKeys
 
 @Suite("What is left in the files")
 struct ErasureTests {

@@ -14,6 +14,7 @@ import Testing
 import Vault
 
 @testable import Broker
+@testable import OwnerKeys
 
 /// A state folder that the programs of version 0.1.0 wrote, with a store of version 2.
 ///

@@ -7,6 +7,7 @@ import StoreTestSupport
 import Testing
 
 @testable import Broker
+@testable import OwnerKeys
 
 @Suite(
     "A full disk",

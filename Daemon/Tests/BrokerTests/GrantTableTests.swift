@@ -8,6 +8,7 @@ import Testing
 import Vault
 
 @testable import Broker
+@testable import OwnerKeys
 
 /// The two truth tables: what the broker grants, and what the keys that it then holds open by themselves.
 @Suite("Over all small rules")

@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 
 @testable import Broker
+@testable import OwnerKeys
 
 extension BrokerFixture {
     /// Whose application passwords the store counts guesses at.

@@ -1,18 +1,23 @@
 import AccessControl
 import AuditLog
-import Authenticators
 import BrokerTestSupport
 import Foundation
 import GRDB
 import KeySlots
 import OstiaryWire
+import Passcodes
 import Prompting
 import SecretMemory
 import StoreTestSupport
 import Testing
 import Vault
 
+@testable import Auditing
+@testable import Authenticators
 @testable import Broker
+@testable import OwnerKeys
+@testable import ProtectedObjects
+@testable import Refusals
 
 @Suite("Protected and locked keychain items")
 struct ItemProtectionTests {

@@ -9,7 +9,9 @@ import StoreTestSupport
 import Testing
 import Vault
 
+@testable import Auditing
 @testable import Broker
+@testable import ProtectedObjects
 
 @Suite("What files say about keychain items")
 struct ItemSecrecyTests {

@@ -8,6 +8,8 @@ import Testing
 import Vault
 
 @testable import Broker
+@testable import ProtectedObjects
+@testable import Refusals
 
 @Suite("Keychain items")
 struct ItemTests {

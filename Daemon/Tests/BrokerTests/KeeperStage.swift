@@ -9,6 +9,7 @@ import Testing
 import Vault
 
 @testable import Broker
+@testable import OwnerKeys
 
 /// A store with one user and no broker, for the contract of the passcode's keeper.
 final class KeeperStage: KeeperBench {

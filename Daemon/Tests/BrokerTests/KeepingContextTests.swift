@@ -8,7 +8,11 @@ import SecretMemory
 import StoreTestSupport
 import Testing
 
+@testable import Authenticators
 @testable import Broker
+@testable import OwnerKeys
+@testable import ProtectedObjects
+@testable import Refusals
 
 /// What a context keeps of factors, and when it keeps it no more.
 @Suite("A context that keeps factors")

@@ -8,6 +8,7 @@ import StoreTestSupport
 import Testing
 
 @testable import Broker
+@testable import OwnerKeys
 
 /// A lock that comes while something else is going on holds afterwards.
 @Suite("A lock", .timeLimit(.minutes(2)))

@@ -1,5 +1,6 @@
 import Broker
 import BrokerTestSupport
+import OwnerKeys
 import Synchronization
 
 /// Stretches cheaply, and runs something in the middle of it when told to.

@@ -13,7 +13,10 @@ import StoreTestSupport
 import Testing
 import Vault
 
+@testable import Authenticators
 @testable import Broker
+@testable import OwnerKeys
+@testable import ProtectedObjects
 
 /// A state folder that the programs of version 0.1.0 wrote, before a store had keys of its own: the passcode
 /// `BrokerFixture.passcode`, the right "bound" that requires it and has the secret "secret of bound", an item of the class

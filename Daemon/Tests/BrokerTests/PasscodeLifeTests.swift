@@ -10,6 +10,8 @@ import Testing
 import Vault
 
 @testable import Broker
+@testable import OwnerKeys
+@testable import Refusals
 
 @Suite("The life of a passcode")
 struct PasscodeLifeTests {
@@ -202,11 +204,11 @@ struct PasscodeLifeTests {
         try fixture.setPasscode()
         let proved = try fixture.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
         try fixture.changePasscode(to: Self.new)
-        #expect(throws: Refusals.keysChanged) {
+        #expect(throws: Refusal.keysChanged) {
             try fixture.broker.life.change(
                 proved, to: SecretBytes(text: "a third passcode"), since: fixture.broker.ring.era)
         }
-        #expect(throws: Refusals.keysChanged) {
+        #expect(throws: Refusal.keysChanged) {
             try fixture.broker.life.remove(proved, destroying: [], since: fixture.broker.ring.era)
         }
         try fixture.unlock(Self.new)

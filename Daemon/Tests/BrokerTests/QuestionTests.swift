@@ -4,7 +4,9 @@ import OstiaryWire
 import Prompting
 import Testing
 
+@testable import Authenticators
 @testable import Broker
+@testable import Refusals
 
 /// What of a program's words gets into a question.
 @Suite("A question")

@@ -8,7 +8,12 @@ import Synchronization
 import Testing
 import Vault
 
+@testable import Authenticators
 @testable import Broker
+@testable import Callers
+@testable import OwnerKeys
+@testable import ProtectedObjects
+@testable import Refusals
 
 /// What ends an authorization while something is on its way to be released under it.
 @Suite("A release", .timeLimit(.minutes(3)))
@@ -151,7 +156,7 @@ struct ReleaseTests {
         let opener = try #require(openers.first)
         try opener.requireOpen()
         try fixture.client().lock()
-        #expect(throws: Refusals.locked) { try opener.requireOpen() }
+        #expect(throws: Refusal.locked) { try opener.requireOpen() }
     }
 
     private static let ownPath = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""

@@ -6,6 +6,8 @@ import StoreTestSupport
 import Testing
 
 @testable import Broker
+@testable import ProtectedObjects
+@testable import Refusals
 
 /// How long a requirement that no right is behind counts as satisfied.
 @Suite("An authorized requirement")

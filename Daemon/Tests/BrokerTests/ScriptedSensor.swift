@@ -4,6 +4,7 @@ import Foundation
 import Prompting
 import Synchronization
 
+@testable import Authenticators
 @testable import Broker
 
 /// A device that does what a test says each time it is armed.

@@ -7,7 +7,9 @@ import Prompting
 import Synchronization
 import Testing
 
+@testable import Authenticators
 @testable import Broker
+@testable import Refusals
 
 /// Factors that nobody types, beside those that somebody does.
 @Suite("A sensor", .timeLimit(.minutes(2)))

@@ -6,6 +6,8 @@ import Testing
 import UnixSocket
 
 @testable import Broker
+@testable import ProtectedObjects
+@testable import Refusals
 
 /// What programs can make the daemon hold, together and each.
 @Suite("Limits of connections", .timeLimit(.minutes(2)))

@@ -1,7 +1,9 @@
 import AccessControl
 import BrokerTestSupport
 
+@testable import Authenticators
 @testable import Broker
+@testable import OwnerKeys
 
 /// Every rule over passcode, biometry and application password that can be written down.
 enum SmallRules {

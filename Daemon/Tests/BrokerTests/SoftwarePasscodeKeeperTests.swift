@@ -8,6 +8,7 @@ import Testing
 import Vault
 
 @testable import Broker
+@testable import OwnerKeys
 
 @Suite struct SoftwarePasscodeKeeperTests {
     @Test(arguments: PasscodeKeeperContract.checks)

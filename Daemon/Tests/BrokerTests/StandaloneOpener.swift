@@ -1,12 +1,13 @@
-import Authenticators
 import BrokerTestSupport
 import Foundation
 import KeySlots
+import Passcodes
 import Prompting
 import SecretMemory
 import Vault
 
 @testable import Broker
+@testable import OwnerKeys
 
 /// A slot as it lies in the store, with what it is bound to.
 struct StoredSlot {

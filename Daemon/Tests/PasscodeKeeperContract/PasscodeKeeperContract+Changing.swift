@@ -1,8 +1,10 @@
-@testable import Broker
 import Foundation
 import KeySlots
+import OwnerKeys
 import Testing
 import Vault
+
+@testable import Refusals
 
 extension PasscodeKeeperContract {
     /// One of the two passcodes of an unfinished change fits at least. Each that does settles the change: the other one is
@@ -105,7 +107,7 @@ extension PasscodeKeeperContract {
             // One after the other: a store has one daemon at a time.
             for next in [{ start }, { try Start(bench) }] as [() throws -> Start] {
                 let start = try next()
-                #expect(try start.refusal(of: passcode) == Refusals.passcodeNotSet)
+                #expect(try start.refusal(of: passcode) == Refusal.passcodeNotSet)
                 #expect(try start.keeper.attempts().failedCount == 0)
             }
         },
@@ -120,7 +122,7 @@ extension PasscodeKeeperContract {
             try start.set()
             try start.store(try start.keeper.remove(), opening: nil)
             let next = try Start(bench)
-            #expect(try next.refusal(of: passcode) == Refusals.passcodeNotSet)
+            #expect(try next.refusal(of: passcode) == Refusal.passcodeNotSet)
             let half = try next.set(another)
             #expect(try next.opens(half, by: another))
             #expect(try next.opened(by: passcode) == nil)
@@ -138,7 +140,7 @@ extension PasscodeKeeperContract {
             let start = try Start(bench)
             _ = try start.keeper.set(secret(passcode), opening: half(epoch: 1))
             let next = try Start(bench)
-            #expect(try next.refusal(of: passcode) == Refusals.passcodeNotSet)
+            #expect(try next.refusal(of: passcode) == Refusal.passcodeNotSet)
             let half = try next.set()
             #expect(try next.opens(half))
         },

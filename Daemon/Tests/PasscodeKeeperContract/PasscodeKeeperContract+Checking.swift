@@ -1,17 +1,19 @@
-@testable import Broker
 import Enclave
 import Foundation
 import KeySlots
+import OwnerKeys
 import Synchronization
 import Testing
 import Vault
+
+@testable import Refusals
 
 extension PasscodeKeeperContract {
     static let checkingChecks = [
         Check("without a passcode nothing is checked or counted") { bench in
             let start = try Start(bench)
-            #expect(throws: Refusals.passcodeNotSet) { try start.keeper.requireRecords() }
-            #expect(try start.refusal(of: passcode) == Refusals.passcodeNotSet)
+            #expect(throws: Refusal.passcodeNotSet) { try start.keeper.requireRecords() }
+            #expect(try start.refusal(of: passcode) == Refusal.passcodeNotSet)
             #expect(try start.keeper.attempts().failedCount == 0)
         },
         Check("the passcode that was set opens its key, after a restart too") { bench in

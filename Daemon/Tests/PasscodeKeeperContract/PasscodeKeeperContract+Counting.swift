@@ -1,8 +1,10 @@
-@testable import Broker
 import Foundation
 import OstiaryMessages
 import Synchronization
 import Testing
+
+@testable import OwnerKeys
+@testable import Refusals
 
 extension PasscodeKeeperContract {
     /// Wrong tries until the keeper looks at none any more; the refusal that says so.
@@ -78,14 +80,14 @@ extension PasscodeKeeperContract {
             let wait = try #require(refusal.retryAfter)
             #expect(refusal.code == .lockedOut && wait > .zero)
             #expect(try start.keeper.attempts().remaining == wait)
-            #expect(throws: Refusals.lockedOut(wait)) { try start.keeper.requireNoDelay() }
+            #expect(throws: Refusal.lockedOut(wait)) { try start.keeper.requireNoDelay() }
             let failedCount = try start.keeper.attempts().failedCount
             // One after the other: a store has one daemon at a time.
             for next in [{ start }, { try Start(bench) }] as [() throws -> Start] {
                 let start = try next()
                 let isLookedAt = Mutex(false)
                 bench.duringNextCheck { isLookedAt.withLock { $0 = true } }
-                #expect(try start.refusal(of: passcode) == Refusals.lockedOut(wait))
+                #expect(try start.refusal(of: passcode) == Refusal.lockedOut(wait))
                 #expect(!isLookedAt.withLock { $0 })
                 #expect(try start.keeper.attempts().failedCount == failedCount)
             }
@@ -96,7 +98,7 @@ extension PasscodeKeeperContract {
             let wait = try #require(try exhaust(start).retryAfter)
             guard wait < .seconds(100 * 24 * 3600) else { return }  // A chip that is locked for good.
             bench.advance(by: wait - .seconds(1))
-            #expect(try start.refusal(of: passcode) == Refusals.lockedOut(.seconds(1)))
+            #expect(try start.refusal(of: passcode) == Refusal.lockedOut(.seconds(1)))
             bench.advance(by: .seconds(1))
             try start.keeper.requireNoDelay()
             #expect(try start.opens(half))

@@ -1,9 +1,11 @@
-@testable package import Broker
 import Foundation
 import KeySlots
 import SecretMemory
 import Testing
 package import Vault
+
+@testable package import OwnerKeys
+@testable import Refusals
 
 /// What a check needs of the keeper under test: a store of its own, with one user.
 package protocol KeeperBench: Sendable {

@@ -1,7 +1,11 @@
 import AccessControl
+import Auditing
+import Authenticators
 import Foundation
 import OstiaryWire
 import Prompting
+import ProtectedObjects
+import Refusals
 import SecretMemory
 
 /// Proving in a context, ahead of time, what its objects will ask for.

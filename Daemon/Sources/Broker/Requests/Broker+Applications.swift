@@ -1,8 +1,13 @@
 import AccessControl
+import Auditing
+import Authenticators
+import Callers
 import Foundation
 import KeySlots
 import OstiaryWire
+import OwnerKeys
 import Prompting
+import Refusals
 
 /// Programs that are known by a name of their own. Whatever changes that asks the owner: for the passcode, or while there is
 /// none for a confirmation.
@@ -22,7 +27,7 @@ extension Broker {
         try askOwner(
             body.adopts ? "adopt the program as \(registration.applicationID)" : Self.request(registration),
             registration.path, asking, session, for: event, consequence: leftBehind?.consequence)
-        guard applications.isInPlace(registration) else { throw Refusals.programChanged(registration.path) }
+        guard applications.isInPlace(registration) else { throw Refusal.programChanged(registration.path) }
         try commit(event, registration, former, session, asking) {
             try applications.store(registration, replacing: former)
         }

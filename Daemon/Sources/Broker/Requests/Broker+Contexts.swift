@@ -1,8 +1,13 @@
 import AccessControl
+import Auditing
+import Authenticators
 import Enclave
 import Foundation
 import KeySlots
 import OstiaryWire
+import OwnerKeys
+import ProtectedObjects
+import Refusals
 import SecretMemory
 import UnixSocket
 import Vault
@@ -24,7 +29,7 @@ extension Broker {
         guard body.type == Self.applicationPasswordType else {
             throw Refusal(.invalidParameter, "Only application passwords can be set.", cause: "credential.type")
         }
-        guard body.remove || !request.tail.isEmpty else { throw Refusals.emptyPassword }
+        guard body.remove || !request.tail.isEmpty else { throw Refusal.emptyPassword }
         let credential = body.remove ? nil : Credential(SecretBytes(copying: request.tail))
         context.setApplicationPassword(credential)
         return .done

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import OstiaryWire
 import Prompting
+import ProtectedObjects
 import SecretMemory
 
 /// What the doctor finds, beside the store's contents.

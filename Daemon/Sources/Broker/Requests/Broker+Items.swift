@@ -1,10 +1,16 @@
 import AccessControl
 import AuditLog
+import Auditing
+import Authenticators
+import Callers
 import Enclave
 import Foundation
 import KeySlots
 import OstiaryWire
+import OwnerKeys
 import Prompting
+import ProtectedObjects
+import Refusals
 import SecretMemory
 import Vault
 

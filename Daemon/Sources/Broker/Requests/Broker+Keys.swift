@@ -1,8 +1,14 @@
 import AccessControl
+import Auditing
+import Authenticators
+import Callers
 import Enclave
 import Foundation
 import OstiaryWire
+import OwnerKeys
 import Prompting
+import ProtectedObjects
+import Refusals
 import Vault
 
 /// Enclave keys that back no right: making, finding and removing. They are authorized and used as rights are.
@@ -25,7 +31,7 @@ extension Broker {
         let password = try newApplicationPassword(
             accessControl, object: "a key", operation: "key", given: context?.applicationPassword
         ) {
-            guard let question = body.use.question else { throw Refusals.notInteractive }
+            guard let question = body.use.question else { throw Refusal.notInteractive }
             return try asking(question, request, session, cancellation)
         }
         let draft = RightStore.Draft.key(

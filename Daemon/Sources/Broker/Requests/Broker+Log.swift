@@ -1,7 +1,10 @@
 import AuditLog
+import Auditing
 import Foundation
 import KeySlots
 import OstiaryWire
+import OwnerKeys
+import Refusals
 import SecretMemory
 import Vault
 

@@ -1,11 +1,15 @@
 import AccessControl
+import Auditing
 import Authenticators
 import Enclave
 import Foundation
 import KeySlots
 import Logging
 import OstiaryWire
+import OwnerKeys
+import Passcodes
 import Prompting
+import Refusals
 import SecretMemory
 import Vault
 
@@ -26,7 +30,7 @@ extension Broker {
     }
 
     private func setPasscode(_ session: Session, _ asking: Asking) throws {
-        guard !ring.isPasscodeSet else { throw Refusals.passcodeAlreadySet }
+        guard !ring.isPasscodeSet else { throw Refusal.passcodeAlreadySet }
         let era = ring.era
         let chosen = try newSecret(
             .newPasscode, repeated: .repeatPasscode, object: "", operation: "set the passcode", asking: asking)
@@ -119,7 +123,7 @@ extension Broker {
             requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: object,
             operation: operation, consequence: consequence, isShownInFull: isShownInFull)
         let evaluation = try evaluator.evaluate(demand, asking: asking)
-        guard let proved = evaluation.detail(ProvedPasscode.self) else { throw Refusals.passcodeNeeded }
+        guard let proved = evaluation.detail(ProvedPasscode.self) else { throw Refusal.passcodeNeeded }
         let proof = AuditTrail.Event(
             name: "authorize", program: event.program, object: event.object, operation: event.name)
         try grant(evaluation, asking, session, as: proof) {}

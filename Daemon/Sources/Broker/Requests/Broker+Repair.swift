@@ -1,7 +1,13 @@
+import Auditing
+import Authenticators
+import Callers
 import Foundation
 import KeySlots
 import OstiaryWire
+import OwnerKeys
 import Prompting
+import ProtectedObjects
+import Refusals
 import Vault
 
 /// Rebuilding lists that do not verify: what the doctor advises where there is no backup.
@@ -103,7 +109,7 @@ extension ItemStore {
                 index: digests.index(of: attributes, itemClass: record.itemClass, keyID: record.keyID),
                 created: created,
                 modified: modified)
-        } catch let refusal as Refusal where refusal == Refusals.locked { throw refusal } catch { return nil }
+        } catch let refusal as Refusal where refusal == Refusal.locked { throw refusal } catch { return nil }
     }
 
     private func isOfPresentKeys(_ wrap: ItemWrap?) throws -> Bool {

@@ -1,9 +1,15 @@
 import AccessControl
+import Auditing
+import Authenticators
+import Callers
 import Enclave
 import Foundation
 import KeySlots
 import OstiaryWire
+import OwnerKeys
 import Prompting
+import ProtectedObjects
+import Refusals
 import SecretMemory
 import Vault
 
@@ -69,7 +75,7 @@ extension Broker {
         for factor in factors.factors.reversed() { try authenticators[factor].requireBindable(factor) }
         let needsPasscode = !factors.isDisjoint(with: [.passcode, .biometry])
         guard ring.isPasscodeSet || !(needsPasscode || accessControl.availability == .whenPasscodeSet) else {
-            throw Refusals.passcodeNotSet
+            throw Refusal.passcodeNotSet
         }
         let uses = accessControl.operations.filter(\.needsAccessSecret).compactMap { accessControl[$0] }
         for use in uses {

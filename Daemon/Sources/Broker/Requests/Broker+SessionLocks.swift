@@ -1,3 +1,5 @@
+import Auditing
+import Callers
 import Glibc
 import OstiaryWire
 import SessionLocks

@@ -1,9 +1,14 @@
 import AccessControl
 import AuditLog
+import Auditing
+import Authenticators
+import Callers
 import Enclave
 import Glibc
 import Logging
 import OstiaryWire
+import OwnerKeys
+import ProtectedObjects
 import Vault
 
 /// What the daemon says about itself.

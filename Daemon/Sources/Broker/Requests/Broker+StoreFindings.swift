@@ -1,6 +1,8 @@
 import Foundation
 import Logging
 import OstiaryWire
+import OwnerKeys
+import ProtectedObjects
 import Vault
 
 /// What the doctor finds in the store. Each check reads for itself, and none relies on what was read at the start.

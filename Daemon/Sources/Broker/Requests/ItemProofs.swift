@@ -1,6 +1,10 @@
 import AccessControl
+import Auditing
+import Authenticators
 import Foundation
 import OstiaryWire
+import ProtectedObjects
+import Refusals
 import SecretMemory
 import Vault
 
@@ -103,25 +107,5 @@ final class ItemProofs {
 
     private func context() throws -> EvaluationContext? {
         use.contextID == 0 ? nil : try session.contexts.context(use.contextID)
-    }
-}
-
-extension ItemAttributes {
-    /// The name by which a person knows the item.
-    var shownName: String { firstText(of: ["labl", "svce", "srvr", "acct", "atag"]) ?? "a keychain item" }
-
-    /// The name that programs give a key. The application label is usually a digest, which is no text.
-    var label: String? { firstText(of: ["labl", "klbl"]) }
-
-    private func firstText(of names: [String]) -> String? {
-        for name in names {
-            switch self[name] {
-            case .text(let text)? where !text.isEmpty: return text
-            case .data(let data)?:
-                if let text = String(validating: data, as: UTF8.self), !text.isEmpty { return text }
-            default: continue
-            }
-        }
-        return nil
     }
 }

@@ -1,5 +1,6 @@
 import OstiaryWire
 import Prompting
+import ProtectedObjects
 import Vault
 
 /// The numbers of objects that a program stored under its path and does not see after it is registered. Its items and

@@ -1,6 +1,8 @@
 import Foundation
 import KeySlots
 import OstiaryMessages
+import ProtectedObjects
+import Refusals
 import Synchronization
 import Vault
 
@@ -44,7 +46,7 @@ final class DraftKeys: Sendable {
     /// stored. To be asked while no keys change.
     func requireCurrent(_ id: VaultID, _ publicHalves: [PublicHalf]) throws(Refusal) {
         guard let draft = drafts.withLock({ $0[id] }) else { throw RightStore.keyNotFound }
-        guard draft.publicHalves == Set(publicHalves) else { throw Refusals.keysChanged }
+        guard draft.publicHalves == Set(publicHalves) else { throw Refusal.keysChanged }
     }
 
     /// Forgets a key that was stored or is not wanted any more; false when it is not here.

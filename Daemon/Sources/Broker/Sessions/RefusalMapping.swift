@@ -1,10 +1,13 @@
 import AccessControl
 import AuditLog
-import Authenticators
 import Enclave
 import KeyAlgorithms
 import KeySlots
 import OstiaryWire
+import OwnerKeys
+import Passcodes
+import ProtectedObjects
+import Refusals
 import StoreKeys
 import UnixSocket
 import Vault
@@ -18,14 +21,14 @@ enum RefusalMapping {
         case let error as VaultError: refusal(for: error)
         case let error as KeyAlgorithmError: refusal(for: error)
         case let error as EnclaveError: refusal(for: error)
-        case is StoreKeysError: Refusals.unreadableItem("The stored row")
+        case is StoreKeysError: Refusal.unreadableItem("The stored row")
         case let error as SlotError: refusal(for: error)
         case let error as AuditLogError: refusal(for: error)
-        case is WrongSecret: Refusals.authenticationFailed
+        case is WrongSecret: Refusal.authenticationFailed
         case is CanonicalFormError, is RuleError, is AccessControlError:
             Refusal(.invalidRule, "This version does not understand the access control.", cause: "rule.invalid")
-        case StretchError.emptyPasscode: Refusals.emptyPassword
-        case StretchError.passcodeTooLong: Refusals.passwordTooLong
+        case StretchError.emptyPasscode: Refusal.emptyPassword
+        case StretchError.passcodeTooLong: Refusal.passwordTooLong
         case StretchError.outOfMemory:
             Refusal(.internal, "There is not enough memory to check a passcode; free some.", cause: "memory")
         default: Refusal(.internal, "The daemon could not carry this out; its log says why.", cause: "internal")
@@ -55,7 +58,7 @@ enum RefusalMapping {
             Refusal(
                 .tooMany, "The store holds \(ItemLimits.itemCount) items, and no more are allowed; delete some.",
                 cause: "item.too-many")
-        case .corrupt: Refusals.unreadableItem("The stored row")
+        case .corrupt: Refusal.unreadableItem("The stored row")
         case .tooNew(let found, let supported):
             Refusal(
                 .storeTooNew,
@@ -100,13 +103,13 @@ enum RefusalMapping {
         case .invalidContext: KeyOperations.contextTooLong
         case .invalidEncapsulation:
             Refusal(.invalidParameter, "The encapsulated key has the wrong size.", cause: "key.parameter")
-        case .refused, .unreadable, .wrongKind: Refusals.unreadableItem("The key")
-        case .passcodeNeeded: Refusals.passcodeNeeded
+        case .refused, .unreadable, .wrongKind: Refusal.unreadableItem("The key")
+        case .passcodeNeeded: Refusal.passcodeNeeded
         case .lockedOut(let remaining):
             Refusal(
                 .lockedOut,
                 "The chip takes no authorization for now, because of too many wrong ones. "
-                    + "Try again in \(Refusals.readable(remaining)).", retryAfter: remaining,
+                    + "Try again in \(Refusal.readable(remaining)).", retryAfter: remaining,
                 cause: "enclave.locked-out")
         case .deviceLost:
             Refusal(
@@ -123,12 +126,12 @@ enum RefusalMapping {
     private static func refusal(for error: SlotError) -> Refusal {
         switch error {
         case .missingPublicHalf(.passcode), .missingPublicHalf(.classKey), .missingPublicHalf(.biometry):
-            Refusals.passcodeNotSet
+            Refusal.passcodeNotSet
         case .missingPublicHalf(.securityKey):
             Refusal(.companionNotAvailable, "No security key is enrolled.", cause: "security-key.not-enrolled")
-        case .refused, .malformed: Refusals.unreadableItem("The slots")
+        case .refused, .malformed: Refusal.unreadableItem("The slots")
         // Planning found the key; between planning and opening it was wiped or replaced.
-        case .missingKey: Refusals.keysChanged
+        case .missingKey: Refusal.keysChanged
         default: Refusal(.internal, "The key slots could not be used; the daemon's log says why.", cause: "slots")
         }
     }

@@ -1,6 +1,7 @@
 import AccessControl
 import Foundation
 import OstiaryWire
+import ProtectedObjects
 
 /// Where a connection stands.
 enum SessionState: Equatable, Sendable {

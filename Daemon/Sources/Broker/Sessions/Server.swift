@@ -1,6 +1,7 @@
 import CLinuxShims
 import Foundation
 import Logging
+import Refusals
 import Synchronization
 import UnixSocket
 

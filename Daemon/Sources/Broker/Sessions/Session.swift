@@ -1,10 +1,14 @@
+import Auditing
 import CLinuxShims
+import Callers
 import Dispatch
 import Enclave
 import Foundation
 import Glibc
 import Logging
 import OstiaryWire
+import ProtectedObjects
+import Refusals
 import SecretMemory
 import Synchronization
 import UnixSocket
@@ -159,7 +163,7 @@ final class Session: Sendable {
                 if broker.enclave.isImmediate { try answer(request) } else { try startSlow(request) }
             case .connectionUnlessAsking:
                 do { try answer(request) } catch is PersonNeeded {
-                    guard !request.row.withholdsQuestion else { throw Refusals.questionNeeded }
+                    guard !request.row.withholdsQuestion else { throw Refusal.questionNeeded }
                     try startSlow(request)
                 }
             }

@@ -1,5 +1,7 @@
+import Callers
 import Dispatch
 import Foundation
+import ProtectedObjects
 import Synchronization
 import Vault
 

@@ -1,4 +1,5 @@
 import OstiaryMessages
+import Refusals
 import Synchronization
 
 /// Bounds the slow requests of all connections together, and with them the descriptors that callers make the daemon hold.

@@ -1,5 +1,6 @@
 import Dispatch
 import OstiaryMessages
+import Refusals
 import Synchronization
 
 /// The requests of one connection that wait for a person or a slow part, and how to end them.

@@ -1,0 +1,204 @@
+package import AuditLog
+package import Callers
+import Dispatch
+import Foundation
+import Glibc
+package import KeySlots
+package import Logging
+import OstiaryMessages
+package import OwnerKeys
+package import Refusals
+import SecretMemory
+import Synchronization
+package import Vault
+
+/// What is written about each decision. No record, no release: what grants or hands over throws when the record cannot be
+/// written; what only takes away (refuse, lock, deauthorize, remove) goes on.
+package final class AuditTrail: Sendable {
+    /// Who did what to which object.
+    package struct Event: Sendable {
+        package let name: String
+        package let program: CallerProgram
+        package var object = ""
+        package var operation = ""
+
+        package init(name: String, program: CallerProgram, object: String = "", operation: String = "") {
+            self.name = name
+            self.program = program
+            self.object = object
+            self.operation = operation
+        }
+    }
+
+    package let audit: AuditLog
+    private let vault: Vault
+    private let seeds: LogSeeds
+    private let log: Logger
+    private let refusals = Mutex(RefusalAggregator())
+    private let isFoldScheduled = Atomic(false)
+    private let foldQueue = DispatchQueue(label: "ostiary.audit-trail")
+    /// Held while an epoch begins: two must not take the same number.
+    private let epochs = NSLock()
+    /// Held for one decision and its record.
+    private let deciding = NSLock()
+
+    package init(audit: AuditLog, vault: Vault, seeds: LogSeeds, log: Logger) {
+        self.audit = audit
+        self.vault = vault
+        self.seeds = seeds
+        self.log = log
+    }
+
+    // MARK: order
+
+    /// Runs `body`, which decides and records, as one step among all that do: that a grant stands and what is released under
+    /// it, or that grants end. So the log has decisions in their order, and no release behind an end of its grant.
+    ///
+    /// `body` waits for nothing but the log and the store.
+    package func decide<Result: ~Copyable>(_ body: () throws -> Result) rethrows -> Result {
+        deciding.lock()
+        defer { deciding.unlock() }
+        return try body()
+    }
+
+    /// Ends grants at once, whoever is deciding, and then again in one step with the record, for what was granted in between.
+    package func end(_ event: Event, _ grants: () -> Void) {
+        grants()
+        decide {
+            grants()
+            note(event)
+        }
+    }
+
+    // MARK: what releases
+
+    /// Records an authorization; it is on disk and anchored when this returns, and does not count before.
+    package func grant(_ event: Event, factors: [String], strength: String) throws(Refusal) {
+        try write(entry(event, "granted", factors: factors, strength: strength), .beforeUse)
+        do { try audit.anchor() } catch { throw unwritable(error) }
+    }
+
+    /// Records a use under an authorization that is recorded already; on disk within a second.
+    package func use(_ event: Event, factors: [String], strength: String) throws(Refusal) {
+        try write(entry(event, "granted", factors: factors, strength: strength), .soon)
+    }
+
+    /// Records a change of what is stored, before it is made.
+    ///
+    /// - Parameter durability: `soon` where the change alone already costs as much as a disk flush may.
+    package func change(
+        _ event: Event, result: String = "begun", durability: AuditLog.Durability = .beforeUse
+    ) throws(Refusal) {
+        try write(entry(event, result), durability)
+    }
+
+    // MARK: what only takes away
+
+    /// Records a refusal; equal ones in a short time are folded into one record.
+    package func refuse(_ event: Event, because refusal: Refusal) {
+        let reason = refusal.cause.isEmpty ? "\(refusal.code)" : refusal.cause
+        let (due, next) = refusals.withLock { refusals in
+            (refusals.add(entry(event, "refused", reason: reason), at: BootTime.now()), refusals.nextDue)
+        }
+        for entry in due { writeOrWarn(entry) }
+        if next != nil { scheduleFolded() }
+    }
+
+    /// Writes folded refusals when their window has ended, in case no other refusal comes. Nothing wakes while none is held.
+    private func scheduleFolded() {
+        guard !isFoldScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        let seconds = RefusalAggregator.window / .seconds(1)
+        foldQueue.asyncAfter(deadline: .now() + seconds) { [weak self] in
+            guard let self else { return }
+            isFoldScheduled.store(false, ordering: .releasing)
+            let (due, next) = refusals.withLock { ($0.takeDue(at: BootTime.now()), $0.nextDue) }
+            for entry in due { writeOrWarn(entry) }
+            if next != nil { scheduleFolded() }
+        }
+    }
+
+    /// Records a connection that is refused or broken off for who is at its other end.
+    package func refuseConnection(of program: CallerProgram, because cause: String) {
+        refuse(Event(name: "connect", program: program), because: Refusal(.callerChanged, "", cause: cause))
+    }
+
+    /// Records what took effect and releases nothing.
+    package func note(_ event: Event, result: String = "done") { writeOrWarn(entry(event, result)) }
+
+    /// Writes what is held back and anchors the log: the daemon ends.
+    package func close() {
+        for entry in refusals.withLock({ $0.takeAll() }) { writeOrWarn(entry) }
+        do { try audit.close() } catch { log.error("the audit log was not anchored", metadata: ["cause": "\(error)"]) }
+    }
+
+    // MARK: epochs
+
+    /// Begins a new epoch of the log's keys after the passcode changed, whose seed opens with the new passcode key.
+    package func beginEpoch(under passcode: PrivateHalf?) throws {
+        epochs.lock()
+        defer { epochs.unlock() }
+        guard let current = audit.epoch else { throw unwritable(AuditLogError.damaged) }
+        let seed = SecretBytes(random: 32)
+        let number = current + 1
+        let provisional = try seeds.record(
+            number: number, firstIndex: audit.recordCount + 1, seed: seed, passcode: passcode)
+        try vault.write("log.epoch") { try $0.setLogEpoch(provisional) }
+        let first = try audit.startEpoch(number, seed: seed, time: Self.milliseconds())
+        let record = LogEpochRecord(number: number, firstIndex: first, wrappedSeed: provisional.wrappedSeed)
+        try vault.write("log.epoch") { try $0.setLogEpoch(record) }
+    }
+
+    /// Begins an epoch under the passcode key when the present one's seed is only sealed to the enclave, although there is a
+    /// passcode: the log was begun anew by somebody who did not prove it. The earlier seeds go under the passcode key, too.
+    ///
+    /// A failure leaves everything as it is, to be tried again with the next proof.
+    package func coverSeeds(under passcode: PrivateHalf) {
+        do {
+            guard try seeds.records().contains(where: { $0.wrappedSeed.kind == .enclave }) else { return }
+            try beginEpoch(under: passcode)
+            let covered = try seeds.wrapped(under: passcode, openedWith: passcode)
+            try vault.write("log.epoch") { try seeds.store(covered, in: $0) }
+        } catch {
+            log.error("the audit log's seeds are not under the passcode", metadata: ["cause": "\(error)"])
+        }
+    }
+
+    // MARK: entries
+
+    private func entry(
+        _ event: Event, _ result: String, factors: [String] = [], strength: String = "", reason: String = ""
+    ) -> AuditEntry {
+        AuditEntry(
+            time: Self.milliseconds(), event: event.name, result: result, program: event.program.displayName,
+            processID: UInt32(clamping: event.program.processID), object: event.object, operation: event.operation,
+            factors: factors, strength: strength, reason: reason)
+    }
+
+    private func write(_ entry: AuditEntry, _ durability: AuditLog.Durability) throws(Refusal) {
+        do { try audit.append(entry, durability: durability) } catch { throw unwritable(error) }
+    }
+
+    private func writeOrWarn(_ entry: AuditEntry) {
+        do { try audit.append(entry, durability: .soon) } catch {
+            log.warning("a record was not written", metadata: ["event": "\(entry.event)", "cause": "\(error)"])
+        }
+    }
+
+    private func unwritable(_ error: any Error) -> Refusal {
+        log.error("the audit log cannot be written", metadata: ["cause": "\(error)"])
+        if case AuditLogError.diskFull = error {
+            return Refusal(
+                .logUnwritable, "The disk is full, so no record can be written and nothing is released; free space.",
+                cause: "log.disk-full")
+        }
+        return Refusal(
+            .logUnwritable, "The audit log cannot be written, so nothing is released; `ostiary doctor` says more.",
+            cause: "log.unwritable")
+    }
+
+    package static func milliseconds() -> UInt64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return UInt64(clamping: time.tv_sec) * 1000 + UInt64(clamping: time.tv_nsec / 1_000_000)
+    }
+}

@@ -1,0 +1,26 @@
+import OwnerKeys
+package import Vault
+
+/// An item as the log names it: nothing that its attributes say, since those lie encrypted in the store.
+package protocol LoggedItem {
+    var id: VaultID { get }
+    var itemClass: ItemClass { get }
+}
+
+extension LoggedItem {
+    package var logName: String { "\(itemClass.name) \(id)" }
+}
+
+extension Collection where Element: LoggedItem {
+    /// What the log calls items that a request changed or destroyed together: one by its name, several by how many.
+    package var logName: String {
+        guard count == 1, let only = first else { return "\(count) items" }
+        return only.logName
+    }
+}
+
+extension ItemRecord: LoggedItem {}
+
+extension ItemMatch: LoggedItem {}
+
+extension DestroyedItem: LoggedItem {}

@@ -1,0 +1,31 @@
+package import Callers
+package import Refusals
+package import SecretMemory
+package import UnixSocket
+
+/// On whose behalf a person is asked, and how.
+package struct Asking {
+    package let caller: CallerProcess
+    package let terminal: SharedDescriptor?
+    package let question: QuestionStyle
+    package let cancellation: RequestCancellation
+    /// A password that the program gave the context beforehand.
+    package var applicationPassword: Credential?
+
+    package init(
+        caller: CallerProcess, terminal: SharedDescriptor?, question: QuestionStyle,
+        cancellation: RequestCancellation, applicationPassword: Credential? = nil
+    ) {
+        self.caller = caller
+        self.terminal = terminal
+        self.question = question
+        self.cancellation = cancellation
+        self.applicationPassword = applicationPassword
+    }
+}
+
+/// Secret bytes in a class, so that values which are copied can hold them.
+package final class Credential: Sendable {
+    package let bytes: SecretBytes
+    package init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
+}

@@ -1,0 +1,41 @@
+package import AccessControl
+package import OwnerKeys
+package import Prompting
+
+/// What has to be proved, and what the person is told it is for.
+package struct Demand {
+    /// All of these must be satisfied; nil is an operation that is not permitted.
+    package let requirements: [Requirement?]
+    /// The class whose key must be open too; nil when no key is behind the demand.
+    package let availability: AvailabilityClass?
+    /// Name of the right or item, for the prompt.
+    package let object: String
+    /// What will be done with it, for the prompt.
+    package let operation: String
+    /// What else that will bring about, for the prompt.
+    package var consequence: DisplayText?
+    /// How an application password is checked; nil when the object has none.
+    package var applicationPassword: ApplicationPasswordCheck?
+    /// What the log calls the object, where that is not its name.
+    package var logName: String?
+    /// How programs call the object; empty where they say nothing, or it is named by them anyway.
+    package var label = DisplayText("")
+    /// Whether the person must see object and operation in full.
+    var isShownInFull = false
+
+    package init(
+        requirements: [Requirement?], availability: AvailabilityClass?, object: String, operation: String,
+        consequence: DisplayText? = nil, applicationPassword: ApplicationPasswordCheck? = nil,
+        logName: String? = nil, label: DisplayText = DisplayText(""), isShownInFull: Bool = false
+    ) {
+        self.requirements = requirements
+        self.availability = availability
+        self.object = object
+        self.operation = operation
+        self.consequence = consequence
+        self.applicationPassword = applicationPassword
+        self.logName = logName
+        self.label = label
+        self.isShownInFull = isShownInFull
+    }
+}

@@ -1,0 +1,126 @@
+package import AccessControl
+package import Auditing
+import Foundation
+import OstiaryMessages
+package import OwnerKeys
+package import Prompting
+import Refusals
+
+/// Turns a demand into proofs: asks `plan` what is missing and `offer` what to ask for next, has it collected, and asks again
+/// until `plan` is satisfied or says that it cannot be. It knows no factor; that is what authenticators are for.
+package struct Evaluator {
+    package let authenticators: AuthenticatorTable
+    package let ring: KeyRing
+    package let prompter: any Prompter
+    package let trail: AuditTrail
+    /// How long a sensor may take to stop, once its question has ended.
+    var sensorPatience: Duration = .seconds(1)
+    let overdue = OverdueSensors()
+
+    package init(authenticators: AuthenticatorTable, ring: KeyRing, prompter: any Prompter, trail: AuditTrail) {
+        self.authenticators = authenticators
+        self.ring = ring
+        self.prompter = prompter
+        self.trail = trail
+    }
+
+    /// Says whether a demand could be satisfied now; never prompts.
+    package func preflight(_ demand: Demand, held: HeldFactors = .none) throws {
+        _ = try next(demand, inHand: held.factors, after: [:])
+    }
+
+    /// Proves a demand, asking the person for what is missing on top of what is held.
+    ///
+    /// - Parameter assumed: factors that count as held without a proof, because something else checks them later.
+    package func evaluate(
+        _ demand: Demand, held: HeldFactors = .none, assuming assumed: FactorSet = [], asking: Asking
+    ) throws -> Evaluation {
+        var collector = ProofCollector(self, for: demand, asking)
+        while true {
+            let inHand = HeldFactors(proofs: collector.proofs).factors.union(held.factors).union(assumed)
+            let offered = try next(demand, inHand: inHand, after: collector.failures)
+            guard !offered.isEmpty else {
+                return Evaluation(proofs: collector.proofs, factors: deciding(demand, inHand: inHand), held: held)
+            }
+            try collector.collect(offered, held: held.proofs)
+            try asking.cancellation.check()
+        }
+    }
+
+    /// Of what is in hand, what satisfies the demand.
+    private func deciding(_ demand: Demand, inHand: FactorSet) -> FactorSet {
+        let unlock = unlock(for: demand)
+        return FactorSet(
+            demand.requirements.map { requirement in
+                if case .satisfied(let by) = plan(requirement, held: inHand, available: [:], unlock: unlock) {
+                    by
+                } else {
+                    []
+                }
+            })
+    }
+
+    private func unlock(for demand: Demand) -> UnlockState { demand.availability.map(ring.unlockState(of:)) ?? .open }
+
+    // MARK: planning
+
+    /// The factors to ask for next; none when every requirement is satisfied.
+    ///
+    /// - Parameter failures: sensors that gave up.
+    private func next(
+        _ demand: Demand, inHand: FactorSet, after failures: [Factor: any Error]
+    ) throws -> [Factor] {
+        let unlock = unlock(for: demand)
+        let missing = demand.requirements.filter { requirement in
+            // A satisfied requirement needs no availability check, and none of the rows that this would read.
+            if case .satisfied = plan(requirement, held: inHand, available: [:], unlock: unlock) { false } else { true }
+        }
+        guard !missing.isEmpty else { return [] }
+        let joint = Requirement(allOf: missing.compactMap(\.self))
+        let available = try availability(of: joint.factors(while: unlock), for: demand, after: failures)
+        switch plan(missing.contains(nil) ? nil : joint, held: inHand, available: available, unlock: unlock) {
+        case .satisfied: return []
+        case .needs(let alternatives):
+            let offered = offer(alternatives, available: available)
+            for factor in offered { try authenticators[factor].requireCheckable(factor) }
+            return offered
+        case .impossible(let impossibility):
+            // Where an operation is impossible by itself, that is what to tell the person.
+            let first = missing.lazy.compactMap { requirement in
+                if case .impossible(let own) = plan(requirement, held: inHand, available: available, unlock: unlock) {
+                    own as Impossibility?
+                } else {
+                    nil
+                }
+            }.first
+            throw try error(for: first ?? impossibility, after: failures)
+        }
+    }
+
+    private func availability(
+        of factors: FactorSet, for demand: Demand, after failures: [Factor: any Error]
+    ) throws -> FactorAvailability {
+        var available = FactorAvailability()
+        for factor in factors.factors {
+            let isUnusable = failures[factor] != nil || overdue.contains(authenticators[factor])
+            available[factor] =
+                isUnusable
+                ? .unavailable(AuthenticatorTable.absence(of: factor))
+                : try authenticators[factor].availability(of: factor, for: demand)
+        }
+        return available
+    }
+
+    private func error(for impossibility: Impossibility, after failures: [Factor: any Error]) throws -> any Error {
+        switch impossibility {
+        case .operationNotPermitted:
+            return Refusal(
+                .operationNotPermitted, "The access control permits nobody to do this.",
+                cause: "right.operation-not-permitted")
+        case .locked: return Refusal.locked
+        case .withoutClassKey: return Refusal.passcodeNotSet
+        case .unavailable(let factor, let reason):
+            return try failures[factor] ?? authenticators[factor].refusal(of: factor, because: reason)
+        }
+    }
+}

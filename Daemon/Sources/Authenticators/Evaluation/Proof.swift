@@ -1,0 +1,84 @@
+package import AccessControl
+package import Enclave
+package import KeySlots
+
+/// One factor that was proved, as its authenticator hands it over.
+package struct Proof: Sendable {
+    package let factor: Factor
+    /// What this very proof rests on.
+    package let strength: Strength
+    /// The private half of the factor's key, where proving it yields one; wiped with its last holder.
+    package var half: PrivateHalf?
+    /// Opens keys in the enclave that require the passcode; of a proof of the passcode alone.
+    package var session: (any PasscodeSession)?
+    /// What only code that knows the factor understands, such as ``ProvedPasscode``. It is not kept beyond the evaluation.
+    package var detail: (any Sendable)?
+
+    package init(
+        factor: Factor, strength: Strength, half: PrivateHalf? = nil, session: (any PasscodeSession)? = nil,
+        detail: (any Sendable)? = nil
+    ) {
+        self.factor = factor
+        self.strength = strength
+        self.half = half
+        self.session = session
+        self.detail = detail
+    }
+}
+
+/// What an evaluation need not ask for, because it was proved before and is still in hand.
+package struct HeldFactors: Sendable {
+    package let proofs: [Proof]
+
+    package static let none = HeldFactors(proofs: [])
+
+    /// Takes over proofs, without what only their own evaluation may use.
+    package init(proofs: [Proof]) {
+        self.proofs = proofs.map { Proof(factor: $0.factor, strength: $0.strength, half: $0.half, session: $0.session) }
+    }
+
+    package var factors: FactorSet { FactorSet(proofs.map { FactorSet($0.factor) }) }
+
+    /// The same, with `newer` proofs in place of older ones of the same factors.
+    package func adding(_ newer: HeldFactors) -> HeldFactors {
+        HeldFactors(proofs: newer.proofs + proofs.filter { !newer.factors.contains(FactorSet($0.factor)) })
+    }
+}
+
+/// What an evaluation came to: the demand is satisfied.
+package struct Evaluation {
+    /// The factors that were used, in total.
+    package let factors: FactorSet
+    /// Those that were proved for it; the others were held.
+    package let proofs: [Proof]
+    /// The label of the weakest proof that was used; nil when none was.
+    package let strength: Strength?
+    /// The private halves of the factors that were used; wiped with their last holder.
+    package let halves: [PrivateHalf]
+    /// Opens keys in the enclave that require the passcode, if the passcode was used.
+    package let session: (any PasscodeSession)?
+
+    /// - Parameters:
+    ///   - proofs: what was proved for it.
+    ///   - factors: what else it was satisfied by, out of `held`, or without a proof that this side knows.
+    package init(proofs: [Proof], factors: FactorSet, held: HeldFactors) {
+        self.proofs = proofs
+        self.factors = FactorSet(proofs.map { FactorSet($0.factor) }).union(factors)
+        let used = self.factors.factors.compactMap { factor in
+            (proofs + held.proofs).first { FactorSet($0.factor).satisfies(FactorSet(factor)) }
+        }
+        strength = used.map(\.strength).min()
+        halves = used.compactMap(\.half)
+        session = used.lazy.compactMap(\.session).first
+    }
+
+    package var factorNames: [String] { factors.factors.map(\.name) }
+
+    /// The label as logs and messages have it; empty when nothing was proved.
+    package var label: String { strength?.rawValue ?? "" }
+
+    /// What the authenticator of one of the proofs said besides.
+    package func detail<Detail>(_ type: Detail.Type) -> Detail? {
+        proofs.lazy.compactMap { $0.detail as? Detail }.first
+    }
+}

@@ -1,0 +1,137 @@
+import AccessControl
+import Auditing
+import Callers
+import Foundation
+import OstiaryMessages
+import OwnerKeys
+import Prompting
+import Refusals
+import SecretMemory
+
+/// Collects the proofs of one evaluation. It puts one question for all factors that are offered together, and takes the first
+/// that is proved.
+package struct ProofCollector {
+    /// Wrong entries for one factor in one evaluation before it fails; the delays count across evaluations.
+    package static let triesPerEvaluation = 3
+
+    private let evaluator: Evaluator
+    private let demand: Demand
+    private let asking: Asking
+    private(set) var proofs: [Proof] = []
+    /// Why a sensor can prove nothing more here.
+    private(set) var failures: [Factor: any Error] = [:]
+    private var attempts: [Factor: FactorAttempt] = [:]
+    private var wrongEntries: [Factor: (count: Int, triesLeft: Int)] = [:]
+
+    package init(_ evaluator: Evaluator, for demand: Demand, _ asking: Asking) {
+        self.evaluator = evaluator
+        self.demand = demand
+        self.asking = asking
+    }
+
+    /// Asks for any one of `offered`. Afterwards there is one proof more, or one more reason to offer something else, such as
+    /// a wrong entry.
+    ///
+    /// - Parameter held: what was proved before this evaluation.
+    mutating func collect(_ offered: [Factor], held: [Proof]) throws {
+        var typing: Typing?
+        var sensing: [SensorRace.Runner] = []
+        for factor in offered {
+            switch try attempt(factor, held: held) {
+            case .proved(let proof): return proofs.append(proof)
+            case .sensing(let attempt): sensing.append(SensorRace.Runner(factor: factor, attempt: attempt))
+            // A question has one field: what feeds another one is asked for when this one is answered.
+            case .typing(let attempt): if typing == nil { typing = Typing(factor: factor, attempt: attempt) }
+            }
+        }
+        try typing?.attempt.requireReady()
+        let race = SensorRace(sensing, isAlone: typing == nil) { [recordMiss] factor in recordMiss(factor) }
+        let question = question(typing, sensing)
+        let questioning = Questioning(prompter: evaluator.prompter, asking: asking)
+        let outcome: PromptOutcome
+        do { outcome = try questioning.ask(question) { race.start(beside: $0) } } catch {
+            end(race)
+            throw error
+        }
+        // The sensors are disarmed before anything else is done: nobody can see any more what they would be for.
+        let result = end(race)
+        switch consume outcome {
+        case .interrupted(by: .proved):
+            guard let winner = result.winner else { throw Refusal(.internal, "A question was ended by no proof.") }
+            proofs.append(winner)
+        case .entered(let entered):
+            if let winner = result.winner { return proofs.append(winner) }
+            guard let typing, let secret = entered.take(for: question.kind) else {
+                throw Refusal(.internal, "An answer came for another factor.")
+            }
+            try check(secret, typing)
+        case .interrupted(by: .superseded):
+            try asking.cancellation.check()
+            guard !result.failures.isEmpty else { throw questioning.refusal(of: .interrupted(by: .superseded)) }
+        // A proof that came together with a no is none.
+        case let outcome: throw questioning.refusal(of: outcome)
+        }
+    }
+
+    private struct Typing {
+        let factor: Factor
+        let attempt: any TypingAttempt
+    }
+
+    private mutating func attempt(_ factor: Factor, held: [Proof]) throws -> FactorAttempt {
+        if let begun = attempts[factor] { return begun }
+        let begun = try evaluator.authenticators[factor].begin(factor, for: demand, asking, after: proofs + held)
+        attempts[factor] = begun
+        return begun
+    }
+
+    @discardableResult
+    private mutating func end(_ race: SensorRace) -> SensorRace.Result {
+        let result = race.finish(patience: evaluator.sensorPatience)
+        evaluator.overdue.add(result.overdue)
+        failures.merge(result.failures) { $1 }
+        return result
+    }
+
+    private mutating func check(_ entered: borrowing SecretBytes, _ typing: Typing) throws {
+        do { proofs.append(try typing.attempt.prove(entered)) } catch let error as WrongSecret {
+            recordMiss(typing.factor)
+            let count = (wrongEntries[typing.factor]?.count ?? 0) + 1
+            wrongEntries[typing.factor] = (count, error.freeTriesLeft)
+            guard count < Self.triesPerEvaluation else { throw Refusal.authenticationFailed }
+        }
+    }
+
+    // MARK: the question
+
+    private func question(_ typing: Typing?, _ sensing: [SensorRace.Runner]) -> PromptQuestion {
+        let wrong = typing.flatMap { wrongEntries[$0.factor] }
+        return PromptQuestion(
+            typing?.attempt.kind ?? .sensor, sensors: sensing.map(\.attempt.sensor),
+            objects: demand.object.isEmpty
+                ? nil : PromptObjects(DisplayText(fact: demand.object, calledByPrograms: demand.label)),
+            operation: DisplayText(fact: demand.operation), consequence: demand.consequence,
+            reason: asking.question.reason, notice: wrong == nil ? nil : typing?.attempt.wrongNotice,
+            triesLeft: wrong?.triesLeft, cancelTitle: asking.question.cancelTitle,
+            fallbackTitle: typing?.attempt.offersFallback == false ? nil : asking.question.fallbackTitle,
+            isShownInFull: demand.isShownInFull)
+    }
+
+    /// A failed try is a decision of its own, whatever the evaluation comes to.
+    private var recordMiss: @Sendable (Factor) -> Void {
+        let (trail, program, object) = (evaluator.trail, asking.caller.program, demand.logName ?? demand.object)
+        return { factor in
+            trail.refuse(
+                AuditTrail.Event(name: "attempt", program: program, object: object, operation: factor.name),
+                because: Refusal.authenticationFailed)
+        }
+    }
+}
+
+extension EnteredSecret {
+    /// What was typed, if it was typed for the factor that a question of this kind asks for.
+    fileprivate consuming func take(for kind: PromptKind) -> SecretBytes? {
+        guard let factor = kind.factor else { return nil }
+        return take(for: factor)
+    }
+}

@@ -1,0 +1,38 @@
+package import OstiaryWire
+package import Prompting
+package import Refusals
+
+/// How the program wants to be represented in the prompt, made harmless.
+package struct QuestionStyle {
+    /// Empty when the program gave nothing that can be shown; the prompt then has no line for it.
+    package let reason: DisplayText
+    package let isInteractionAllowed: Bool
+    package let cancelTitle: DisplayText?
+    package let fallbackTitle: DisplayText?
+
+    /// - Throws: `emptyReason` for an empty reason. As on Apple's systems, one of blanks passes; it shows nothing.
+    package init(_ question: WireQuestion) throws(Refusal) {
+        reason = DisplayText(question.reason)
+        isInteractionAllowed = !question.interactionNotAllowed
+        cancelTitle = Self.title(question.cancelTitle)
+        fallbackTitle = question.hidesFallback ? nil : Self.title(question.fallbackTitle)
+        guard question.reason.utf8.count <= WireLimits.reasonByteCount else {
+            throw Refusal(.tooLarge, "The reason is too long; it may have at most \(WireLimits.reasonByteCount) bytes.")
+        }
+        guard !question.reason.isEmpty else {
+            throw Refusal(.emptyReason, "The reason is empty; say why you ask.", cause: "reason.empty")
+        }
+    }
+
+    /// Of a request that brought no question: nobody is asked.
+    package static let askingNobody = QuestionStyle()
+
+    private init() {
+        (reason, isInteractionAllowed, cancelTitle, fallbackTitle) = (DisplayText(""), false, nil, nil)
+    }
+
+    private static func title(_ text: String) -> DisplayText? {
+        let title = DisplayText(text, maximumScalarCount: 40)
+        return title.isEmpty ? nil : title
+    }
+}

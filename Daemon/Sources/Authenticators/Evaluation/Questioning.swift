@@ -1,0 +1,111 @@
+import Callers
+import OstiaryMessages
+package import Prompting
+package import Refusals
+package import SecretMemory
+
+/// Puts one question and turns everything but an answer into a refusal.
+package struct Questioning {
+    package let prompter: any Prompter
+    package let asking: Asking
+
+    package init(prompter: any Prompter, asking: Asking) {
+        self.prompter = prompter
+        self.asking = asking
+    }
+
+    /// What the person typed, for the factor that was asked for.
+    package func secret(_ question: PromptQuestion) throws(Refusal) -> SecretBytes {
+        switch try ask(question) {
+        case .entered(let entered):
+            guard let factor = question.kind.factor, let secret = entered.take(for: factor) else {
+                throw Refusal(.internal, "The prompt answered for another factor.")
+            }
+            return secret
+        case let outcome: throw refusal(of: outcome)
+        }
+    }
+
+    /// Returns when the person confirmed the warning.
+    package func confirmation(_ question: PromptQuestion) throws(Refusal) {
+        switch try ask(question) {
+        case .confirmed: return
+        case let outcome: throw refusal(of: outcome)
+        }
+    }
+
+    /// Puts a question and returns what it came to.
+    ///
+    /// - Parameter onShown: called when the person can see it.
+    func ask(
+        _ question: PromptQuestion, onShown: @escaping @Sendable (LiveQuestion) -> Void = { _ in }
+    ) throws(Refusal) -> PromptOutcome {
+        guard asking.question.isInteractionAllowed else { throw Refusal.notInteractive }
+        return try asking.cancellation.endingQuestion { cancellation throws(Refusal) in
+            let caller = try asking.caller.promptCaller(terminal: asking.terminal)
+            return prompter.ask(question, on: caller, live: LiveQuestion(endedBy: cancellation, onShown: onShown))
+        }
+    }
+
+    /// Why an outcome that is no answer to the question refuses the request.
+    package func refusal(of outcome: consuming PromptOutcome) -> Refusal {
+        switch outcome {
+        case .cancelled: Refusal(.userCancel, "The person cancelled.", cause: "prompt.cancelled")
+        case .fallback:
+            Refusal(.userFallback, "The person chose the program's other way.", cause: "prompt.fallback")
+        case .timedOut: Refusal(.timedOut, "Nobody answered in time.", cause: "prompt.timed-out")
+        case .interrupted(let interruption): Self.refusal(interruption, asking.cancellation)
+        case .unavailable(let reason): Self.refusal(reason)
+        case .entered: Self.unfitting
+        case .confirmed: Self.unfitting
+        }
+    }
+
+    private static let unfitting = Refusal(.internal, "The answer does not fit the question.")
+
+    private static func refusal(_ interruption: PromptInterruption, _ cancellation: RequestCancellation) -> Refusal {
+        do { try cancellation.check() } catch { return error }
+        let what =
+            switch interruption {
+            case .background: "The prompt ended, because the program is no longer in its terminal's foreground."
+            case .terminalGone: "The prompt ended, because its terminal is gone."
+            case .clientGone, .lock, .superseded, .proved, .promptEnded: "The prompt ended without an answer."
+            }
+        return Refusal(.systemCancel, what, cause: "prompt.\(interruption)")
+    }
+
+    private static func refusal(_ reason: PromptUnavailability) -> Refusal {
+        switch reason {
+        case .notInteractive: Refusal.notInteractive
+        case .terminalRefused(let refusal):
+            Refusal(
+                .notInteractive,
+                "Nobody can be asked on the program's terminal: \(refusal.words). Run the program in the foreground "
+                    + "of its terminal, or name a pinentry in ostiaryd.conf.",
+                cause: "prompt.terminal-\(refusal)")
+        case .dialogFailed:
+            Refusal(
+                .notInteractive, "The configured pinentry did not work; check ostiaryd.conf.", cause: "prompt.dialog")
+        case .untrusted(let distrust):
+            Refusal(
+                .notInteractive,
+                "The configured pinentry was not started, because another user could have replaced it: \(distrust). "
+                    + "`ostiary doctor` says more.", cause: "prompt.untrusted")
+        case .promptFailed:
+            Refusal(
+                .notInteractive, "ostiary-prompt could not be started; run `ostiary doctor`.", cause: "prompt.failed")
+        case .unshowable:
+            Refusal(
+                .notInteractive,
+                "The question does not fit on the terminal or the dialog, so it was not asked; use a wider terminal.",
+                cause: "prompt.unshowable")
+        case .coolingDown(let remaining):
+            Refusal(
+                .cooldown,
+                "Several questions of this program in a row got no answer; it may ask again in "
+                    + "\(Refusal.readable(remaining)).", retryAfter: remaining, cause: "prompt.cooldown")
+        case .tooManyWaiting:
+            Refusal(.tooMany, "Too many questions are waiting already; try again later.", cause: "prompt.queue-full")
+        }
+    }
+}

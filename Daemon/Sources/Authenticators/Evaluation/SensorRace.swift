@@ -1,0 +1,149 @@
+import AccessControl
+import Dispatch
+import OstiaryMessages
+import Prompting
+import Refusals
+import Synchronization
+
+/// The sensors that wait beside one question, each on a thread of its own, from the moment when the question is visible until
+/// it ends. The first one that recognises the person ends it; what comes later does not count.
+final class SensorRace: Sendable {
+    /// One sensor that takes part.
+    struct Runner: Sendable {
+        let factor: Factor
+        let attempt: any SensingAttempt
+    }
+
+    private struct State {
+        var isRunning = false
+        var isOver = false
+        var winner: Proof?
+        var failures: [Factor: any Error] = [:]
+    }
+
+    private let runners: [Runner]
+    private let waits: [SensorWait]
+    /// Whether the question waits for nothing else.
+    private let isAlone: Bool
+    private let onMiss: @Sendable (Factor) -> Void
+    private let state = Mutex(State())
+
+    /// - Parameter onMiss: called for each failed try, on the sensor's thread.
+    init(_ runners: [Runner], isAlone: Bool, onMiss: @escaping @Sendable (Factor) -> Void) {
+        self.runners = runners
+        self.isAlone = isAlone
+        self.onMiss = onMiss
+        waits = runners.map { SensorWait($0.factor) }
+    }
+
+    /// Arms the sensors: the question is visible.
+    func start(beside question: LiveQuestion) {
+        let isFirst = state.withLock { state in
+            defer { state.isRunning = true }
+            return !state.isRunning && !state.isOver
+        }
+        guard isFirst else { return }
+        for (index, runner) in runners.enumerated() {
+            let wait = waits[index]
+            wait.begin()
+            Threads.start("ostiary-sensor") { [self] in
+                defer { wait.end() }
+                run(runner, at: index, wait.stop, question)
+            }
+        }
+    }
+
+    private func run(_ runner: Runner, at index: Int, _ stop: SensorStop, _ question: LiveQuestion) {
+        do {
+            let proof = try runner.attempt.prove(until: stop) { [self] report in note(report, at: index, question) }
+            guard let proof else { return }
+            guard proof.factor == runner.factor else {
+                throw Refusal(.internal, "A sensor proved another factor than \(runner.factor.name).")
+            }
+            win(proof, question)
+        } catch { fail(error, at: index, question) }
+    }
+
+    private func win(_ proof: Proof, _ question: LiveQuestion) {
+        let isFirst = state.withLock { state in
+            guard !state.isOver, state.winner == nil else { return false }
+            state.winner = proof
+            return true
+        }
+        if isFirst { question.cancellation.cancel(because: .proved) }
+    }
+
+    private func fail(_ error: any Error, at index: Int, _ question: LiveQuestion) {
+        let failureCount: Int? = state.withLock { state in
+            guard !state.isOver else { return nil }
+            state.failures[runners[index].factor] = error
+            return state.failures.count
+        }
+        guard let failureCount else { return }
+        if isAlone && failureCount == runners.count {
+            question.cancellation.cancel(because: .superseded)
+        } else {
+            let why = (error as? Refusal)?.explanation ?? "It does not work now."
+            question.update(PromptUpdate(sensor: index, text: DisplayText(why)))
+        }
+    }
+
+    private func note(_ report: SensorReport, at index: Int, _ question: LiveQuestion) {
+        guard !state.withLock({ $0.isOver }) else { return }
+        if report.isMiss { onMiss(runners[index].factor) }
+        question.update(PromptUpdate(sensor: index, text: report.text))
+    }
+
+    /// What the race came to.
+    struct Result {
+        let winner: Proof?
+        /// Sensors that gave up.
+        let failures: [Factor: any Error]
+        /// Sensors that were told to stop and have not, in time.
+        let overdue: [SensorWait]
+    }
+
+    /// Ends the race: the question has ended. Tells each sensor to stop and waits for it, at most for `patience`.
+    func finish(patience: Duration) -> Result {
+        let (winner, failures) = state.withLock { state in
+            state.isOver = true
+            return (state.winner, state.failures)
+        }
+        for wait in waits { wait.stop.cancel() }
+        let deadline = DispatchTime.now() + patience / .seconds(1)
+        return Result(winner: winner, failures: failures, overdue: waits.filter { !$0.hasEnded(by: deadline) })
+    }
+}
+
+/// One sensor's thread.
+final class SensorWait: Sendable {
+    let factor: Factor
+    let stop = SensorStop()
+    private let thread = DispatchGroup()
+
+    init(_ factor: Factor) { self.factor = factor }
+
+    func begin() { thread.enter() }
+    func end() { thread.leave() }
+
+    /// Whether the thread has ended, or never began; waits for it until `deadline`.
+    func hasEnded(by deadline: DispatchTime) -> Bool { thread.wait(timeout: deadline) == .success }
+}
+
+/// Sensors that do not stop. None of them is armed again before it did, so that one that hangs costs one thread.
+final class OverdueSensors: Sendable {
+    private let waits = Mutex<[SensorWait]>([])
+
+    func add(_ overdue: [SensorWait]) {
+        guard !overdue.isEmpty else { return }
+        waits.withLock { $0 += overdue }
+    }
+
+    /// Whether a sensor of this authenticator is among them.
+    func contains(_ authenticator: any Authenticator) -> Bool {
+        waits.withLock { waits in
+            waits.removeAll { $0.hasEnded(by: .now()) }
+            return waits.contains { authenticator.factors.contains(FactorSet($0.factor)) }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+package import AccessControl
+package import Auditing
+import KeySlots
+package import OwnerKeys
+import Prompting
+package import Refusals
+import SecretMemory
+
+/// Proves the passcode. A proof opens the store: what it opens goes into the key ring.
+package struct PasscodeAuthenticator: Authenticator {
+    let keeper: any PasscodeKeeper
+    let life: PasscodeLife
+    package let ring: KeyRing
+    package let trail: AuditTrail
+    /// The label of each proof.
+    package let strength: Strength
+
+    package init(
+        keeper: any PasscodeKeeper, life: PasscodeLife, ring: KeyRing, trail: AuditTrail, strength: Strength
+    ) {
+        self.keeper = keeper
+        self.life = life
+        self.ring = ring
+        self.trail = trail
+        self.strength = strength
+    }
+
+    package var factors: FactorSet { .passcode }
+
+    package func availability(of factor: Factor, for demand: Demand?) throws -> FactorAvailability.State {
+        guard ring.isPasscodeSet else { return .unavailable(.passcodeNotSet) }
+        return try keeper.attempts().remaining > .zero ? .unavailable(.passcodeLockedOut) : .available
+    }
+
+    package func strength(of factor: Factor) -> Strength { strength }
+
+    package func requireCheckable(_ factor: Factor) throws { try keeper.requireRecords() }
+
+    package func refusal(of factor: Factor, because reason: Unavailability) throws -> Refusal {
+        guard reason == .passcodeLockedOut else { return Refusal.unavailable(factor, because: reason) }
+        return Refusal.lockedOut(try keeper.attempts().remaining)
+    }
+
+    package func begin(_ factor: Factor, for demand: Demand, _ asking: Asking, after proofs: [Proof]) -> FactorAttempt {
+        // A lock that comes while the person types ends what is asked; what was typed must not unlock after it.
+        .typing(Attempt(authenticator: self, era: ring.era))
+    }
+
+    private struct Attempt: TypingAttempt {
+        let authenticator: PasscodeAuthenticator
+        let era: UInt64
+
+        var kind: PromptKind { .enterPasscode }
+        var wrongNotice: DisplayText { DisplayText("Wrong passcode.") }
+        /// The passcode is what other factors fall back to, so nothing is offered instead of it.
+        var offersFallback: Bool { false }
+
+        func requireReady() throws { try authenticator.keeper.requireNoDelay() }
+
+        func prove(_ entered: borrowing SecretBytes) throws -> Proof {
+            let entered = SecretBytes(copying: entered)
+            let proved = try authenticator.opened(by: entered, since: era)
+            return Proof(
+                factor: .passcode, strength: authenticator.strength, half: proved.half, session: proved.key.session,
+                detail: proved)
+        }
+    }
+
+    private func opened(by passcode: borrowing SecretBytes, since era: UInt64) throws -> ProvedPasscode {
+        let passcode = SecretBytes(copying: passcode)
+        return try keeper.exclusively {
+            let proved = try keeper.prove(passcode)
+            ring.add(try life.privateHalves(openedBy: proved), since: era)
+            trail.coverSeeds(under: proved.half)
+            return proved
+        }
+    }
+}

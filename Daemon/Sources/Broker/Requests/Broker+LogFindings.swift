@@ -1,0 +1,53 @@
+import AuditLog
+import Auditing
+import Logging
+import OstiaryWire
+
+extension OlderStore {
+    /// Why the daemon does not open the store: what happened, why, what to do.
+    func refusal(in folder: String) -> String {
+        "The store in \(folder) is older than its audit log: record \(recordIndex) was written at change "
+            + "\(recordGeneration) of the store, which is at change \(storeGeneration). Somebody put an older vault.sqlite "
+            + "back without the log that belongs to it. Restore the whole folder from one backup; if the older store is the "
+            + "one you want, start ostiaryd once with --replace-damaged-log, which keeps the log as audit.log.damaged.N. Nothing "
+            + "was changed."
+    }
+}
+
+extension Broker {
+    /// Reads the whole log: the start looked only at what lies behind the anchor.
+    func logFinding() -> WireFinding {
+        if case .damaged(let damage) = trail.audit.state {
+            return .problem(
+                "audit log", "It does not fit its anchor, first at record \(damage.firstMisfit). Nothing is released.",
+                advice: Self.replacingLog)
+        }
+        do { return logFinding(try trail.audit.verify()) } catch {
+            log.error("the audit log could not be checked", metadata: ["cause": "\(error)"])
+            let unreadable = error is AuditLogError ? "The log" : "The database"
+            return .problem(
+                "audit log", "\(unreadable) cannot be read (\(error)), so the log was not checked against its anchor.",
+                advice: "Check the disk that holds \(configuration.stateDirectory), and run `ostiary doctor` again.")
+        }
+    }
+
+    private func logFinding(_ verdict: AuditVerdict) -> WireFinding {
+        guard verdict.isIntact else {
+            let first = verdict.firstMisfit.map { " First at record \($0)." } ?? ""
+            return .problem(
+                "audit log", verdict.explanation + first,
+                advice: verdict.olderStore == nil
+                    ? Self.replacingLog
+                    : "Somebody put an older vault.sqlite back. Restore the whole state folder from one backup.")
+        }
+        if case .recovered(let lostBytes) = trail.audit.state {
+            return .notice(
+                "audit log", "A crash cut off the last record (\(lostBytes) bytes); no answer relied on it.",
+                advice: "You need not do anything.")
+        }
+        return .ok("audit log", "\(verdict.recordCount) records; each fits the one before it.")
+    }
+
+    private static let replacingLog =
+        "Keep audit.log as evidence; restart the daemon with --replace-damaged-log to start another one."
+}

@@ -1,0 +1,72 @@
+import Auditing
+import Foundation
+import OstiaryMessages
+import ProtectedObjects
+import SecretMemory
+import Vault
+
+/// Collects the items of one answer and their data, which becomes the frame's tail.
+struct ItemPageBuilder: ~Copyable {
+    private var page = WireItemPage()
+    private var releasedNames: [String] = []
+    private var data: [ItemData] = []
+
+    var isEmpty: Bool { page.items.isEmpty }
+    var count: Int { page.items.count }
+
+    /// The log's name for the items whose data is handed over; nil when there are none.
+    var released: String? {
+        switch releasedNames.count {
+        case 0: nil
+        case 1: releasedNames[0]
+        default: "\(releasedNames.count) items"
+        }
+    }
+
+    /// - Parameter attributes: nil when they are not to be shown.
+    mutating func add(_ record: ItemRecord, _ attributes: ItemAttributes?, data: consuming SecretBytes? = nil) {
+        var item = WireItem()
+        item.itemID = record.id.bytes
+        item.itemClass = record.itemClass.name
+        item.hasData_p = record.payload != nil
+        item.keyID = record.keyID?.bytes ?? Data()
+        if let attributes {
+            item.attributes = attributes.wire
+            item.accessControl = record.accessControl
+            item.shownAccessControl = attributes.shownAccessControl
+        }
+        if let data = data.take() {
+            releasedNames.append(record.logName)
+            item.dataByteCount = UInt32(data.count)
+            self.data.append(ItemData(data))
+        }
+        page.items.append(item)
+    }
+
+    consuming func reply(next: UInt64) -> Reply {
+        page.next = next
+        return Reply(.items(page), tail: tail)
+    }
+
+    /// All data, in one piece of memory that is allocated once.
+    private var tail: SecretBytes {
+        var tail = SecretBytes(zeroed: data.reduce(0) { $0 + $1.bytes.count })
+        var offset = 0
+        for item in data {
+            unsafe tail.withUnsafeMutableBytes { whole in
+                unsafe item.bytes.withUnsafeBytes { part in
+                    let place = unsafe UnsafeMutableRawBufferPointer(rebasing: whole[offset..<offset + part.count])
+                    unsafe place.copyMemory(from: part)
+                }
+            }
+            offset += item.bytes.count
+        }
+        return tail
+    }
+}
+
+/// `SecretBytes` in a class, so that an array can hold it.
+private final class ItemData: Sendable {
+    let bytes: SecretBytes
+    init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
+}

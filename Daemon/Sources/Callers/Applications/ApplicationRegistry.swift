@@ -1,0 +1,139 @@
+import Foundation
+import Glibc
+package import Logging
+import OstiaryMessages
+package import Refusals
+import Synchronization
+import UnixSocket
+package import Vault
+
+/// The registered programs: those of the owner, which lie authenticated in the store, and those of the administrator.
+package final class ApplicationRegistry: Sendable {
+    private struct Contents {
+        var stored: [Registration] = []
+        /// Counts the changes, so that a connection notices when its caller's identity is out of date.
+        var generation: UInt64 = 0
+    }
+
+    package let digests = ContentDigests()
+    private let vault: Vault
+    private let owner: VaultID
+    private let system: SystemApplications
+    private let log: Logger
+    private let contents: Mutex<Contents>
+
+    /// Rows that do not verify do not count: their programs are as if they had not been registered.
+    package init(vault: Vault, owner: VaultID, folder: String, log: Logger) {
+        self.vault = vault
+        self.owner = owner
+        system = SystemApplications(folder: folder) { file, defect in
+            log.warning("a registration does not count", metadata: ["file": "\(file)", "cause": "\(defect)"])
+        }
+        self.log = log
+        contents = Mutex(Contents())
+        reload()
+    }
+
+    /// Reads the owner's registrations again.
+    package func reload() {
+        var stored: [Registration] = []
+        do {
+            stored = try vault.read { try $0.objects(owner: owner, kind: .application) }
+                .compactMap { $0.record.flatMap(Registration.init) }
+        } catch {
+            log.error("the registered programs cannot be read", metadata: ["cause": "\(error)"])
+        }
+        contents.withLock { contents in
+            contents.stored = stored
+            contents.generation += 1
+        }
+    }
+
+    package var generation: UInt64 { contents.withLock { $0.generation } }
+
+    /// All registrations; where both know a program, the administrator's counts.
+    package func all() -> [Registration] {
+        let system = system.registrations()
+        return system
+            + contents.withLock { $0.stored }.filter { stored in !system.contains { $0.clashes(with: stored) } }
+    }
+
+    // MARK: callers
+
+    /// Who runs `program`; the file that is looked at is the one that the process executes.
+    func identity(of program: CallerProgram, process: SharedDescriptor) -> CallerIdentity {
+        guard program.application != CallerProgram.unknown,
+            let registration = all().first(where: { $0.path == program.application })
+        else { return CallerIdentity(program) }
+        switch registration.identity {
+        case .rootOwned where ProgramFile.isReplaceableByRootAlone(registration.path):
+            return CallerIdentity(registration)
+        case .content(let digest) where isContent(of: process, digest): return CallerIdentity(registration)
+        default: return CallerIdentity(program, isChanged: true)
+        }
+    }
+
+    /// Whether a process still executes the program of its identity.
+    func isCurrent(_ identity: CallerIdentity, process: SharedDescriptor) -> Bool {
+        guard let content = identity.content else { return true }
+        return isContent(of: process, content)
+    }
+
+    private func isContent(of process: SharedDescriptor, _ digest: Data) -> Bool {
+        do { return try digests.digest(of: "exe", in: process.number) == digest } catch { return false }
+    }
+
+    /// Whether the file at the path is the registered one.
+    package func isInPlace(_ registration: Registration) -> Bool {
+        do { return try ProgramFile(path: registration.path).identity(digests) == registration.identity } catch {
+            return false
+        }
+    }
+
+    // MARK: changing
+
+    /// Stores a registration that clashes with no other one. Refuses before anybody is asked, and again when it is stored.
+    package func requireFree(_ registration: Registration, besides former: Registration? = nil) throws(Refusal) {
+        let others = all().filter { $0 != former }
+        if let clash = others.lazy.compactMap({ registration.clash(with: $0) }).first {
+            throw Refusal(.duplicate, "\(clash)", cause: "application.duplicate")
+        }
+        guard others.count < Registration.count else {
+            throw Refusal(
+                .tooMany, "\(Registration.count) programs are registered, and no more are allowed; remove one.",
+                cause: "application.too-many")
+        }
+    }
+
+    /// Stores a registration, in place of `former` when that is given.
+    package func store(_ registration: Registration, replacing former: Registration? = nil) throws {
+        try requireFree(registration, besides: former)
+        try vault.write("application.register") { writer in
+            guard let former else { return try writer.insertObject(registration.record(owner: owner)) }
+            guard let row = try row(of: former, in: writer) else { throw Self.notFound }
+            try writer.updateObject(registration.record(owner: owner, replacing: row))
+        }
+        contents.withLock { contents in
+            contents.stored.removeAll { $0 == former }
+            contents.stored.append(registration)
+            contents.generation += 1
+        }
+    }
+
+    package func remove(_ registration: Registration) throws {
+        try vault.write("application.remove", usingReserve: true) { writer in
+            guard let row = try row(of: registration, in: writer) else { throw Self.notFound }
+            try writer.removeObject(row.id, owner: owner)
+        }
+        contents.withLock { contents in
+            contents.stored.removeAll { $0 == registration }
+            contents.generation += 1
+        }
+    }
+
+    private func row(of registration: Registration, in reader: VaultReader) throws -> ObjectRecord? {
+        try reader.object(identifier: registration.applicationID, group: "", kind: .application, owner: owner)
+    }
+
+    package static let notFound = Refusal(.notFound, "There is no such registration.", cause: "application.not-found")
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Glibc
+import OstiaryMessages
+package import Refusals
+import UnixSocket
+
+/// A file that is to be registered as a program, or is at the path of a registered one.
+package struct ProgramFile {
+    package let path: String
+
+    /// - Throws: a refusal that tells the person the file's defect.
+    package init(path: String) throws(Refusal) {
+        guard path.hasPrefix("/"), Self.resolved(path) == path else {
+            throw Self.refusal("Name the program by its absolute path, without links in it.")
+        }
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, unsafe access(path, X_OK) == 0
+        else {
+            throw Self.refusal("There is no executable program at this path.")
+        }
+        guard !CallerProgram.isInterpreter(path), !Self.isScript(path) else {
+            throw Self.refusal(
+                "Interpreters and scripts cannot be registered, because one interpreter runs many scripts.")
+        }
+        self.path = path
+    }
+
+    private static func refusal(_ what: String) -> Refusal {
+        Refusal(.invalidParameter, what, cause: "application.path")
+    }
+
+    private static func resolved(_ path: String) -> String? {
+        guard let resolved = unsafe realpath(path, nil) else { return nil }
+        defer { unsafe free(resolved) }
+        return unsafe String(validatingCString: resolved)
+    }
+
+    private static func isScript(_ path: String) -> Bool {
+        guard let file = try? NamedFile.open(path) else { return false }
+        var start: [UInt8] = [0, 0]
+        return unsafe read(file.number, &start, 2) == 2 && start == Array("#!".utf8)
+    }
+
+    /// The identity of the file as it is now.
+    package func identity(_ digests: ContentDigests) throws(ProgramFileError) -> Registration.Identity {
+        Self.isReplaceableByRootAlone(path) ? .rootOwned : .content(try digests.digest(of: path))
+    }
+
+    /// Whether the file and every folder above it belong to root and nobody else may write to them.
+    static func isReplaceableByRootAlone(_ path: String) -> Bool {
+        var part = path
+        while true {
+            var status = stat()
+            guard unsafe lstat(part, &status) == 0, status.st_uid == 0, status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+                return false
+            }
+            if part == "/" { return true }
+            part = PathName.folder(of: part)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import CanonicalEncoding
+package import Foundation
+package import Vault
+
+/// A program that is known by a name of its own, and the access groups that it may use besides.
+package struct Registration: Equatable, Sendable {
+    /// The file that must be at the path for the registration to count.
+    package enum Identity: Equatable, Sendable {
+        /// A file that only root can replace.
+        case rootOwned
+        /// The file of this SHA-256 digest, since the user can replace it.
+        case content(Data)
+    }
+
+    package let applicationID: String
+    /// The access groups that were given, in order; the application's own may be one of them.
+    package let groups: [String]
+    package let path: String
+    package let identity: Identity
+    /// From the administrator's folder, not from the owner.
+    package var isOfSystem = false
+
+    package init(
+        applicationID: String, groups: [String], path: String, identity: Identity, isOfSystem: Bool = false
+    ) {
+        self.applicationID = applicationID
+        self.groups = groups
+        self.path = path
+        self.identity = identity
+        self.isOfSystem = isOfSystem
+    }
+
+    /// Most groups of one program.
+    static let groupCount = 16
+    /// Most registrations of one owner.
+    package static let count = 256
+
+    /// All groups of the program, in order: its own goes last unless the registration gives it a place.
+    package var accessGroups: [String] { groups.contains(applicationID) ? groups : groups + [applicationID] }
+}
+
+// MARK: - Stored
+
+extension Registration {
+    private static let formatVersion: UInt8 = 1
+
+    /// `version (1) || path || number of groups (1) || each group || 0, or 1 and the digest (32)`; texts behind their length
+    /// in four bytes.
+    private var encoded: Data {
+        var writer = CanonicalWriter()
+        writer.write(Self.formatVersion)
+        writer.write(Array(path.utf8), length: UInt32.self)
+        writer.write(UInt8(groups.count))
+        for group in groups { writer.write(Array(group.utf8), length: UInt32.self) }
+        switch identity {
+        case .rootOwned: writer.write(UInt8(0))
+        case .content(let digest):
+            writer.write(UInt8(1))
+            writer.write(fixed: digest)
+        }
+        return Data(writer.bytes)
+    }
+
+    /// The row of a registration: an object without key and slots, which the store authenticates as it does all.
+    package func record(owner: VaultID, replacing former: ObjectRecord? = nil) -> ObjectRecord {
+        ObjectRecord(
+            id: former?.id ?? VaultID(), owner: owner, kind: .application, suite: 0,
+            generation: former.map { $0.generation + 1 } ?? 1,
+            attributes: ObjectAttributes(
+                group: "", identifier: applicationID,
+                created: former?.attributes.created ?? UInt64(Date().timeIntervalSince1970)),
+            accessControl: Data(), enclaveKind: 0, publicKey: Data(), keyBlob: Data(), payload: encoded, slots: Data())
+    }
+
+    /// Reads a row; nil when it is not one that ``record(owner:replacing:)`` makes.
+    package init?(_ record: ObjectRecord) {
+        guard record.kind == .application, let payload = record.payload else { return nil }
+        var reader = CanonicalReader(Array(payload))
+        do {
+            guard try reader.read(UInt8.self) == Self.formatVersion else { return nil }
+            path = try reader.readText(length: UInt32.self)
+            var groups: [String] = []
+            for _ in 0..<(try reader.read(UInt8.self)) { groups.append(try reader.readText(length: UInt32.self)) }
+            self.groups = groups
+            switch try reader.read(UInt8.self) {
+            case 0: identity = .rootOwned
+            case 1: identity = .content(Data(try reader.read(fixed: 32)))
+            default: return nil
+            }
+            try reader.finish()
+        } catch { return nil }
+        applicationID = record.attributes.identifier
+        guard defect == nil else { return nil }
+    }
+}

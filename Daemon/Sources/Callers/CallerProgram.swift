@@ -1,0 +1,85 @@
+import Foundation
+import Glibc
+import UnixSocket
+
+/// The program that a caller runs, as prompts, the log and the store name it.
+///
+/// In user mode this is advisory: another program of the same user can inject code into a program and act under its
+/// name. The name keeps programs apart that mean no harm, and prompts show it to the person.
+package struct CallerProgram: Equatable, Sendable {
+    /// How far the name can be trusted; user mode knows only this label.
+    package static let label = "advisory"
+    /// The name of programs that cannot be named: deleted executables, interpreters, whose scripts are not told apart,
+    /// and programs in another pid namespace.
+    package static let unknown = "unknown program"
+
+    /// The name of a program without a registration: the executable's path, or ``unknown``.
+    package let application: String
+    /// The name for a person, for example `/usr/bin/ostiary` or `unknown program (/usr/bin/python3.11)`.
+    package let displayName: String
+    package let processID: Int32
+
+    /// The name in the log when the user's session caused a lock, and not a program.
+    package static let sessionLock = CallerProgram(
+        application: unknown, displayName: "session lock (systemd-logind)", processID: getpid())
+
+    private init(application: String, displayName: String, processID: Int32) {
+        self.application = application
+        self.displayName = displayName
+        self.processID = processID
+    }
+
+    init(processID: Int32, executable: ExecutableIdentity) {
+        self.processID = processID
+        let link = "/proc/\(processID)/exe"
+        let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) ?? ""
+        application = Self.application(path: path, executable: executable)
+        displayName = application == Self.unknown && !path.isEmpty ? "\(Self.unknown) (\(path))" : application
+    }
+
+    /// A process of a pid namespace other than the daemon's. The namespace's owner can give it any name.
+    package init(inOtherNamespace processID: Int32) {
+        self.init(
+            application: Self.unknown, displayName: "\(Self.unknown) (in a container)", processID: processID)
+    }
+
+    private static func application(path: String, executable: ExecutableIdentity) -> String {
+        // The link's text can lie (a mount namespace of the caller's own); the file behind the path must be the same.
+        guard path.hasPrefix("/"), !executable.isDeleted, ExecutableIdentity(path: path) == executable,
+            !isInterpreter(path)
+        else { return unknown }
+        return path
+    }
+
+    /// By name, and not all there are: any other program may interpret something, too.
+    private static let interpreters = [
+        "ash", "awk", "bash", "busybox", "dash", "deno", "env", "fish", "gawk", "gdb", "guile", "java", "julia", "ksh",
+        "lua", "luajit", "mawk", "node", "original-awk", "perl", "php", "pwsh", "pypy", "python", "qemu", "ruby", "sh",
+        "tclsh", "wine", "zsh",
+    ]
+
+    /// The suffixes, besides versions, that tell builds of one interpreter apart (`python3.11-dbg`, `php-cgi8.2`).
+    private static let variants: Set = [
+        "aarch64", "arm64", "cgi", "dbg", "debug", "gnu", "i386", "i686", "linux", "multiarch", "static", "x86_64",
+    ]
+
+    /// Whether the file is named like an interpreter, with or without a version and a variant behind (`python3.11`).
+    static func isInterpreter(_ path: String) -> Bool {
+        let name = PathName.last(of: path)
+        // The dynamic loader and the emulators run any program that they get as an argument.
+        if ["ld-", "ld.so", "qemu-"].contains(where: name.hasPrefix) { return true }
+        return interpreters.contains { name.hasPrefix($0) && isVariant(name.dropFirst($0.count)) }
+    }
+
+    /// Whether `rest` of a name, behind that of an interpreter, says no more than which build it is.
+    private static func isVariant(_ rest: Substring) -> Bool {
+        let parts = rest.split(separator: "-", omittingEmptySubsequences: false)
+        return !parts[0].contains(where: \.isLetter)
+            && parts.dropFirst().allSatisfy { part in
+                let word = part.prefix(while: \.isLetter)
+                return variants.contains(String(part))
+                    || (word.isEmpty || variants.contains(String(word)))
+                        && !part.dropFirst(word.count).contains(where: \.isLetter)
+            }
+    }
+}

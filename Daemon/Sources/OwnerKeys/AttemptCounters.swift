@@ -1,0 +1,151 @@
+package import Foundation
+package import Passcodes
+import Refusals
+package import Vault
+
+/// One thing at a time for an owner's passcode, application passwords and keys.
+///
+/// Taken after `Broker.changing` where both are held. Calls may be nested.
+package final class ExclusiveAccess: Sendable {
+    private let lock = NSRecursiveLock()
+
+    package init() {}
+
+    package func callAsFunction<Result: ~Copyable>(_ body: () throws -> Result) rethrows -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        return try body()
+    }
+}
+
+/// What wrong tries have brought so far.
+package struct AttemptStatus: Equatable, Sendable {
+    /// Wrong tries in a row; one that was begun and never finished counts.
+    package let failedCount: UInt32
+    /// Further wrong tries that cost no delay.
+    package let freeTriesLeft: Int
+    /// What is left of the delay; zero when a try may be made now.
+    package let remaining: Duration
+
+    package init(failedCount: UInt32, freeTriesLeft: Int, remaining: Duration) {
+        self.failedCount = failedCount
+        self.freeTriesLeft = freeTriesLeft
+        self.remaining = remaining
+    }
+}
+
+/// Counts wrong tries in the store, for secrets that nothing else counts: each application password has a counter, under the
+/// id of its object, and the passcode one where no chip counts.
+///
+/// Each try is counted on disk before it is checked, so that a killed daemon gives no free try; after the fourth failure in
+/// a row each costs a growing delay too.
+package final class AttemptCounters: Sendable {
+    /// What the passcode's counter is stored under.
+    package static let passcode = Data("passcode".utf8)
+
+    private let vault: Vault
+    private let owner: VaultID
+    private let clock: any BootClock
+    private let exclusively: ExclusiveAccess
+
+    /// - Parameter exclusively: the try that one check counts must be seen by the next.
+    package init(vault: Vault, owner: VaultID, clock: any BootClock, exclusively: ExclusiveAccess) {
+        self.vault = vault
+        self.owner = owner
+        self.clock = clock
+        self.exclusively = exclusively
+    }
+
+    /// What wrong tries have brought, without counting one. The first look after a reboot begins the delay again and stores
+    /// that.
+    package func attempts(at subject: Data) throws -> AttemptStatus {
+        try exclusively {
+            let (state, now) = (try state(of: subject), clock.now())
+            let settled = AttemptLimiter.settled(state, at: now)
+            if AttemptLimiter.mustStore(settled, insteadOf: state) { try save(settled, of: subject) }
+            let wait: Duration =
+                if case .lockedOut(let remaining, _) = AttemptLimiter.beginAttempt(settled, at: now) { remaining } else
+                { .zero }
+            return AttemptStatus(
+                failedCount: settled.failedCount, freeTriesLeft: AttemptLimiter.freeFailures(after: settled),
+                remaining: wait)
+        }
+    }
+
+    /// Counts an attempt, runs `check`, and forgives the attempts when it succeeds.
+    ///
+    /// - Parameter check: nil for a wrong secret. ``UncheckedSecret`` takes the attempt back; after any other error it stays
+    ///   counted.
+    /// - Throws: ``WrongSecret``, or the refusal `lockedOut` without a check while a delay runs.
+    package func attempt<Proof>(at subject: Data, _ check: () throws -> Proof?) throws -> Proof {
+        try exclusively {
+            let state = try state(of: subject)
+            switch AttemptLimiter.beginAttempt(state, at: clock.now()) {
+            case .lockedOut(let remaining, let next):
+                try save(next, of: subject)
+                throw Refusal.lockedOut(remaining)
+            case .allowed(let counted):
+                try save(counted, of: subject)
+                let proof: Proof?
+                do { proof = try check() } catch let unchecked as UncheckedSecret {
+                    try save(state, of: subject)
+                    throw unchecked.refusal
+                }
+                guard let proof else {
+                    throw WrongSecret(freeTriesLeft: AttemptLimiter.freeFailures(after: counted))
+                }
+                try save(AttemptLimiter.succeeded(), of: subject)
+                return proof
+            }
+        }
+    }
+
+    /// Throws the refusal that an attempt would get because of a delay: nobody is asked for what could not be checked.
+    package func requireNoDelay(at subject: Data) throws {
+        let remaining = try attempts(at: subject).remaining
+        if remaining > .zero { throw Refusal.lockedOut(remaining) }
+    }
+
+    /// Removes a counter; without one nothing is done.
+    func forget(_ subject: Data, in writer: VaultWriter) throws {
+        guard try writer.attempts(owner: owner, subject: subject) != nil else { return }
+        try writer.removeAttempts(owner: owner, subject: subject)
+    }
+
+    private func state(of subject: Data) throws -> AttemptState {
+        guard let record = try vault.read({ try $0.attempts(owner: owner, subject: subject) }) else { return .initial }
+        return try AttemptState(canonicalBytes: Array(record.delayState))
+    }
+
+    private func save(_ state: AttemptState, of subject: Data) throws {
+        try vault.write("attempt") { writer in
+            // What was removed while it was asked for took its counter along; another one would stay for ever.
+            guard try isThere(subject, in: writer) else { throw Refusal.removedMeanwhile }
+            try writer.setAttempts(
+                AttemptRecord(
+                    owner: owner, subject: subject, failedCount: state.failedCount,
+                    delayState: Data(state.canonicalBytes)))
+        }
+    }
+
+    /// Whether what is guessed at is stored: the passcode, or the right, key or item that has the application password.
+    private func isThere(_ subject: Data, in reader: VaultReader) throws -> Bool {
+        guard subject != Self.passcode else { return true }
+        guard let id = VaultID(bytes: subject) else { return false }
+        if try reader.object(id, owner: owner) != nil { return true }
+        return try reader.item(id, owner: owner) != nil
+    }
+}
+
+/// A secret that was not tried at anything, so that nobody has learned whether it fits.
+struct UncheckedSecret: Error {
+    let refusal: Refusal
+}
+
+/// A passcode or application password that does not fit.
+package struct WrongSecret: Error, Equatable {
+    /// Further wrong tries that cost no delay.
+    package let freeTriesLeft: Int
+
+    package init(freeTriesLeft: Int) { self.freeTriesLeft = freeTriesLeft }
+}

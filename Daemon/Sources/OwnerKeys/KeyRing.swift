@@ -1,0 +1,98 @@
+package import AccessControl
+import Enclave
+package import KeySlots
+import Synchronization
+import Vault
+
+/// The owner's key pairs: public halves always, private halves as long as they may be in memory.
+///
+/// Without a passcode the enclave opens the class keys at start. With one, only `always` is open at start; the others and
+/// the biometry key come with a passcode entry. A lock wipes `whenUnlocked` and `whenPasscodeSet`; `afterFirstUnlock` and
+/// the biometry key stay until the daemon ends. The passcode key itself is never kept here.
+package final class KeyRing: Sendable {
+    private struct Contents {
+        var publicHalves: [KeyRole: PublicHalf] = [:]
+        var privateHalves: [KeyRole: PrivateHalf] = [:]
+        /// Counts the locks: what was proved before one opens nothing after it.
+        var era: UInt64 = 0
+
+        mutating func keep(_ halves: [PrivateHalf]) {
+            for half in halves where half.role != .passcode && publicHalves[half.role] == half.publicHalf {
+                privateHalves[half.role] = half
+            }
+        }
+
+        mutating func lock() {
+            guard publicHalves[.passcode] != nil else { return }
+            for role in KeyRing.wipedByLock { privateHalves[role] = nil }
+        }
+    }
+
+    private let contents: Mutex<Contents>
+
+    /// Wiped by a lock.
+    private static let wipedByLock: Set<KeyRole> = [.classKey(.whenUnlocked), .classKey(.whenPasscodeSet)]
+
+    package init(publicHalves: [PublicHalf], privateHalves: [PrivateHalf]) {
+        contents = Mutex(Contents())
+        replace(publicHalves: publicHalves, privateHalves: privateHalves, since: 0)
+    }
+
+    /// Takes a new set of key pairs; the old ones are wiped. After a lock since `era` the new set is taken locked, as far
+    /// as a passcode can open it again.
+    package func replace(publicHalves: [PublicHalf], privateHalves: [PrivateHalf], since era: UInt64) {
+        contents.withLock { contents in
+            contents.publicHalves = Dictionary(publicHalves.map { ($0.role, $0) }) { $1 }
+            contents.privateHalves = [:]
+            contents.keep(privateHalves)
+            if contents.era != era { contents.lock() }
+        }
+    }
+
+    /// To be read before the person is asked, for ``add(_:since:)`` and ``replace(publicHalves:privateHalves:since:)``.
+    package var era: UInt64 { contents.withLock { $0.era } }
+
+    /// Keeps private halves that a passcode entry opened, unless a lock came since `era`. The passcode key is not among what
+    /// can be kept, nor a half whose public half is not current.
+    package func add(_ halves: [PrivateHalf], since era: UInt64) {
+        contents.withLock { contents in
+            guard contents.era == era else { return }
+            contents.keep(halves)
+        }
+    }
+
+    /// Wipes what a lock ends. Without a passcode nothing could open it again, so nothing is wiped.
+    package func lock() {
+        contents.withLock { contents in
+            contents.era += 1
+            contents.lock()
+        }
+    }
+
+    /// Wipes every private half: the daemon ends.
+    package func wipe() { contents.withLock { $0.privateHalves = [:] } }
+
+    package func publicHalf(_ role: KeyRole) -> PublicHalf? { contents.withLock { $0.publicHalves[role] } }
+
+    /// The private half of a role, while it may be in memory.
+    package func privateHalf(_ role: KeyRole) -> PrivateHalf? { contents.withLock { $0.privateHalves[role] } }
+
+    package var publicHalves: [PublicHalf] { contents.withLock { Array($0.publicHalves.values) } }
+
+    package var privateHalves: [PrivateHalf] { contents.withLock { Array($0.privateHalves.values) } }
+
+    package var isPasscodeSet: Bool { publicHalf(.passcode) != nil }
+
+    /// Whether objects of a class can be opened, and by what.
+    package func unlockState(of availability: AvailabilityClass) -> UnlockState {
+        contents.withLock { contents in
+            let role = KeyRole.classKey(availability)
+            if contents.privateHalves[role] != nil { return .open }
+            guard contents.publicHalves[role] != nil else { return .withoutClassKey }
+            return contents.publicHalves[.passcode] == nil ? .closed : .needsPasscode
+        }
+    }
+
+    /// Whether the passcode was entered since the daemon started, or none is needed.
+    package var wasUnlockedSinceStart: Bool { unlockState(of: .afterFirstUnlock) == .open }
+}

@@ -1,0 +1,259 @@
+import AccessControl
+import Enclave
+import Foundation
+package import KeySlots
+import OstiaryMessages
+import Refusals
+package import SecretMemory
+package import Vault
+
+/// Setting, changing and removing the passcode: new key pairs each time, and everything that was wrapped to the old ones
+/// wrapped anew.
+///
+/// Each is one transaction in which nothing is half done, and then a step in which the keeper finishes: a change leaves both
+/// the old and the new passcode valid until that has dropped the old. A kill in between leaves a store that the next entry
+/// of either passcode settles.
+///
+/// Each takes the key ring's era from before the person was asked: after a lock since then the new keys are taken locked.
+///
+/// The key ring follows the store at once: whatever fails later, nothing may be wrapped to keys that are no longer stored.
+/// No passcode is checked meanwhile.
+package struct PasscodeLife {
+    package let vault: Vault
+    package let keeper: any PasscodeKeeper
+    let storage: KeyPairStorage
+    package let ring: KeyRing
+    package let seeds: LogSeeds
+    package let eraser: JournalEraser
+
+    package init(
+        vault: Vault, keeper: any PasscodeKeeper, storage: KeyPairStorage, ring: KeyRing, seeds: LogSeeds,
+        eraser: JournalEraser
+    ) {
+        self.vault = vault
+        self.keeper = keeper
+        self.storage = storage
+        self.ring = ring
+        self.seeds = seeds
+        self.eraser = eraser
+    }
+
+    /// The classes whose keys the passcode protects.
+    private static let protectedClasses: [AvailabilityClass] = [.afterFirstUnlock, .whenUnlocked, .whenPasscodeSet]
+    private static let protectedRoles: [KeyRole] = protectedClasses.map { .classKey($0) } + [.biometry]
+
+    // MARK: set
+
+    /// Sets the first passcode: new class keys, all objects wrapped to them. Returns the passcode key, for the log's next
+    /// epoch.
+    package func set(_ passcode: borrowing SecretBytes, since era: UInt64) throws -> PrivateHalf {
+        let chosen = SecretBytes(copying: passcode)
+        return try keeper.exclusively { try setFirst(chosen, since: era) }
+    }
+
+    private func setFirst(_ passcode: borrowing SecretBytes, since era: UInt64) throws -> PrivateHalf {
+        guard !ring.isPasscodeSet else { throw Refusal.passcodeAlreadySet }
+        let fresh = try freshKeys()
+        let transition = try keeper.set(passcode, opening: fresh.passcode)
+        let log = try seeds.wrapped(under: fresh.passcode, openedWith: nil)
+        try vault.write("passcode.set") { writer in
+            try replaceKeys(fresh, in: writer)
+            try rewrapObjects(to: fresh, openedWith: ring.privateHalves, in: writer)
+            try rewrapItems(to: fresh.wrapped + [fresh.passcode], openedWith: ring.privateHalves, in: writer)
+            try transition.store(in: writer)
+            try seeds.store(log, in: writer)
+        }
+        adopt(fresh, since: era)
+        try transition.finish()
+        eraser.erase()
+        return fresh.passcode
+    }
+
+    // MARK: change
+
+    /// Replaces a proved passcode by another. Returns the new passcode key, for the log's next epoch.
+    package func change(
+        _ proved: ProvedPasscode, to passcode: borrowing SecretBytes, since era: UInt64
+    ) throws -> PrivateHalf {
+        let chosen = SecretBytes(copying: passcode)
+        return try keeper.exclusively { try replace(proved, by: chosen, since: era) }
+    }
+
+    private func replace(
+        _ proved: ProvedPasscode, by passcode: borrowing SecretBytes, since era: UInt64
+    ) throws -> PrivateHalf {
+        try requireCurrent(proved)
+        let opened = try privateHalves(openedBy: proved)
+        let fresh = try freshKeys()
+        let transition = try keeper.change(proved, to: passcode, opening: fresh.passcode)
+        let log = try seeds.wrapped(under: fresh.passcode, openedWith: proved.half)
+        try vault.write("passcode.change") { writer in
+            try replaceKeys(fresh, in: writer)
+            try rewrapObjects(to: fresh, openedWith: opened, in: writer)
+            try rewrapItems(to: fresh.wrapped + [fresh.passcode], openedWith: opened, in: writer)
+            try transition.store(in: writer)
+            try seeds.store(log, in: writer)
+        }
+        adopt(fresh, since: era)
+        try transition.finish()
+        return fresh.passcode
+    }
+
+    // MARK: remove
+
+    package typealias Destroyed = (objects: [ObjectRecord], items: [DestroyedItem])
+
+    /// Removes a proved passcode. What was bound to it is destroyed: objects of class `whenPasscodeSet`, and objects of
+    /// which no slot opens without passcode or biometry, and items likewise. Returns which those were.
+    ///
+    /// - Parameter announced: what the person was told would be destroyed. When anything else would be, nothing is done.
+    package func remove(
+        _ proved: ProvedPasscode, destroying announced: Set<VaultID>, since era: UInt64
+    ) throws -> Destroyed {
+        try keeper.exclusively { try removeCurrent(proved, destroying: announced, since: era) }
+    }
+
+    private func removeCurrent(
+        _ proved: ProvedPasscode, destroying announced: Set<VaultID>, since era: UInt64
+    ) throws -> Destroyed {
+        try requireCurrent(proved)
+        let opened = try privateHalves(openedBy: proved)
+        let fresh = try [AvailabilityClass.afterFirstUnlock, .whenUnlocked].map(freshClassKey)
+        let log = try seeds.sealedToEnclave(openedWith: proved.half)
+        let transition = try keeper.remove()
+        let destroyed = try vault.write("passcode.remove") { writer -> Destroyed in
+            let objects = try releaseObjects(from: opened, to: fresh, in: writer)
+            let items = try releaseItems(from: opened, to: fresh, destroyed: objects.map(\.id), in: writer)
+            guard announced.isSuperset(of: objects.map(\.id) + items.map(\.id)) else { throw Refusal.objectsChanged }
+            for half in fresh { try writer.setKeyPair(storage.record(sealingToEnclave: half)) }
+            for role in [KeyRole.passcode, .biometry, .classKey(.whenPasscodeSet)] {
+                try writer.removeKeyPair(owner: storage.owner, role: role.code)
+            }
+            try transition.store(in: writer)
+            try seeds.store(log, in: writer)
+            return (objects, items)
+        }
+        let always = ring.privateHalves.filter { $0.role == .classKey(.always) }
+        ring.replace(
+            publicHalves: (fresh + always).map(\.publicHalf), privateHalves: fresh + always, since: era)
+        try transition.finish()
+        eraser.erase()
+        return destroyed
+    }
+
+    /// A passcode that was proved and then changed by another program's request proves nothing any more.
+    private func requireCurrent(_ proved: ProvedPasscode) throws(Refusal) {
+        guard ring.publicHalf(.passcode) == proved.half.publicHalf else { throw Refusal.keysChanged }
+    }
+
+    /// The rights and keys that removing the passcode would destroy, for the warning before it.
+    package func boundToPasscode() throws -> [ObjectRecord] {
+        try vault.read(wrappedObjects).filter { try !survives($0) }
+    }
+
+    /// Rights and keys: what has slots.
+    private func wrappedObjects(in reader: VaultReader) throws -> [ObjectRecord] {
+        try [.right, .enclaveKey].flatMap { try reader.objects(owner: storage.owner, kind: $0).compactMap(\.record) }
+    }
+
+    // MARK: keys
+
+    private struct FreshKeys {
+        let passcode: PrivateHalf
+        /// Class keys and the biometry key, all wrapped to the passcode key.
+        let wrapped: [PrivateHalf]
+
+        func replacement(for role: KeyRole) -> PublicHalf? {
+            role == .passcode ? passcode.publicHalf : wrapped.first { $0.role == role }?.publicHalf
+        }
+    }
+
+    private func freshKeys() throws -> FreshKeys {
+        FreshKeys(
+            passcode: try PrivateHalf(generating: .passcode, epoch: nextEpoch(of: .passcode)),
+            wrapped: try Self.protectedRoles.map { try PrivateHalf(generating: $0, epoch: nextEpoch(of: $0)) })
+    }
+
+    private func freshClassKey(_ availability: AvailabilityClass) throws -> PrivateHalf {
+        let role = KeyRole.classKey(availability)
+        return try PrivateHalf(generating: role, epoch: nextEpoch(of: role))
+    }
+
+    private func nextEpoch(of role: KeyRole) -> UInt32 { (ring.publicHalf(role)?.epoch ?? 0) + 1 }
+
+    private func replaceKeys(_ fresh: FreshKeys, in writer: VaultWriter) throws {
+        try writer.setKeyPair(storage.record(ofPasscodeKey: fresh.passcode.publicHalf))
+        for half in fresh.wrapped {
+            try writer.setKeyPair(storage.record(wrapping: half, to: fresh.passcode.publicHalf))
+        }
+    }
+
+    /// Everything that the passcode opens, and what is open without it.
+    package func privateHalves(openedBy proved: ProvedPasscode) throws -> [PrivateHalf] {
+        let stored = try vault.read { try $0.keyPairs(owner: storage.owner) }
+        let records = stored.compactMap(\.record)
+        guard records.count == stored.count else {
+            throw Refusal(.storeUnreadable, "A key pair does not verify; run `ostiary doctor`.")
+        }
+        return try records.compactMap { try storage.privateHalf(of: $0, passcode: proved.half) } + [proved.half]
+    }
+
+    private func adopt(_ fresh: FreshKeys, since era: UInt64) {
+        let always = ring.privateHalves.filter { $0.role == .classKey(.always) }
+        let publicHalves = (fresh.wrapped + always).map(\.publicHalf) + [fresh.passcode.publicHalf]
+        ring.replace(publicHalves: publicHalves, privateHalves: fresh.wrapped + always, since: era)
+    }
+
+    // MARK: objects
+
+    /// Wraps every object to the new keys. Rows that do not verify stay as they are: refused before, refused after.
+    private func rewrapObjects(to fresh: FreshKeys, openedWith opened: [PrivateHalf], in writer: VaultWriter) throws {
+        let always = ring.publicHalf(.classKey(.always))
+        for object in try wrappedObjects(in: writer) {
+            try rewrap(object, slots: KeySlot.decode(object.slots), openedWith: opened, in: writer) { role in
+                role == .classKey(.always) ? always : fresh.replacement(for: role)
+            }
+        }
+    }
+
+    private func rewrap(
+        _ object: ObjectRecord, slots: [KeySlot], openedWith opened: [PrivateHalf], in writer: VaultWriter,
+        replacements: (KeyRole) -> PublicHalf?
+    ) throws {
+        let header = try SlotHeader(of: object, storeID: storage.storeID)
+        var updated = object
+        updated.slots = KeySlot.encode(
+            try SlotRewrapper.rewrap(slots, header: header, replacements: replacements, privateHalves: opened))
+        updated.generation += 1
+        try writer.updateObject(updated)
+    }
+
+    /// Destroys what cannot live without the passcode and wraps the rest to the enclave's class keys.
+    private func releaseObjects(
+        from opened: [PrivateHalf], to fresh: [PrivateHalf], in writer: VaultWriter
+    ) throws -> [ObjectRecord] {
+        var destroyed: [ObjectRecord] = []
+        for object in try wrappedObjects(in: writer) {
+            guard try survives(object) else {
+                try writer.removeObject(object.id, owner: storage.owner)
+                destroyed.append(object)
+                continue
+            }
+            let slots = try KeySlot.decode(object.slots).filter(Self.opensWithoutPasscode)
+            try rewrap(object, slots: slots, openedWith: opened, in: writer) { role in
+                fresh.first { $0.role == role }?.publicHalf
+            }
+        }
+        return destroyed
+    }
+
+    private func survives(_ object: ObjectRecord) throws -> Bool {
+        let accessControl = try AccessControl(canonicalBytes: Array(object.accessControl))
+        guard accessControl.availability != .whenPasscodeSet else { return false }
+        return try KeySlot.decode(object.slots).contains(where: Self.opensWithoutPasscode)
+    }
+
+    static func opensWithoutPasscode(_ slot: KeySlot) -> Bool {
+        slot.factors.isDisjoint(with: [.passcode, .biometry, .biometryCurrentSet])
+    }
+}

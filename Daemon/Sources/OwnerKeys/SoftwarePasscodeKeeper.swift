@@ -1,0 +1,191 @@
+package import Enclave
+import Foundation
+package import KeySlots
+import OstiaryMessages
+import Passcodes
+import Refusals
+package import SecretMemory
+package import Vault
+
+/// The passcode's keeper of machines whose enclave does not count: a counter in the store, and in each passcode record the
+/// private half of the passcode key, sealed by the enclave under the stretched passcode.
+///
+/// Not for a chip: what is sealed there under a passcode could be guessed without limit by anybody who reaches the chip.
+package final class SoftwarePasscodeKeeper: PasscodeKeeper {
+    package let exclusively: ExclusiveAccess
+    private let vault: Vault
+    private let enclave: any Enclave
+    private let storage: KeyPairStorage
+    private let counters: AttemptCounters
+    private let stretching: PasscodeStretching
+    private let eraser: JournalEraser
+
+    /// - Parameter exclusively: the same as of `counters`.
+    package init(
+        vault: Vault, enclave: any Enclave, storage: KeyPairStorage, counters: AttemptCounters,
+        exclusively: ExclusiveAccess, stretching: PasscodeStretching, eraser: JournalEraser
+    ) {
+        self.vault = vault
+        self.enclave = enclave
+        self.storage = storage
+        self.counters = counters
+        self.exclusively = exclusively
+        self.stretching = stretching
+        self.eraser = eraser
+    }
+
+    // MARK: checking
+
+    package func attempts() throws -> AttemptStatus { try counters.attempts(at: AttemptCounters.passcode) }
+
+    package func requireRecords() throws { _ = try records() }
+
+    package func prove(_ passcode: borrowing SecretBytes) throws -> ProvedPasscode {
+        let entered = SecretBytes(copying: passcode)
+        return try exclusively {
+            let records = try records()
+            let proved = try counters.attempt(at: AttemptCounters.passcode) {
+                for record in records {
+                    if let proved = try open(record, with: entered) { return proved }
+                }
+                return nil as ProvedPasscode?
+            }
+            try settle(on: proved.record, among: records)
+            return proved
+        }
+    }
+
+    /// The owner's passcode records, an incoming one first.
+    private func records() throws -> [PasscodeRecord] {
+        let stored = try vault.read { try $0.passcodeRecords(owner: storage.owner) }
+        let records = stored.compactMap(\.record)
+        guard records.count == stored.count else {
+            throw Refusal(.storeUnreadable, "A passcode record does not verify; run `ostiary doctor`.")
+        }
+        guard !records.isEmpty else { throw Refusal.passcodeNotSet }
+        return records.sorted { $0.state.rawValue > $1.state.rawValue }
+    }
+
+    private func open(_ record: PasscodeRecord, with passcode: borrowing SecretBytes) throws -> ProvedPasscode? {
+        guard let salt = StretchSalt(Array(record.salt)) else {
+            throw Refusal(.storeUnreadable, "A passcode record cannot be read.")
+        }
+        let parameters = try StretchParameters(canonicalBytes: Array(record.stretch))
+        let stretched = try stretching.stretch(passcode, salt: salt, parameters: parameters)
+        guard let pair = try vault.read({ try $0.keyPair(owner: storage.owner, role: KeyRole.passcode.code) }) else {
+            throw Refusal(.storeUnreadable, "The passcode key is missing.")
+        }
+        let publicHalf = try storage.publicHalf(of: pair)
+        do {
+            let seed = try enclave.unseal(
+                record.sealedPrivateHalf, authorization: stretched, context: storage.context(of: publicHalf))
+            let key = PasscodeKey(
+                half: try PrivateHalf(seed: seed, publicHalf: publicHalf),
+                session: SoftwarePasscodeSession(owner: storage.owner.bytes))
+            return ProvedPasscode(key: key, stretched: stretched, record: record)
+        } catch EnclaveError.refused {
+            return nil
+        }
+    }
+
+    // MARK: set, change, remove
+
+    package func set(_ passcode: borrowing SecretBytes, opening half: PrivateHalf) throws -> any PasscodeTransition {
+        Setting(keeper: self, record: try record(sealing: half, under: passcode, state: .current))
+    }
+
+    package func change(
+        _ proved: ProvedPasscode, to passcode: borrowing SecretBytes, opening half: PrivateHalf
+    ) throws -> any PasscodeTransition {
+        Change(
+            keeper: self, kept: try record(resealing: half, under: proved),
+            incoming: try record(sealing: half, under: passcode, state: .incoming))
+    }
+
+    package func remove() -> any PasscodeTransition { Removal(keeper: self) }
+
+    private struct Setting: PasscodeTransition {
+        let keeper: SoftwarePasscodeKeeper
+        let record: PasscodeRecord
+
+        func store(in writer: VaultWriter) throws {
+            try writer.setPasscodeRecord(record)
+            try keeper.forgetAttempts(in: writer)
+        }
+
+        func finish() {}
+    }
+
+    private struct Change: PasscodeTransition {
+        let keeper: SoftwarePasscodeKeeper
+        let kept: PasscodeRecord
+        let incoming: PasscodeRecord
+
+        func store(in writer: VaultWriter) throws {
+            try writer.setPasscodeRecord(kept)
+            try writer.setPasscodeRecord(incoming)
+        }
+
+        func finish() throws { try keeper.settle(on: incoming, among: [kept, incoming]) }
+    }
+
+    private struct Removal: PasscodeTransition {
+        let keeper: SoftwarePasscodeKeeper
+
+        func store(in writer: VaultWriter) throws {
+            for record in try writer.passcodeRecords(owner: keeper.storage.owner).compactMap(\.record) {
+                try writer.removePasscodeRecord(record.id, owner: keeper.storage.owner)
+            }
+            try keeper.forgetAttempts(in: writer)
+        }
+
+        func finish() {}
+    }
+
+    private func forgetAttempts(in writer: VaultWriter) throws {
+        try counters.forget(AttemptCounters.passcode, in: writer)
+    }
+
+    /// Ends an unfinished change: the record that fits stays, the other goes.
+    private func settle(on record: PasscodeRecord, among records: [PasscodeRecord]) throws {
+        guard records.count > 1 || record.state != .current else { return }
+        try vault.write("passcode.settle") { writer in
+            for other in records where other.id != record.id {
+                try writer.removePasscodeRecord(other.id, owner: storage.owner)
+            }
+            var settled = record
+            settled.state = .current
+            try writer.setPasscodeRecord(settled)
+        }
+        eraser.erase()
+    }
+
+    // MARK: records
+
+    /// A new record that opens `half` with `passcode`. Stretching takes a noticeable fraction of a second.
+    private func record(
+        sealing half: PrivateHalf, under passcode: borrowing SecretBytes, state: PasscodeRecord.State
+    ) throws -> PasscodeRecord {
+        let parameters = StretchParameters.recommended
+        let salt = StretchSalt.random()
+        let stretched = try stretching.stretch(passcode, salt: salt, parameters: parameters)
+        return PasscodeRecord(
+            owner: storage.owner, stretch: Data(parameters.canonicalBytes), salt: Data(salt.bytes),
+            sealedPrivateHalf: try sealed(half, under: stretched), epoch: half.epoch, state: state,
+            created: UInt64(Date().timeIntervalSince1970))
+    }
+
+    /// The record of a proved passcode, opening another key pair's private half.
+    private func record(resealing half: PrivateHalf, under proved: ProvedPasscode) throws -> PasscodeRecord {
+        PasscodeRecord(
+            id: proved.record.id, owner: storage.owner, stretch: proved.record.stretch, salt: proved.record.salt,
+            sealedPrivateHalf: try sealed(half, under: proved.stretched), epoch: half.epoch, state: .current,
+            created: proved.record.created)
+    }
+
+    private func sealed(_ half: PrivateHalf, under stretched: borrowing SecretBytes) throws -> Data {
+        try half.withSeed {
+            try enclave.seal($0, authorization: stretched, context: storage.context(of: half.publicHalf))
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import OstiaryMessages
+package import Passcodes
+package import Refusals
+import Synchronization
+package import Vault
+
+/// The contexts of one connection.
+package final class ContextTable: Sendable {
+    private struct Contents {
+        var nextID: UInt64 = 1
+        var contexts: [UInt64: EvaluationContext] = [:]
+    }
+
+    private let contents = Mutex(Contents())
+    private let clock: any BootClock
+
+    package init(clock: any BootClock) { self.clock = clock }
+
+    /// - Parameter keepsFactors: whether what is proved in the context is kept for what is opened in it next.
+    package func open(keepingFactors keepsFactors: Bool) throws(Refusal) -> UInt64 {
+        let id: UInt64? = contents.withLock { contents in
+            guard contents.contexts.count < ContextLimits.contextCount else { return nil }
+            let id = contents.nextID
+            contents.nextID += 1
+            contents.contexts[id] = EvaluationContext(keepsFactors: keepsFactors, clock: clock)
+            return id
+        }
+        guard let id else {
+            throw Refusal(.tooMany, "This program holds \(ContextLimits.contextCount) contexts already; release some.")
+        }
+        return id
+    }
+
+    /// The context `id` of this connection; an id of another connection means nothing here.
+    package func context(_ id: UInt64) throws(Refusal) -> EvaluationContext {
+        guard let context = contents.withLock({ $0.contexts[id] }) else {
+            throw Refusal(.unknownContext, "The context does not exist on this connection, or was invalidated.")
+        }
+        return context
+    }
+
+    /// Forgets a context, wipes it and ends what it evaluates.
+    package func close(_ id: UInt64) throws(Refusal) {
+        let context = contents.withLock { $0.contexts.removeValue(forKey: id) }
+        guard let context else {
+            throw Refusal(.unknownContext, "The context does not exist on this connection, or was invalidated.")
+        }
+        context.invalidate()
+    }
+
+    package func endAllGrants() { for context in all { context.endAllGrants() } }
+
+    package func endKeptFactors() { for context in all { context.endKeptFactors() } }
+
+    package func endGrants(on object: VaultID) { for context in all { context.endGrant(on: object) } }
+
+    /// Wipes everything: the connection has ended.
+    package func wipe() {
+        let contexts = contents.withLock { contents in
+            defer { contents.contexts = [:] }
+            return Array(contents.contexts.values)
+        }
+        for context in contexts { context.invalidate() }
+    }
+
+    private var all: [EvaluationContext] { contents.withLock { Array($0.contexts.values) } }
+}
+
+/// What the contexts of one connection may hold.
+enum ContextLimits {
+    /// Contexts of one connection: one for each `LAContext` and each authorized right that the program keeps.
+    static let contextCount = 1024
+    /// Requirements that count as satisfied in one context.
+    static let requirementCount = 64
+}

@@ -1,0 +1,21 @@
+import Foundation
+
+extension ItemAttributes {
+    /// The name by which a person knows the item.
+    package var shownName: String { firstText(of: ["labl", "svce", "srvr", "acct", "atag"]) ?? "a keychain item" }
+
+    /// The name that programs give a key. The application label is usually a digest, which is no text.
+    package var label: String? { firstText(of: ["labl", "klbl"]) }
+
+    private func firstText(of names: [String]) -> String? {
+        for name in names {
+            switch self[name] {
+            case .text(let text)? where !text.isEmpty: return text
+            case .data(let data)?:
+                if let text = String(validating: data, as: UTF8.self), !text.isEmpty { return text }
+            default: continue
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,23 @@
+import OstiaryWire
+
+/// Every limit on a request about keychain items, with its reason; the number of items is `ItemLimits`.
+package enum ItemRequestLimits {
+    /// The data of one item: what one frame's tail carries.
+    package static let dataByteCount = WireLimits.tailByteCount
+    /// All attribute values of one item or query together: an item, shown again, must fit into a message.
+    static let attributeByteCount = 64 * 1024
+    /// More than any class has.
+    static let attributeCount = 64
+    /// An access control as the program gave it: a short serialized dictionary.
+    package static let shownAccessControlByteCount = 4 * 1024
+    /// All that one update changes: it is made as a whole, and held in memory until then.
+    static let updateByteCount = 64 * 1024 * 1024
+    /// Items of one page, so that a page takes the connection's thread no longer than some milliseconds.
+    package static let pageCount = 500
+    /// Attributes of one page, before their encoding as a message adds to them.
+    static let pageByteCount = WireLimits.messageByteCount / 2
+    /// Queries of one deletion: two for each of so many identities that a message with all of them stays small.
+    package static let deletionQueryCount = 1_000
+    /// The suffix that hosts are compared with, in UTF-8: longer than a domain name can be.
+    static let hostByteCount = 1024
+}

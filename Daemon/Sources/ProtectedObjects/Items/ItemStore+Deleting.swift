@@ -1,0 +1,64 @@
+import AccessControl
+import Auditing
+import Foundation
+import OstiaryMessages
+import OwnerKeys
+import Refusals
+package import Vault
+
+/// Deleting items, and with them the enclave keys that they stand for.
+extension ItemStore {
+    /// Deletes every item of all selections in one step, locked and unreadable ones too; nothing when one of the selections
+    /// is empty. With the last item that stands for a key goes the key, if it belongs to `groups`: a program that sees an
+    /// item of another's key deletes the item alone. Works on a full disk. Returns their number, what the log calls them,
+    /// and the keys that went.
+    package func delete(
+        _ selections: [ItemSelection], groups: AccessGroups
+    ) throws -> (count: Int, name: String, keys: [VaultID]) {
+        var keys: [VaultID] = []
+        let matches = try vault.write("item.delete", usingReserve: true) { writer in
+            keys = []
+            let matches = try self.matches(of: selections, in: writer)
+            for match in matches {
+                let record = try readable(match.id, in: writer)
+                if let record { try Self.requireDeletable(record) }
+                try writer.removeItem(match.id, owner: owner)
+                if let key = record?.keyID, try removeKey(key, groups, in: writer) { keys.append(key) }
+            }
+            return matches
+        }
+        eraser.erase()
+        return (matches.count, matches.logName, keys)
+    }
+
+    /// What the selections hold, each item once.
+    private func matches(of selections: [ItemSelection], in reader: VaultReader) throws -> [ItemMatch] {
+        var seen: Set<VaultID> = []
+        return try selections.flatMap { selection in
+            let matches = try reader.items(matching: selection.query, owner: owner)
+            guard !matches.isEmpty else { throw Self.notFound }
+            return matches.filter { seen.insert($0.id).inserted }
+        }
+    }
+
+    private static func requireDeletable(_ record: ItemRecord) throws {
+        guard try StoredAccessControl.decode(record.accessControl)[.delete] != nil else {
+            throw Refusal(
+                .operationNotPermitted, "The item's access control does not permit deleting it.",
+                cause: "item.operation-not-permitted")
+        }
+    }
+
+    /// Removes the enclave key behind a deleted item. Returns false when another item of any group stands for the key,
+    /// when the key is gone already, or when it belongs to another program. If the key's own access control permits
+    /// nobody to delete it, the item stays too.
+    private func removeKey(_ id: VaultID, _ groups: AccessGroups, in writer: VaultWriter) throws -> Bool {
+        guard try !hasItem(forKey: id, in: writer) else { return false }
+        if let key = try RightStore.readable(id, owner: owner, in: writer) {
+            guard groups.names.contains(key.attributes.group) else { return false }
+            try RightStore.requireRemovable(key)
+        }
+        do { try writer.removeObject(id, owner: owner) } catch VaultError.notFound { return false }
+        return true
+    }
+}

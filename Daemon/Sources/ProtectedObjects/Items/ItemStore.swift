@@ -1,0 +1,207 @@
+package import AccessControl
+import Enclave
+package import Foundation
+package import KeySlots
+import OstiaryWire
+package import OwnerKeys
+package import Refusals
+package import SecretMemory
+package import Vault
+
+/// The keychain items of the owner: making, finding, changing, deleting. Nothing here asks anybody; callers pass the
+/// proofs.
+///
+/// Every change of items runs under `Broker.changing`, so that nothing changes between reading an item and the
+/// transaction.
+package struct ItemStore: Sendable {
+    package let vault: Vault
+    package let ring: KeyRing
+    package let owner: VaultID
+    package let stretching: PasscodeStretching
+    package let eraser: JournalEraser
+    package let digests: ItemDigests
+
+    package init(
+        vault: Vault, ring: KeyRing, owner: VaultID, stretching: PasscodeStretching, eraser: JournalEraser,
+        digests: ItemDigests
+    ) {
+        self.vault = vault
+        self.ring = ring
+        self.owner = owner
+        self.stretching = stretching
+        self.eraser = eraser
+        self.digests = digests
+    }
+
+    package static let notFound = Refusal(.notFound, "There is no such item.", cause: "item.not-found")
+    package static let duplicate = Refusal(
+        .duplicate, "An item with the same identifying attributes exists already.", cause: "item.duplicate")
+
+    package static let changed = Refusal(
+        .systemCancel, "The item was changed meanwhile; try again.", cause: "item.changed")
+
+    // MARK: making
+
+    /// Encrypts a new item and stores it. The class must be open.
+    ///
+    /// - Parameter insert: stores other rows in the same transaction, before the item.
+    package func add(
+        _ draft: borrowing ItemDraft, after insert: (VaultWriter) throws -> Void = { _ in }
+    ) throws -> ItemRecord {
+        let (id, accessControl) = (VaultID(), Data(draft.accessControl.canonicalBytes))
+        let header = SlotHeader(
+            of: id, owner: owner, accessControl: draft.accessControl, encoded: accessControl, storeID: vault.storeID)
+        var (wrap, payload): (ItemWrap?, Data?) = (nil, nil)
+        if draft.keyID == nil {
+            let secret = AccessSecret.random()
+            wrap = try self.wrap(
+                secret, for: draft.accessControl, header: header, applicationPassword: draft.applicationPassword)
+            payload = try Self.payload(draft.data, secret, header)
+        }
+        let record = ItemRecord(
+            id: id, owner: owner, itemClass: draft.itemClass, suite: Self.suite,
+            attributes: try sealed(draft.attributes, header), accessControl: accessControl, wrap: wrap,
+            payload: payload, keyID: draft.keyID,
+            index: digests.index(of: draft.attributes, itemClass: draft.itemClass, keyID: draft.keyID))
+        try Self.explained {
+            try vault.write("item.add") { writer in
+                try insert(writer)
+                try writer.insertItem(record)
+            }
+        }
+        return record
+    }
+
+    private static let suite: UInt8 = 1
+
+    func sealed(_ attributes: ItemAttributes, _ header: SlotHeader) throws -> Data {
+        // The access control of a key's item is the key's, so the accessibility says under which class attributes lie.
+        let availability = try attributes.accessibility?.availability ?? header.availability
+        return try ItemCipher.sealAttributes(
+            attributes.encoded, under: ring.openHalf(.classKey(availability)), header: header)
+    }
+
+    package func wrap(
+        _ secret: borrowing SecretBytes, for accessControl: AccessControl, header: SlotHeader,
+        applicationPassword: borrowing ApplicationPassword?
+    ) throws -> ItemWrap {
+        guard let requirement = accessControl[.read] else {
+            throw Refusal(
+                .invalidRule, "The access control permits nobody to read the item.", cause: "rule.without-read")
+        }
+        guard !requirement.isUnrestricted else {
+            return .classKey(
+                try ItemCipher.wrap(secret, under: ring.openHalf(.classKey(accessControl.availability)), header: header)
+            )
+        }
+        return .slots(
+            KeySlot.encode(
+                try SlotSealer.seal(
+                    secret, alternatives: requirement.alternatives, header: header, publicHalves: ring.publicHalf,
+                    applicationPassword: applicationPassword)))
+    }
+
+    package static func payload(
+        _ data: borrowing SecretBytes?, _ secret: borrowing SecretBytes, _ header: SlotHeader
+    ) throws -> Data? {
+        switch data {
+        case .some(let data): try PayloadCipher.seal(data, accessSecret: secret, header: header)
+        case .none: nil
+        }
+    }
+
+    /// A duplicate is one of an item, not of a right.
+    static func explained<Result>(_ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch VaultError.duplicate { throw duplicate }
+    }
+
+    /// An access control without an entry for creating permits nobody to put anything under it.
+    package static func requireStorable(_ accessControl: AccessControl) throws(Refusal) {
+        guard accessControl[.create] != nil else {
+            throw Refusal(
+                .operationNotPermitted, "The access control does not permit storing an item under it.",
+                cause: "item.operation-not-permitted")
+        }
+    }
+
+    // MARK: finding
+
+    /// Some items of a selection, and where the next ones begin; 0 when there are none.
+    package struct Batch {
+        package var openers: [ItemOpener] = []
+        package var next: UInt64 = 0
+    }
+
+    /// The next items of a selection from `begin` on: at most `limit`, and no more than fit into one page.
+    package func batch(_ selection: ItemSelection, from begin: UInt64, limit: Int) throws -> Batch {
+        try vault.readItems { reader in
+            var query = selection.query
+            query.begin = begin
+            let limit = min(limit, ItemRequestLimits.pageCount)
+            query.limit = limit + 1
+            var (batch, dataByteCount, attributeByteCount) = (Batch(), 0, 0)
+            for match in try reader.items(matching: query, owner: owner) {
+                let record = try item(match.id, in: reader)
+                dataByteCount += record.payload?.count ?? 0
+                attributeByteCount += record.attributes.count + record.accessControl.count
+                let isFull =
+                    dataByteCount > WireLimits.tailByteCount
+                    || attributeByteCount > ItemRequestLimits.pageByteCount || batch.openers.count == limit
+                guard batch.openers.isEmpty || !isFull else {
+                    batch.next = match.sequence
+                    break
+                }
+                batch.openers.append(try opener(record))
+            }
+            return batch
+        }
+    }
+
+    private func item(_ id: VaultID, in reader: VaultReader) throws -> ItemRecord {
+        guard let record = try reader.item(id, owner: owner) else { throw Self.notFound }
+        return record
+    }
+
+    package func opener(_ record: ItemRecord) throws -> ItemOpener {
+        try ItemOpener(record, storeID: vault.storeID, ring: ring, stretching: stretching) {
+            try vault.readItems { try item(record.id, in: $0) }
+        }
+    }
+
+    /// All items of a selection, to be changed together.
+    ///
+    /// - Throws: the refusal `tooLarge` when they are more than ``ItemRequestLimits/updateByteCount``.
+    package func all(_ selection: ItemSelection) throws -> [ItemOpener] {
+        try vault.readItems { reader in
+            var byteCount = 0
+            return try reader.items(matching: selection.query, owner: owner).map { match in
+                let record = try item(match.id, in: reader)
+                byteCount += record.attributes.count + (record.payload?.count ?? 0)
+                guard byteCount <= ItemRequestLimits.updateByteCount else { throw Self.tooLarge }
+                return try opener(record)
+            }
+        }
+    }
+
+    private static let tooLarge = Refusal(
+        .tooLarge,
+        "The update covers more than \(ItemRequestLimits.updateByteCount >> 20) MiB of items; update fewer at a time.",
+        cause: "item.update-size")
+
+    package func readable(_ id: VaultID, in reader: VaultReader) throws -> ItemRecord? {
+        do { return try reader.item(id, owner: owner) } catch VaultError.corrupt(let reference, _)
+            where reference.table == .items
+        { return nil }
+    }
+
+    /// Number of items in an access group.
+    package func count(inGroup group: String) throws -> Int {
+        let query = ItemQuery(anyOf: [digests.term(ofGroup: group)])
+        return try vault.readItems { try $0.items(matching: query, owner: owner).count }
+    }
+
+    /// Number of items whose rows do not verify.
+    package func faultCount() throws -> (faults: Int, items: Int) {
+        try vault.readItems { (try $0.itemFaults(owner: owner).count, try $0.itemCount(owner: owner)) }
+    }
+}

@@ -1,0 +1,54 @@
+package import AccessControl
+package import Authenticators
+package import Enclave
+import Foundation
+package import KeySlots
+import OstiaryMessages
+import Refusals
+package import SecretMemory
+package import Vault
+
+/// A right or an enclave key whose slots were opened. It is the authorization in this process. It exists only in the
+/// context that was authorized, and its secrets are wiped with it.
+package final class OpenedRight: Sendable {
+    package let id: VaultID
+    package let identifier: String
+    /// The operations that the right's access control permits and the authorization covered.
+    package let operations: Set<AccessControl.Operation>
+    /// The proved factors of the authorization, for the log.
+    package let factorNames: [String]
+    package let strength: String
+    package let key: any OpenEnclaveKey
+    let keyType: EnclaveKeyType
+    private let accessSecret: SecretBytes
+    private let payload: Data?
+    private let header: SlotHeader
+
+    package init(
+        _ object: ObjectRecord, operations: Set<AccessControl.Operation>, evaluation: Evaluation, header: SlotHeader,
+        accessSecret: consuming SecretBytes, enclave: any Enclave
+    ) throws {
+        id = object.id
+        identifier = object.attributes.identifier
+        self.operations = operations
+        factorNames = evaluation.factorNames
+        strength = evaluation.label
+        payload = object.payload
+        self.header = header
+        guard object.enclaveKind == enclave.kind.code else { throw EnclaveError.wrongKind }
+        keyType = try object.keyType
+        key = try enclave.openKey(
+            EnclaveKey(kind: enclave.kind, type: keyType, publicKey: object.publicKey, blob: object.keyBlob),
+            authorization: KeyAuthorization.derived(from: accessSecret), binding: try KeyBinding(of: header),
+            session: evaluation.session)
+        self.accessSecret = accessSecret
+    }
+
+    /// The secret that was stored with the right, decrypted for one answer.
+    package func secret() throws -> SecretBytes {
+        guard let payload else {
+            throw Refusal(.noSecret, "No secret was stored with this right.", cause: "right.no-secret")
+        }
+        return try PayloadCipher.open(payload, accessSecret: accessSecret, header: header)
+    }
+}

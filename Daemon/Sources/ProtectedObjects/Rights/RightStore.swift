@@ -1,0 +1,317 @@
+package import AccessControl
+package import Callers
+package import Enclave
+package import Foundation
+package import KeySlots
+import OstiaryWire
+package import OwnerKeys
+package import Refusals
+package import SecretMemory
+package import Vault
+
+/// How many objects there may be. Each bounds the authenticated list of them, which is written again with each change.
+package struct ObjectLimits: Sendable {
+    /// Rights of one owner, and as many keys.
+    package var count = 20_000
+    /// Keys of one access group, so that no program uses up what all have together.
+    package var keyCountOfGroup = 1_000
+}
+
+/// The rights of the owner, and the enclave keys that back none: making, finding, listing, removing. Making one asks for no factor, because slots are wrapped to
+/// public halves; a new application password is the exception and comes in with the request.
+package struct RightStore {
+    package let vault: Vault
+    package let enclave: any Enclave
+    package let ring: KeyRing
+    package let owner: VaultID
+    package let eraser: JournalEraser
+    package var limits = ObjectLimits()
+    private let places = ObjectPlaces()
+
+    package init(vault: Vault, enclave: any Enclave, ring: KeyRing, owner: VaultID, eraser: JournalEraser) {
+        self.vault = vault
+        self.enclave = enclave
+        self.ring = ring
+        self.owner = owner
+        self.eraser = eraser
+    }
+
+    // MARK: making
+
+    /// The parts of a new right or key.
+    package struct Draft: ~Copyable {
+        package let id: VaultID
+        package let kind: ObjectKind
+        package let attributes: ObjectAttributes
+        package let accessControl: AccessControl
+        package let secret: SecretBytes?
+        package let applicationPassword: ApplicationPassword?
+        let keyType: EnclaveKeyType
+
+        private static func now() -> UInt64 { UInt64(Date().timeIntervalSince1970) }
+
+        /// A right of `application`.
+        package static func right(
+            _ identifier: String, of application: String, _ accessControl: AccessControl,
+            secret: consuming SecretBytes?,
+            applicationPassword: consuming ApplicationPassword?
+        ) -> Draft {
+            Draft(
+                id: VaultID(), kind: .right,
+                attributes: ObjectAttributes(
+                    group: application, identifier: identifier, applicationLabel: Data(application.utf8), created: now()
+                ),
+                accessControl: accessControl, secret: secret, applicationPassword: applicationPassword, keyType: .p256)
+        }
+
+        /// An enclave key in an access group.
+        package static func key(
+            _ type: EnclaveKeyType, in group: String, _ accessControl: AccessControl, shown: Data,
+            applicationPassword: consuming ApplicationPassword?
+        ) -> Draft {
+            let id = VaultID()
+            return Draft(
+                id: id, kind: .enclaveKey,
+                attributes: ObjectAttributes(
+                    group: group, identifier: "\(id)", applicationLabel: shown, created: now(),
+                    flags: UInt32(type.rawValue)),
+                accessControl: accessControl, secret: nil, applicationPassword: applicationPassword, keyType: type)
+        }
+    }
+
+    /// Makes key and slots and prepares the record. Nothing is stored yet.
+    package func prepare(_ draft: consuming Draft) throws -> ObjectRecord {
+        let accessControl = Data(draft.accessControl.canonicalBytes)
+        let header = SlotHeader(
+            storeID: vault.storeID.bytes, ownerID: owner.bytes, objectID: draft.id.bytes,
+            availability: draft.accessControl.availability, accessControl: accessControl,
+            accessGroup: draft.attributes.group)
+        let accessSecret = AccessSecret.random()
+        let slots = try SlotSealer.seal(
+            accessSecret, alternatives: draft.accessControl.keyRequirement.alternatives, header: header,
+            publicHalves: ring.publicHalf, applicationPassword: draft.applicationPassword)
+        let key = try enclave.makeKey(
+            draft.keyType, authorization: KeyAuthorization.derived(from: accessSecret),
+            binding: try KeyBinding(of: header))
+        return ObjectRecord(
+            id: draft.id, owner: owner, kind: draft.kind, suite: 1, attributes: draft.attributes,
+            accessControl: accessControl, enclaveKind: enclave.kind.code, publicKey: key.publicKey, keyBlob: key.blob,
+            payload: try Self.payload(draft.secret, accessSecret: accessSecret, header: header),
+            slots: KeySlot.encode(slots))
+    }
+
+    private static func payload(
+        _ secret: borrowing SecretBytes?, accessSecret: borrowing SecretBytes, header: SlotHeader
+    ) throws -> Data? {
+        switch secret {
+        case .some(let secret): try PayloadCipher.seal(secret, accessSecret: accessSecret, header: header)
+        case .none: nil
+        }
+    }
+
+    /// Stores a prepared right. If a right of that name exists, the call is refused, or with `replacing` destroys that
+    /// right in the same transaction. Returns the id of the replaced right.
+    package func store(_ record: ObjectRecord, replacing: Bool) throws -> VaultID? {
+        let replaced = try vault.write("right.create") { writer in
+            let existing = try writer.object(
+                identifier: record.attributes.identifier, group: record.attributes.group, kind: record.kind,
+                owner: owner)
+            guard let existing else {
+                try insert(record, in: writer)
+                return nil as VaultID?
+            }
+            guard replacing else { throw Self.duplicate }
+            try Self.requireRemovable(existing)
+            try writer.removeObject(existing.id, owner: owner)
+            try writer.insertObject(record)
+            return existing.id
+        }
+        if replaced != nil { eraser.erase() }
+        return replaced
+    }
+
+    /// Stores a prepared right or key whose name is free.
+    package func insert(_ record: ObjectRecord, in writer: VaultWriter) throws {
+        try requireRoom(for: record, in: writer)
+        try writer.insertObject(record)
+    }
+
+    private func requireRoom(for record: ObjectRecord, in reader: VaultReader) throws {
+        // An unreadable row may be of any kind.
+        let places = try places.all(of: owner, in: reader).filter { $0 == nil || $0?.kind == record.kind }
+        guard places.count < limits.count else {
+            throw Refusal(
+                .tooMany, "The store holds \(limits.count) rights or keys, and no more are allowed; remove some.",
+                cause: "store.too-many")
+        }
+        let ofGroup = places.count { $0 == ObjectPlaces.Place(record) }
+        guard record.kind == .right || ofGroup < limits.keyCountOfGroup else {
+            throw Refusal(
+                .tooMany,
+                "This program keeps \(limits.keyCountOfGroup) keys already; remove some. "
+                    + "`ostiary key list --all` shows them.", cause: "key.too-many")
+        }
+    }
+
+    package static let duplicate = Refusal(
+        .duplicate, "A right of this name exists already and is kept; remove it first, or ask to replace it.",
+        cause: "right.duplicate")
+
+    // MARK: finding
+
+    /// The right that `application` stored under `identifier`.
+    package func find(_ identifier: String, application: String) throws -> ObjectRecord {
+        guard
+            let object = try vault.read({
+                try $0.object(identifier: identifier, group: application, kind: .right, owner: owner)
+            })
+        else { throw Self.notFound }
+        return object
+    }
+
+    /// The right of `application` with this id; another program's counts as not found.
+    package func find(id: VaultID, application: String) throws -> ObjectRecord {
+        guard let object = try vault.read({ try $0.object(id, owner: owner) }), object.kind == .right,
+            object.attributes.group == application
+        else { throw Self.notFound }
+        return object
+    }
+
+    /// The key with this id in one of `groups`; others count as not found.
+    package func findKey(id: VaultID, groups: [String]) throws -> ObjectRecord {
+        guard let object = try vault.read({ try $0.object(id, owner: owner) }), object.kind == .enclaveKey,
+            groups.contains(object.attributes.group)
+        else { throw Self.keyNotFound }
+        return object
+    }
+
+    /// The object with this id that a caller may use: a right of its own, or a key of its groups.
+    package func find(id: VaultID, usableBy caller: CallerProcess) throws -> ObjectRecord {
+        do { return try find(id: id, application: caller.application) } catch let refusal as Refusal
+            where refusal == Self.notFound
+        {
+            do { return try findKey(id: id, groups: caller.accessGroups) } catch let refusal as Refusal
+                where refusal == Self.keyNotFound
+            { throw Self.unknownID }
+        }
+    }
+
+    /// An absent object has no kind.
+    static let unknownID = Refusal(.notFound, "There is no key or right of this id.", cause: "right.not-found")
+
+    package static let keyNotFound = Refusal(.notFound, "There is no such key.", cause: "key.not-found")
+
+    package static let notFound = Refusal(.notFound, "There is no right of this name.", cause: "right.not-found")
+
+    /// Every row that is there or ought to be, by name; unreadable ones come last and are among them in any case, since nobody
+    /// can say whose they are.
+    package func list(application: String?) throws -> [Stored<ObjectRecord>] {
+        let stored = try vault.read { try $0.objects(owner: owner, kind: .right) }
+        let readable = stored.compactMap(\.record).filter { application == nil || $0.attributes.group == application }
+        return readable.sorted { Self.place(of: $0) < Self.place(of: $1) }.map(Stored.readable)
+            + stored.filter { $0.record == nil }
+    }
+
+    /// The keys of an access group; rows that cannot be read are nobody's.
+    package func keys(inGroup group: String) throws -> [ObjectRecord] {
+        try keys().filter { $0.attributes.group == group }
+    }
+
+    /// All enclave keys of the owner, from all programs, by group and age. Rows that do not verify are listed among the
+    /// rights, because nobody can say whether they were keys.
+    package func keys() throws -> [ObjectRecord] {
+        try vault.read { try $0.objects(owner: owner, kind: .enclaveKey) }.compactMap(\.record)
+            .sorted { Self.order(of: $0) < Self.order(of: $1) }
+    }
+
+    private static func order(of key: ObjectRecord) -> (String, UInt64, String) {
+        (key.attributes.group, key.attributes.created, key.attributes.identifier)
+    }
+
+    private static func place(of right: ObjectRecord) -> (String, String) {
+        (right.attributes.identifier, right.attributes.group)
+    }
+
+    // MARK: removing
+
+    /// The right with this id as ``find(id:application:)`` finds it, or nil when its row does not verify: then nobody can say
+    /// whose it was or what, and any program of the owner may clear it away.
+    package func removable(id: VaultID, application: String) throws -> ObjectRecord? {
+        do { return try find(id: id, application: application) } catch VaultError.corrupt(let reference, _)
+            where reference.table == .objects
+        { return nil }
+    }
+
+    /// Destroys a right, on a full disk too. Its row may be unreadable.
+    ///
+    /// - Parameter other: removes other rows in the same transaction.
+    package func remove(_ id: VaultID, with other: (VaultWriter) throws -> Void = { _ in }) throws {
+        do {
+            try vault.write("right.remove", usingReserve: true) { writer in
+                if let object = try Self.readable(id, owner: owner, in: writer) { try Self.requireRemovable(object) }
+                try other(writer)
+                try writer.removeObject(id, owner: owner)
+            }
+        } catch VaultError.notFound { throw Self.notFound }
+        eraser.erase()
+    }
+
+    /// The object, or nil when its row does not verify. The owner of the store may remove such a row.
+    package static func readable(_ id: VaultID, owner: VaultID, in reader: VaultReader) throws -> ObjectRecord? {
+        do { return try reader.object(id, owner: owner) } catch VaultError.corrupt(let reference, _)
+            where reference.table == .objects
+        { return nil }
+    }
+
+    /// An access control without an entry for deleting permits it to nobody; only removing the passcode, where the right
+    /// is bound to it, destroys such a right.
+    package static func requireRemovable(_ object: ObjectRecord) throws {
+        guard try AccessControl(canonicalBytes: Array(object.accessControl))[.delete] != nil else {
+            throw Refusal(
+                .operationNotPermitted, "The access control permits nobody to delete the right or key.",
+                cause: "right.operation-not-permitted")
+        }
+    }
+
+    /// The id behind a name, even when the row no longer verifies.
+    package func id(of identifier: String, application: String) throws -> VaultID {
+        do { return try find(identifier, application: application).id } catch VaultError.corrupt(let reference, _) {
+            guard let id = reference.id else { throw Self.notFound }
+            return id
+        }
+    }
+
+    /// Destroys all rights of `application`, on a full disk too; returns which. When one of them may not be deleted, none
+    /// is.
+    package func removeAll(application: String) throws -> [ObjectRecord] {
+        let records = try list(application: application).compactMap(\.record)
+        try records.forEach(Self.requireRemovable)
+        try vault.write("right.remove-all", usingReserve: true) { writer in
+            for record in records { try writer.removeObject(record.id, owner: owner) }
+        }
+        eraser.erase()
+        return records
+    }
+}
+
+extension WireRight {
+    /// A verified record as the wire shows it.
+    package init(_ record: ObjectRecord, enclave: EnclaveKind) {
+        self.init()
+        rightID = record.id.bytes
+        identifier = record.attributes.identifier
+        accessControl = record.accessControl
+        publicKey = record.publicKey
+        hasSecret_p = record.payload != nil
+        createdAt = Double(record.attributes.created)
+        enclaveKind = enclave.rawValue
+        application = record.attributes.group
+    }
+
+    /// A row that is refused.
+    package init(unreadable reference: RowReference, _ fault: RowFault) {
+        self.init()
+        rightID = reference.key
+        unreadableBecause = "\(fault)"
+    }
+}

@@ -1,0 +1,98 @@
+package import AccessControl
+import OstiaryWire
+import Passcodes
+import Prompting
+
+/// The refusals that several places give, in one wording.
+extension Refusal {
+    package static func lockedOut(_ remaining: Duration) -> Refusal {
+        Refusal(
+            .lockedOut, "Too many wrong tries. Try again in \(readable(remaining)).", retryAfter: remaining,
+            cause: "passcode.locked-out")
+    }
+
+    package static let passcodeNotSet = Refusal(
+        .passcodeNotSet, "No passcode is set; set one with `ostiary passcode set`.", cause: "passcode.not-set")
+
+    package static let passcodeAlreadySet = Refusal(
+        .passcodeAlreadySet, "A passcode is set already; use `ostiary passcode change`.", cause: "passcode.already-set")
+
+    package static let passcodeNeeded = Refusal(
+        .notAuthorized, "This needs the passcode; enter it when you are asked.", cause: "passcode.needed")
+
+    package static let emptyPassword = Refusal(
+        .invalidParameter, "The password is empty; it needs at least one byte.", cause: "credential.empty")
+
+    package static let passwordTooLong = Refusal(
+        .invalidParameter, "The password is too long; it may have at most \(PasscodePolicy.maximumByteCount) bytes.",
+        cause: "credential.size")
+
+    package static let notInteractive = Refusal(
+        .notInteractive,
+        "Nobody can be asked: there is no terminal or dialog, or the program does not allow a question. "
+            + "Run it in a terminal, or name a pinentry in ostiaryd.conf.",
+        cause: "prompt.not-interactive")
+
+    package static let questionNeeded = Refusal(
+        .questionNeeded, "The person must be asked first; send a question with the request.", cause: "question.needed")
+
+    package static let removedMeanwhile = Refusal(
+        .notFound, "The object was removed while its password was being typed.", cause: "object.removed")
+
+    package static let locked = Refusal(
+        .locked, "The store is locked; open it with `ostiary unlock`.", cause: "store.locked")
+
+    /// A factor that is needed and cannot be proved now, for a reason that no delay ends.
+    package static func unavailable(_ factor: Factor, because reason: Unavailability) -> Refusal {
+        switch reason {
+        case .passcodeNotSet: passcodeNotSet
+        case .passcodeLockedOut: lockedOut(.zero)
+        case .biometryLockout:
+            Refusal(.biometryLockout, "Biometry is locked out; enter the passcode once.", cause: "biometry.lockout")
+        case .biometryNotEnrolled:
+            Refusal(.biometryNotEnrolled, "No finger is enrolled.", cause: "biometry.not-enrolled")
+        case .biometryNotAvailable, .biometryRestsUntilPasscode, .biometrySetChanged:
+            Refusal(
+                .biometryNotAvailable, "Biometry is not available: no sensor is supported yet.",
+                cause: "biometry.no-sensor")
+        case .securityKeyNotEnrolled, .securityKeyNotPresent, .securityKeyUnsupported:
+            Refusal(.companionNotAvailable, "No security key is enrolled.", cause: "security-key.not-enrolled")
+        case .applicationPasswordUnsupported, .notOffered:
+            Refusal(
+                .operationNotPermitted, "The factor \(factor.name) cannot be proved here.", cause: "factor.unsupported")
+        }
+    }
+
+    package static let authenticationFailed = Refusal(
+        .authenticationFailed, "The passcode or password is wrong.", cause: "authentication.failed")
+
+    package static let keysChanged = Refusal(
+        .systemCancel, "The passcode was changed or the store was locked meanwhile; try again.", cause: "keys.changed")
+
+    package static func programChanged(_ path: String) -> Refusal {
+        Refusal(
+            .programChanged,
+            "The program's file is not the registered one, so it counts as another program. If you rebuilt or "
+                + "upgraded it yourself, run: ostiary app adopt \(DisplayText(fact: path).string)",
+            cause: "program.changed")
+    }
+
+    package static let objectsChanged = Refusal(
+        .systemCancel,
+        "After the warning a program made an object that is bound to the passcode. The warning did not count it, so "
+            + "nothing was removed; try again.", cause: "keys.changed")
+
+    package static func unreadableItem(_ what: String) -> Refusal {
+        Refusal(
+            .itemUnreadable, "\(what) does not verify, so no part of it is used; `ostiary doctor` says more.",
+            cause: "item.unreadable")
+    }
+
+    /// "4 min 10 s", rounded up to the second.
+    package static func readable(_ duration: Duration) -> String {
+        let seconds = Int((duration / .seconds(1)).rounded(.up))
+        let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "min"), (seconds % 60, "s")]
+        let text = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: " ")
+        return text.isEmpty ? "0 s" : text
+    }
+}

@@ -1,0 +1,65 @@
+import OstiaryMessages
+package import Prompting
+import Synchronization
+
+/// Ends a request that waits for a person, and remembers on whose behalf.
+package final class RequestCancellation: Sendable {
+    package enum Reason: Sendable {
+        /// The program asked for it, or gave up the context.
+        case caller
+        /// The connection ended.
+        case connectionEnded
+        /// Everything was locked, or the daemon ends.
+        case locked
+    }
+
+    private struct State {
+        var first: Reason?
+        /// Ends the question that is being put.
+        var question: PromptCancellation?
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    package func cancel(_ reason: Reason) {
+        let question = state.withLock { state in
+            if state.first == nil { state.first = reason }
+            return state.question
+        }
+        switch reason {
+        case .caller: question?.cancel(because: .superseded)
+        case .connectionEnded: question?.cancel(because: .clientGone)
+        case .locked: question?.cancel(because: .lock)
+        }
+    }
+
+    /// Runs `body`, which puts one question, and ends that question when the request is ended. One question at a time.
+    package func endingQuestion<Result: ~Copyable>(
+        _ body: (PromptCancellation) throws(Refusal) -> Result
+    ) throws(Refusal) -> Result {
+        let question: PromptCancellation
+        do { question = try PromptCancellation() } catch {
+            throw Refusal(.tooMany, "The daemon has no descriptors left; try again.")
+        }
+        state.withLock { $0.question = question }
+        defer { state.withLock { $0.question = nil } }
+        try check()
+        return try body(question)
+    }
+
+    /// Throws when the request was ended: a proof that arrives afterwards does not count.
+    package func check() throws(Refusal) {
+        guard let reason = state.withLock({ $0.first }) else { return }
+        throw Self.refusal(reason)
+    }
+
+    package static func refusal(_ reason: Reason) -> Refusal {
+        switch reason {
+        case .caller, .connectionEnded:
+            Refusal(.appCancel, "The program cancelled the request.", cause: "prompt.cancelled-by-program")
+        case .locked: Refusal(.systemCancel, "The store was locked meanwhile; try again.", cause: "store.locked")
+        }
+    }
+}
