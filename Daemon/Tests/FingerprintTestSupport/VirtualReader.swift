@@ -37,7 +37,7 @@ public enum SensorEvent: Sendable {
         try Array(command.utf8).withUnsafeBytes { try socket.send($0) }
         withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
             // It closes the connection, sometimes with an answer before.
-            while let received = try? socket.receive(into: buffer), received.count > 0 {}
+            while let received = try? socket.receive(into: buffer, expecting: []), received.count > 0 {}
         }
     }
 }
