@@ -53,6 +53,7 @@ struct FailureTableTests {
         (.unwritableOutput(.init("open", subject: "a", code: 2)), -102, .failed),
         (.inputTooLarge(name: "a", limit: 1), -103, .failed), (.emptySecret(name: "a"), -104, .failed),
         (.binaryToTerminal, -105, .usage), (.keyAlgorithm(.decryptionFailed), -106, .failed),
+        (.ownStore("a"), -110, .refused), (.commandNotStarted(.init("execvp", subject: "a", code: 2)), -111, .failed),
     ])
     func `an error of the command has a stable code`(error: CommandError, code: Int, status: ostiary.ExitStatus) {
         #expect(error.code == code)

@@ -28,6 +28,7 @@ struct Ostiary: ParsableCommand {
         subcommands: [
             StatusCommand.self, PasscodeCommand.self, RightCommand.self, ItemCommand.self, KeyCommand.self,
             ApplicationCommand.self, LockCommand.self, UnlockCommand.self, LogCommand.self, DoctorCommand.self,
+            TestDaemonCommand.self,
         ])
 
     static let version = "0.1.0"
@@ -38,17 +39,19 @@ struct Ostiary: ParsableCommand {
         // Before anything that could crash with a secret in memory. The process stays dumpable: the daemon could not see
         // who asks otherwise.
         ostiary_silence_crashes()
-        Glibc.exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
+        Glibc.exit(run(Array(CommandLine.arguments.dropFirst())))
     }
 
-    private static func run(_ arguments: [String]) -> ExitStatus {
+    private static func run(_ arguments: [String]) -> Int32 {
         do {
             try carryOut(arguments)
-            return .done
+            return ExitStatus.done.rawValue
+        } catch let ended as CommandEnded {
+            return ended.status
         } catch {
             let report = FailureReport(error, arguments: arguments)
             report.write(asJSON: JSONFlag.isGiven(in: arguments))
-            return report.status
+            return report.status.rawValue
         }
     }
 

@@ -18,6 +18,10 @@ enum CommandError: Error, Equatable {
     case noData
     /// More than one key has the name.
     case ambiguousKey(name: String)
+    /// A test run would stand beside a store of the user's; the reason says where.
+    case ownStore(String)
+    /// The command of a test run.
+    case commandNotStarted(SystemCallError)
 
     /// The stable number in JSON; those of the daemon are positive and those of the connection above -100.
     var code: Int {
@@ -32,6 +36,8 @@ enum CommandError: Error, Equatable {
         case .cancelled: -107
         case .ambiguousKey: -108
         case .noData: -109
+        case .ownStore: -110
+        case .commandNotStarted: -111
         }
     }
 
@@ -47,6 +53,8 @@ enum CommandError: Error, Equatable {
         case .cancelled: FailureClass("cancelled", .refused)
         case .ambiguousKey: FailureClass("ambiguousKey", .failed)
         case .noData: FailureClass("noData", .failed)
+        case .ownStore: FailureClass("ownStore", .refused)
+        case .commandNotStarted: FailureClass("commandNotStarted", .failed)
         }
     }
 }
@@ -65,6 +73,10 @@ extension CommandError: CustomStringConvertible {
         case .keyAlgorithm(let error): error.explanation
         case .cancelled: "Cancelled; nothing was done."
         case .noData: "The item holds no secret."
+        case .ownStore(let reason):
+            "Nothing was started, because \(reason), and a program of the test run could use it. Run as another user, or set "
+                + "XDG_STATE_HOME and XDG_RUNTIME_DIR to empty folders."
+        case .commandNotStarted(let error): "The command cannot be started (\(error))."
         case .ambiguousKey(let name):
             "Several keys are called \(name); name one by its id, which `ostiary key list` shows."
         }

@@ -1,0 +1,32 @@
+import Foundation
+import Glibc
+import OstiaryClient
+import UnixSocket
+
+/// The store that programs with this environment use.
+enum OwnStore {
+    /// Throws when there is one, or a daemon of it, or when nobody can tell. A program of a test run that clears its
+    /// environment, or is started by somebody else, would use it.
+    static func requireAbsent() throws {
+        let location = try DaemonLocation.ofCurrentUser()
+        guard !answers(location.socketPath) else {
+            throw CommandError.ownStore("a daemon answers at \(location.socketPath)")
+        }
+        do {
+            guard try FileManager.default.contentsOfDirectory(atPath: location.stateDirectory).isEmpty else {
+                throw CommandError.ownStore("there is a store in \(location.stateDirectory)")
+            }
+        } catch CocoaError.fileReadNoSuchFile {
+        } catch let error as CommandError { throw error } catch {
+            throw CommandError.ownStore("\(location.stateDirectory) cannot be read, so there may be a store")
+        }
+    }
+
+    /// Whatever is there but no listener, even a socket of somebody else, counts as an answer.
+    private static func answers(_ path: String) -> Bool {
+        do throws(SystemCallError) {
+            _ = try UnixSocket.connect(to: path)
+            return true
+        } catch { return ![ENOENT, ECONNREFUSED, ENOTDIR].contains(error.code) }
+    }
+}
