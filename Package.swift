@@ -73,7 +73,7 @@ let package = Package(
         .target(
             name: "CryptoKit",
             dependencies: [
-                "AccessControl", "KeyAlgorithms", "LocalAuthentication", "OstiaryClient", "SecretMemory", "Security",
+                "AccessControl", "KeyAlgorithms", "OstiaryClient", "SecretMemory", "Security",
                 crypto,
             ],
             path: "Sources/Frameworks/CryptoKit", swiftSettings: strict),

@@ -1,6 +1,5 @@
 import AccessControl
 import Foundation
-import LocalAuthentication
 import OstiaryClient
 import SecretMemory
 import Security
@@ -15,7 +14,7 @@ struct EnclaveKeyHolder: Sendable {
     private let transient: TransientKey?
 
     /// - Parameter transient: ends the key with the last copy of this, unless its representation is read before.
-    fileprivate init(_ key: EnclaveKey, _ context: LAContext?, transient: TransientKey? = nil) {
+    fileprivate init(_ key: EnclaveKey, _ context: (any AuthenticationContext)?, transient: TransientKey? = nil) {
         self.key = key
         use = EnclaveKeyUse(key, context: context)
         self.transient = transient
@@ -58,10 +57,11 @@ enum EnclaveKeyMaker {
 
     /// - Parameter service: what makes the key; a test puts one of its own here.
     static func make(
-        _ kind: EnclaveKeyKind, _ accessControl: SecAccessControl, _ context: LAContext?,
+        _ kind: EnclaveKeyKind, _ accessControl: SecAccessControl, _ context: (any AuthenticationContextProtocol)?,
         by service: any ItemService = OstiaryClient.shared
     ) throws -> EnclaveKeyHolder {
         try reporting {
+            let context = try checked(context)
             let authentication = try context?.authentication()
             var interaction = authentication?.interaction ?? Interaction(reason: "")
             if interaction.reason.isEmpty { interaction.reason = "choose the password of a new key" }
@@ -74,14 +74,25 @@ enum EnclaveKeyMaker {
     }
 
     static func open(
-        _ kind: EnclaveKeyKind, _ dataRepresentation: some DataProtocol, _ context: LAContext?
+        _ kind: EnclaveKeyKind, _ dataRepresentation: some DataProtocol, _ context: (any AuthenticationContextProtocol)?
     ) throws -> EnclaveKeyHolder {
         try reporting {
+            let context = try checked(context)
             guard let handle = EnclaveKeyHandle(bytes: dataRepresentation) else { throw malformed }
             let key = try OstiaryClient.shared.key(id: handle.keyID)
             guard key.kind == kind else { throw malformed }
             return EnclaveKeyHolder(key, context)
         }
+    }
+
+    private static func checked(
+        _ context: (any AuthenticationContextProtocol)?
+    ) throws(StatusError) -> (any AuthenticationContext)? {
+        guard let context else { return nil }
+        guard let known = context as? any AuthenticationContext else {
+            throw .parameter("The authentication context is no LAContext.")
+        }
+        return known
     }
 
     static let malformed = StatusError(errSecDecode, "The bytes do not represent a key of this kind.")

@@ -1,6 +1,5 @@
 public import Crypto
 public import Foundation
-public import LocalAuthentication
 import OstiaryClient
 public import Security
 
@@ -20,13 +19,15 @@ extension SecureEnclave {
             /// Makes a key. `errSecParam` (`NSOSStatusErrorDomain`) from an enclave that has no ML-DSA.
             public init(
                 accessControl: SecAccessControl = SecureEnclave.standardAccessControl,
-                authenticationContext: LAContext? = nil
+                authenticationContext: (any AuthenticationContextProtocol)? = nil
             ) throws {
                 try self.init(EnclaveKeyMaker.make(.mlDSA65, accessControl, authenticationContext))
             }
 
             /// Opens a key again that this enclave made.
-            public init<D: DataProtocol>(dataRepresentation: D, authenticationContext: LAContext? = nil) throws {
+            public init<D: DataProtocol>(
+                dataRepresentation: D, authenticationContext: (any AuthenticationContextProtocol)? = nil
+            ) throws {
                 try self.init(EnclaveKeyMaker.open(.mlDSA65, dataRepresentation, authenticationContext))
             }
 
@@ -66,13 +67,15 @@ extension SecureEnclave {
             /// Makes a key. `errSecParam` (`NSOSStatusErrorDomain`) from an enclave that has no ML-DSA.
             public init(
                 accessControl: SecAccessControl = SecureEnclave.standardAccessControl,
-                authenticationContext: LAContext? = nil
+                authenticationContext: (any AuthenticationContextProtocol)? = nil
             ) throws {
                 try self.init(EnclaveKeyMaker.make(.mlDSA87, accessControl, authenticationContext))
             }
 
             /// Opens a key again that this enclave made.
-            public init<D: DataProtocol>(dataRepresentation: D, authenticationContext: LAContext? = nil) throws {
+            public init<D: DataProtocol>(
+                dataRepresentation: D, authenticationContext: (any AuthenticationContextProtocol)? = nil
+            ) throws {
                 try self.init(EnclaveKeyMaker.open(.mlDSA87, dataRepresentation, authenticationContext))
             }
 

@@ -1,6 +1,5 @@
 public import Crypto
 public import Foundation
-public import LocalAuthentication
 import OstiaryClient
 import SecretMemory
 public import Security
@@ -21,13 +20,15 @@ extension SecureEnclave {
             /// Makes a key. `errSecParam` (`NSOSStatusErrorDomain`) from an enclave that has no ML-KEM.
             public init(
                 accessControl: SecAccessControl = SecureEnclave.standardAccessControl,
-                authenticationContext: LAContext? = nil
+                authenticationContext: (any AuthenticationContextProtocol)? = nil
             ) throws {
                 try self.init(EnclaveKeyMaker.make(.mlKEM768, accessControl, authenticationContext))
             }
 
             /// Opens a key again that this enclave made.
-            public init<D: DataProtocol>(dataRepresentation: D, authenticationContext: LAContext? = nil) throws {
+            public init<D: DataProtocol>(
+                dataRepresentation: D, authenticationContext: (any AuthenticationContextProtocol)? = nil
+            ) throws {
                 try self.init(EnclaveKeyMaker.open(.mlKEM768, dataRepresentation, authenticationContext))
             }
 
@@ -61,13 +62,15 @@ extension SecureEnclave {
             /// Makes a key. `errSecParam` (`NSOSStatusErrorDomain`) from an enclave that has no ML-KEM.
             public init(
                 accessControl: SecAccessControl = SecureEnclave.standardAccessControl,
-                authenticationContext: LAContext? = nil
+                authenticationContext: (any AuthenticationContextProtocol)? = nil
             ) throws {
                 try self.init(EnclaveKeyMaker.make(.mlKEM1024, accessControl, authenticationContext))
             }
 
             /// Opens a key again that this enclave made.
-            public init<D: DataProtocol>(dataRepresentation: D, authenticationContext: LAContext? = nil) throws {
+            public init<D: DataProtocol>(
+                dataRepresentation: D, authenticationContext: (any AuthenticationContextProtocol)? = nil
+            ) throws {
                 try self.init(EnclaveKeyMaker.open(.mlKEM1024, dataRepresentation, authenticationContext))
             }
 

@@ -1,7 +1,6 @@
 public import Crypto
 public import Foundation
 import KeyAlgorithms
-public import LocalAuthentication
 import OstiaryClient
 import SecretMemory
 public import Security
@@ -30,13 +29,14 @@ extension SecureEnclave.P256.Signing {
         ///   - authenticationContext: under which the key is used; without one every use asks by itself.
         public init(
             compactRepresentable: Bool = true, accessControl: SecAccessControl = SecureEnclave.standardAccessControl,
-            authenticationContext: LAContext? = nil
+            authenticationContext: (any AuthenticationContextProtocol)? = nil
         ) throws {
             try self.init(EnclaveKeyMaker.make(.p256, accessControl, authenticationContext))
         }
 
         /// Opens a key again that this enclave made.
-        public init(dataRepresentation: Data, authenticationContext: LAContext? = nil) throws {
+        public init(dataRepresentation: Data, authenticationContext: (any AuthenticationContextProtocol)? = nil) throws
+        {
             try self.init(EnclaveKeyMaker.open(.p256, dataRepresentation, authenticationContext))
         }
 
@@ -73,13 +73,14 @@ extension SecureEnclave.P256.KeyAgreement {
         /// Makes a key; the parameters are those of the signing key.
         public init(
             compactRepresentable: Bool = true, accessControl: SecAccessControl = SecureEnclave.standardAccessControl,
-            authenticationContext: LAContext? = nil
+            authenticationContext: (any AuthenticationContextProtocol)? = nil
         ) throws {
             try self.init(EnclaveKeyMaker.make(.p256, accessControl, authenticationContext))
         }
 
         /// Opens a key again that this enclave made.
-        public init(dataRepresentation: Data, authenticationContext: LAContext? = nil) throws {
+        public init(dataRepresentation: Data, authenticationContext: (any AuthenticationContextProtocol)? = nil) throws
+        {
             try self.init(EnclaveKeyMaker.open(.p256, dataRepresentation, authenticationContext))
         }
 

@@ -204,6 +204,6 @@ open class LAContext: NSObject {
 }
 
 /// Lets items and keys be used under a context (`kSecUseAuthenticationContext`).
-extension LAContext: AuthenticationContext {
+extension LAContext: AuthenticationContextProtocol, AuthenticationContext {
     package func authentication() throws -> ContextAuthentication { try evaluator.authentication() }
 }

@@ -25,4 +25,28 @@ import Testing
         #expect(store.calls == [.createKey], "it was asked for once, and nothing instead")
         #expect(store.keys.isEmpty && store.rows.isEmpty)
     }
+
+    @Test func `a context that is no LAContext is refused, and no key is made or opened without one`() throws {
+        final class Foreign: AuthenticationContextProtocol {}
+        let store = ItemStoreDouble()
+        let accessControl = try #require(
+            SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlockedThisDeviceOnly, [], nil))
+        let attempts: [() throws -> Void] = [
+            { _ = try EnclaveKeyMaker.make(.p256, accessControl, Foreign(), by: store) },
+            { _ = try SecureEnclave.P256.Signing.PrivateKey(authenticationContext: Foreign()) },
+            {
+                _ = try SecureEnclave.P256.Signing.PrivateKey(
+                    dataRepresentation: Data(), authenticationContext: Foreign())
+            },
+        ]
+        for attempt in attempts {
+            do {
+                try attempt()
+                Issue.record("a key was made")
+            } catch let error as NSError {
+                #expect(error.domain == NSOSStatusErrorDomain && error.code == Int(errSecParam))
+            }
+        }
+        #expect(store.calls.isEmpty)
+    }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Configuration
 import CryptoExtras
+import FlyingFox
 import Foundation
 import GRDB
 import Names
@@ -34,10 +35,30 @@ func others() throws {
     _ = (_RSA.Signing.PrivateKey.self, ConfigReader(provider: InMemoryProvider(values: [:])))
 }
 
-@main struct Program: ParsableCommand {
-    func run() throws {
+/// FlyingFox hashes with CryptoKit to accept a web socket.
+func webSocket() async throws {
+    let request = HTTPRequest(
+        method: .GET, version: .http11, path: "/", query: [],
+        headers: [
+            .host: "localhost", .connection: "Upgrade", .upgrade: "websocket", .webSocketVersion: "13",
+            .webSocketKey: "dGhlIHNhbXBsZSBub25jZQ==",
+        ], body: Data())
+    let response = try await WebSocketHTTPHandler(handler: Echo()).handleRequest(request)
+    // RFC 6455, 1.3.
+    precondition(response.headers[.webSocketAccept] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", "the hash is another one")
+}
+
+struct Echo: WSHandler {
+    func makeFrames(for client: AsyncThrowingStream<WSFrame, any Error>) async throws -> AsyncStream<WSFrame> {
+        AsyncStream { $0.finish() }
+    }
+}
+
+@main struct Program: AsyncParsableCommand {
+    func run() async throws {
         try certificates()
         try others()
+        try await webSocket()
         print("beside Security: as before")
     }
 }
