@@ -36,10 +36,6 @@ package struct AccessControlOperations: Hashable, Sendable {
         return constraint
     }
 
-    var asksForNothing: Bool {
-        !needsApplicationPassword && entries.values.allSatisfy { $0 == .boolean(true) }
-    }
-
     /// `od(cpo(DeviceOwnerAuthentication))` for each entry, sorted.
     var descriptions: [String] { PropertyList.descriptions(of: entries) }
 

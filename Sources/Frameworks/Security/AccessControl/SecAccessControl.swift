@@ -9,23 +9,10 @@ public final class SecAccessControl: NSObject, Sendable {
     /// The constraint of each operation. Nil for an object that has only a protection; it permits everything.
     package let operations: AccessControlOperations?
 
-    /// Whether the constraints were tied to the enrolled fingers, in addition to ``isBound``.
-    private let wasBound: Bool
-
-    package init(protection: String, operations: AccessControlOperations?, wasBound: Bool = false) {
+    package init(protection: String, operations: AccessControlOperations?) {
         self.protection = protection
         self.operations = operations
-        self.wasBound = wasBound
         super.init()
-    }
-
-    /// Whether nothing of the enrolled factors has to be filled in any more before the object can protect something: true
-    /// from the start if nothing is asked for.
-    package var isBound: Bool { wasBound || operations?.asksForNothing ?? true }
-
-    /// The same object, tied to the enrolled fingers.
-    package func bound() -> SecAccessControl {
-        SecAccessControl(protection: protection, operations: operations, wasBound: true)
     }
 
     public override func isEqual(_ object: Any?) -> Bool {
@@ -44,7 +31,7 @@ public final class SecAccessControl: NSObject, Sendable {
 // MARK: - Serialisation
 
 extension SecAccessControl {
-    /// A DER property list: a dictionary of `prot`, `acl` if there is one, and `bound` if that was said.
+    /// A DER property list: a dictionary of `prot`, and `acl` if there is one.
     package var derRepresentation: Data { propertyList.derRepresentation }
 
     /// Reads ``derRepresentation``. Anything else, trailing bytes included, is `errSecDecode`.
@@ -52,7 +39,7 @@ extension SecAccessControl {
         let malformed = StatusError(errSecDecode, "The access control could not be decoded.")
         guard
             case .dictionary(let entries) = PropertyList(derRepresentation: bytes),
-            entries.keys.allSatisfy(["prot", "acl", "bound"].contains),
+            entries.keys.allSatisfy(["prot", "acl"].contains),
             case .string(let protection) = entries["prot"], Self.protections.contains(protection)
         else { throw malformed }
         var operations: AccessControlOperations?
@@ -61,12 +48,7 @@ extension SecAccessControl {
         case .dictionary(let entries)?: operations = AccessControlOperations(entries)
         default: throw malformed
         }
-        switch entries["bound"] {
-        case nil: self.init(protection: protection, operations: operations)
-        case .boolean(let wasBound)?:
-            self.init(protection: protection, operations: operations, wasBound: wasBound)
-        default: throw malformed
-        }
+        self.init(protection: protection, operations: operations)
     }
 
     /// Every protection that Apple knows.
@@ -75,7 +57,6 @@ extension SecAccessControl {
     private var propertyList: PropertyList {
         var entries: [String: PropertyList] = ["prot": .string(protection)]
         if let operations { entries["acl"] = .dictionary(operations.entries) }
-        if wasBound { entries["bound"] = .boolean(true) }
         return .dictionary(entries)
     }
 }
