@@ -276,10 +276,32 @@ import Testing
         #expect(daemon.questions.isEmpty)
     }
 
-    @Test func `a credential that the daemon refuses is not set`() {
+    @Test func `a credential that the daemon refuses is not set`() throws {
+        let (context, unknown) = (LAContext(service: daemon), LACredentialType(rawValue: 7))
+        #expect(!context.setCredential(Data([1]), type: try #require(unknown)))
+        #expect(!context.isCredentialSet(try #require(unknown)))
+    }
+
+    @Test func `the PIN of a smart card is set, found and taken away, and the daemon never gets it`() {
         let context = LAContext(service: daemon)
-        #expect(!context.setCredential(Data([1]), type: .smartCardPIN))
         #expect(!context.isCredentialSet(.smartCardPIN))
+        #expect(!context.setCredential(Data(), type: .smartCardPIN))
+        #expect(!context.isCredentialSet(.smartCardPIN))
+        #expect(context.setCredential(Data([1]), type: .smartCardPIN))
+        #expect(context.isCredentialSet(.smartCardPIN))
+        #expect(!context.isCredentialSet(.applicationPassword))
+        #expect(!LAContext(service: daemon).isCredentialSet(.smartCardPIN))
+        #expect(context.setCredential(nil, type: .smartCardPIN))
+        #expect(!context.isCredentialSet(.smartCardPIN))
+        #expect(daemon.questions.isEmpty)
+    }
+
+    @Test func `an invalidated context has no PIN of a smart card and takes none`() {
+        let context = LAContext(service: daemon)
+        #expect(context.setCredential(Data([1]), type: .smartCardPIN))
+        context.invalidate()
+        #expect(!context.isCredentialSet(.smartCardPIN))
+        #expect(!context.setCredential(Data([1]), type: .smartCardPIN))
     }
 }
 

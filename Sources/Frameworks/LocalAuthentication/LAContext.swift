@@ -191,6 +191,7 @@ open class LAContext: NSObject {
     /// daemon.
     ///
     /// The application password serves objects whose access control asks for one; it does not authenticate the owner.
+    /// The PIN of a smart card serves nothing here and is not kept; the context only remembers that it was set.
     ///
     /// - Returns: false when the credential is empty, the context was invalidated, or the daemon refuses the credential.
     @discardableResult

@@ -36,6 +36,7 @@ final class PolicyEvaluator: Sendable {
         var isInvalidated = false
         var running: [Int: Evaluation] = [:]
         var lastEvaluation = 0
+        var hasSmartCardPIN = false
     }
 
     private let service: any AuthorizationService
@@ -170,6 +171,7 @@ final class PolicyEvaluator: Sendable {
     /// Gives the session a credential, or takes it away; false for an empty one and when the daemon refuses. Blocks.
     func setCredential(_ credential: Data?, type: Int) -> Bool {
         guard !isInvalidated, credential?.isEmpty != true else { return false }
+        if type == LACredentialType.smartCardPIN.rawValue { return noteSmartCardPIN(credential != nil) }
         do {
             switch credential {
             case .some(let bytes): try session.setCredential(SecretBytes(sending: bytes), type: type)
@@ -179,9 +181,20 @@ final class PolicyEvaluator: Sendable {
         } catch { return false }  // Apple's call has no error; a refused credential is not set.
     }
 
+    /// No rule asks for a smart card, so nothing would use its PIN. The context remembers that one was set; the PIN itself is
+    /// kept nowhere.
+    private func noteSmartCardPIN(_ isSet: Bool) -> Bool {
+        contents.withLock { contents in
+            guard !contents.isInvalidated else { return false }
+            contents.hasSmartCardPIN = isSet
+            return true
+        }
+    }
+
     /// Whether the session holds a credential. Blocks.
     func isCredentialSet(type: Int) -> Bool {
         guard !isInvalidated else { return false }
+        if type == LACredentialType.smartCardPIN.rawValue { return contents.withLock { $0.hasSmartCardPIN } }
         do { return try session.isCredentialSet(type: type) } catch { return false }  // As above.
     }
 
