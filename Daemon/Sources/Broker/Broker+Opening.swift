@@ -80,10 +80,16 @@ extension Broker {
             let audit = try AuditOpening(
                 vault: vault, enclave: enclave, keys: keys, folder: configuration.stateDirectory
             ).open(replacingDamaged: replacingDamagedLog)
-            return try Broker(
-                configuration: configuration, log: log, enclave: around(enclave), keys: keys, vault: vault,
-                owner: owner.id, ring: ring, clock: clock, prompter: prompter ?? Self.systemPrompter(configuration),
-                stretching: stretching, audit: audit, adding: added)
+            let (enclave, prompter) = (around(enclave), prompter ?? Self.systemPrompter(configuration))
+            let seeds = LogSeeds(vault: vault, enclave: enclave)
+            let trail = AuditTrail(audit: audit, vault: vault, seeds: seeds, log: log)
+            let account = OwnerAccount(
+                user, owner, ring: ring, vault: vault, keys: keys, enclave: enclave, seeds: seeds, trail: trail,
+                applicationsDirectory: configuration.applicationsDirectory, clock: clock, stretching: stretching,
+                prompter: prompter, adding: added, log: log)
+            return Broker(
+                configuration: configuration, log: log, enclave: enclave, vault: vault, clock: clock,
+                prompter: prompter, seeds: seeds, trail: trail, accounts: [account])
         } catch let error as VaultError {
             throw BrokerOpeningError.store(
                 "The store in \(configuration.stateDirectory) cannot be used: \(error.words). Restore it from a "

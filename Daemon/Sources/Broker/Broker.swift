@@ -25,84 +25,45 @@ public final class Broker: Sendable {
     let configuration: BrokerConfiguration
     let enclave: any Enclave
     let vault: Vault
-    let owner: VaultID
-    let ring: KeyRing
     let clock: any BootClock
-    let counters: AttemptCounters
-    let keeper: any PasscodeKeeper
-    let life: PasscodeLife
-    let rights: RightStore
-    let items: ItemStore
-    let applications: ApplicationRegistry
-    let evaluator: Evaluator
     let prompter: any Prompter
-    let stretching: PasscodeStretching
-    let journalEraser: JournalEraser
     let seeds: LogSeeds
     let trail: AuditTrail
+    /// The users whom this daemon serves: today the one whom it runs as.
+    package let accounts: [OwnerAccount]
     let sessions = SessionRegistry()
     let slowRequests = SlowRequestQuota()
-    /// Held while objects or keys change: an object that is made while everything is wrapped to new keys would be wrapped
-    /// to the old ones. Never held while a person is asked.
-    let changing = NSLock()
-    let sessionLocks = Mutex<SessionLockWatcher?>(nil)
 
     init(
-        configuration: BrokerConfiguration, log: Logger, enclave: any Enclave, keys: StoreKeys, vault: Vault,
-        owner: VaultID, ring: KeyRing, clock: any BootClock, prompter: any Prompter, stretching: PasscodeStretching,
-        audit: AuditLog, adding added: AddedAuthenticators
-    ) throws {
+        configuration: BrokerConfiguration, log: Logger, enclave: any Enclave, vault: Vault, clock: any BootClock,
+        prompter: any Prompter, seeds: LogSeeds, trail: AuditTrail, accounts: [OwnerAccount]
+    ) {
         self.configuration = configuration
         self.log = log
         self.enclave = enclave
         self.vault = vault
-        self.owner = owner
-        self.ring = ring
         self.clock = clock
         self.prompter = prompter
-        self.stretching = stretching
-        let eraser = JournalEraser(vault: vault, log: log)
-        journalEraser = eraser
-        let storage = KeyPairStorage(enclave: enclave, owner: owner, storeID: vault.storeID)
-        seeds = LogSeeds(vault: vault, enclave: enclave)
-        let exclusively = ExclusiveAccess()
-        counters = AttemptCounters(vault: vault, owner: owner, clock: clock, exclusively: exclusively)
-        keeper = SoftwarePasscodeKeeper(
-            vault: vault, enclave: enclave, storage: storage, counters: counters, exclusively: exclusively,
-            stretching: stretching, eraser: eraser)
-        life = PasscodeLife(
-            vault: vault, keeper: keeper, storage: storage, ring: ring, seeds: seeds, eraser: eraser)
-        rights = RightStore(vault: vault, enclave: enclave, ring: ring, owner: owner, eraser: eraser)
-        items = ItemStore(
-            vault: vault, ring: ring, owner: owner, stretching: stretching, eraser: eraser,
-            digests: ItemDigests(keys, storeID: vault.storeID, owner: owner))
-        applications = ApplicationRegistry(
-            vault: vault, owner: owner, folder: configuration.applicationsDirectory, log: log)
-        trail = AuditTrail(audit: audit, vault: vault, seeds: seeds, log: log)
-        let isHardware = enclave.kind == .tpm
-        let authenticators: [any Authenticator] = [
-            PasscodeAuthenticator(
-                keeper: keeper, life: life, ring: ring, trail: trail,
-                strength: Factor.passcode.strength(inHardware: isHardware)),
-            ApplicationPasswordAuthenticator(
-                counters: counters, strength: Factor.applicationPassword.strength(inHardware: isHardware)),
-        ]
-        evaluator = Evaluator(
-            authenticators: AuthenticatorTable(authenticators + added.authenticators, isHardware: isHardware),
-            ring: ring,
-            prompter: prompter, trail: trail)
-        // A daemon that was killed after a change and before it erased what the change replaced left that to this one.
-        eraser.erase()
-        // A delay that a reboot interrupted counts from the daemon's start, not from when somebody first looks at it. An
-        // unreadable counter refuses the passcode; what needs none goes on.
-        _ = knownAttempts()
+        self.seeds = seeds
+        self.trail = trail
+        self.accounts = accounts
+        for account in accounts {
+            // A daemon that was killed after a change and before it erased what the change replaced left that to this one.
+            account.eraser.erase()
+            // A delay that a reboot interrupted counts from the daemon's start, not from when somebody first looks at it.
+            // An unreadable counter refuses the passcode; what needs none goes on.
+            _ = knownAttempts(of: account)
+        }
     }
+
+    /// The account of the user with this number; nil for a user whom the daemon does not serve.
+    func account(ofUser userID: UInt32) -> OwnerAccount? { accounts.first { $0.user.id == userID } }
 
     /// Ends all grants, wipes every key and anchors the log. Nothing is answered afterwards.
     public func close() {
-        sessionLocks.withLock { $0 }?.stop()
+        for account in accounts { account.sessionLocks.withLock { $0 }?.stop() }
         sessions.endAllGrants()
-        ring.wipe()
+        for account in accounts { account.ring.wipe() }
         trail.close()
         // A session that was given up may be reading the store, which must not be closed under it; the process's end does that.
         guard sessions.isEmpty else { return }
@@ -125,7 +86,8 @@ public final class Broker: Sendable {
             let refusal = refusal(for: error)
             if RefusalMapping.isDecision(refusal) {
                 trail.refuse(
-                    event(request.eventName, session, object: objectName(of: request.row.subject)), because: refusal)
+                    event(request.eventName, session, object: objectName(of: request.row.subject, session)),
+                    because: refusal)
             }
             throw refusal
         }
@@ -150,7 +112,7 @@ public final class Broker: Sendable {
         switch request.body {
         case .hello, .cancel: throw Refusal(.outOfOrder, "The connection answers this itself.")
         case .status: return Reply(.status(try status(for: session)))
-        case .diagnose: return Reply(.diagnosis(diagnosis()))
+        case .diagnose: return Reply(.diagnosis(diagnosis(for: session.account)))
         case .repair(let body): return try repair(body, request, session, cancellation)
 
         case .openContext(let body):
@@ -199,7 +161,7 @@ public final class Broker: Sendable {
         case .removeKey(let body): return try removeKey(body, request, session, cancellation)
 
         case .registerApplication(let body): return try registerApplication(body, request, session, cancellation)
-        case .listApplications(let body): return listApplications(body)
+        case .listApplications(let body): return listApplications(body, session)
         case .removeApplication(let body): return try removeApplication(body, request, session, cancellation)
 
         case .passcode(let body): return try changePasscode(body, request, session, cancellation)
@@ -221,17 +183,19 @@ public final class Broker: Sendable {
     }
 
     /// The name that a refused request was about, as far as the request says it.
-    private func objectName(of subject: RequestSubject) -> String {
+    private func objectName(of subject: RequestSubject, _ session: Session) -> String {
         switch subject {
         case .nothing: ""
         case .name(let name): name
-        case .object(let id): name(ofObject: id)
+        case .object(let id): name(ofObject: id, session)
         case .application(let id): NameDefect(id) == nil ? id : ""
         }
     }
 
-    private func name(ofObject bytes: Data) -> String {
-        guard let id = VaultID(bytes: bytes), let object = try? vault.read({ try $0.object(id, owner: owner) }) else {
+    private func name(ofObject bytes: Data, _ session: Session) -> String {
+        guard let id = VaultID(bytes: bytes),
+            let object = try? vault.read({ try $0.object(id, owner: session.account.id) })
+        else {
             return ""  // The refusal is recorded without a name: the row is absent or unreadable.
         }
         return object.attributes.identifier

@@ -5,7 +5,7 @@ package import Vault
 
 /// One thing at a time for an owner's passcode, application passwords and keys.
 ///
-/// Taken after `Broker.changing` where both are held. Calls may be nested.
+/// Taken after `OwnerAccount.changing` where both are held. Calls may be nested.
 package final class ExclusiveAccess: Sendable {
     private let lock = NSRecursiveLock()
 

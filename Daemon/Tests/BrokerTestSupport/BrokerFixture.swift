@@ -16,6 +16,8 @@ package final class BrokerFixture {
     package let prompter = ScriptedPrompter()
     package let clock: TestClock
     package private(set) var broker: Broker
+    /// The one user whom the broker serves.
+    package var account: OwnerAccount { broker.accounts[0] }
     private var server: Server
     private var socketNumber = 0
     private let stretching: PasscodeStretching

@@ -286,7 +286,7 @@ struct ApplicationTests {
         try register()
         let vault = fixture.broker.vault
         let row = try #require(
-            try vault.read { try $0.objects(owner: fixture.broker.owner, kind: .application) }.first?.record)
+            try vault.read { try $0.objects(owner: fixture.account.id, kind: .application) }.first?.record)
         #expect(Registration(row)?.applicationID == "com.example.tool")
         for payload in [Data(), Data([2]), row.payload.map { $0.dropLast() }, row.payload.map { $0 + [0] }] {
             var altered = row
@@ -334,7 +334,7 @@ struct ApplicationTests {
         let key = try client.createKey(.p256, open)
         let vault = fixture.broker.vault
         let id = try #require(VaultID(bytes: key.keyID))
-        let home = try vault.read { try $0.object(id, owner: fixture.broker.owner) }?.attributes.group
+        let home = try vault.read { try $0.object(id, owner: fixture.account.id) }?.attributes.group
         #expect(home == groups.first)
         try fixture.restart()
         let again = try ApplicationTests(fixture, program)
@@ -413,7 +413,7 @@ struct ApplicationTests {
             let key = try client.createKey(.p256, open, group: group)
             let vault = fixture.broker.vault
             let id = try #require(VaultID(bytes: key.keyID))
-            return try vault.read { try $0.object(id, owner: fixture.broker.owner) }?.attributes.group
+            return try vault.read { try $0.object(id, owner: fixture.account.id) }?.attributes.group
         }
         #expect(groups == ["com.example.b", "com.example.b", "com.example.a", "com.example.tests"])
         let count = try client.log().count { $0.event == "key-create" && $0.result == "done" }

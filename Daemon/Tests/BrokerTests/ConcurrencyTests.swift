@@ -77,7 +77,7 @@ struct ConcurrencyTests {
                     try fixture.opens(right.identifier, answers: isBound ? [.text(passcode)] : []),
                     "\(right.identifier)")
             }
-            let records = try fixture.broker.vault.read { try $0.passcodeRecords(owner: fixture.broker.owner) }
+            let records = try fixture.broker.vault.read { try $0.passcodeRecords(owner: fixture.account.id) }
             #expect(records.map(\.record?.state) == [.current])
             fixture.prompter.prepare([.text(passcode)])
             let verdict = try fixture.client().verifyLog(interactive: true)

@@ -72,7 +72,7 @@ struct CrashTests {
             try fixture.setPasscode()
             try fixture.create("bound", Requirement(anyOf: [.passcode]), .whenUnlocked)
         }
-        fixture.broker.journalEraser.erase()
+        fixture.account.eraser.erase()
         let old = try OldWraps(in: fixture.stateDirectory)
         copier.copyState(of: fixture.stateDirectory, at: commit)
         switch commit {
@@ -230,7 +230,7 @@ private struct Aftermath {
 
     /// A key that was made for an item is there with the item, or neither is.
     private func checkKeys(_ comment: Comment) throws {
-        let (vault, owner) = (fixture.broker.vault, fixture.broker.owner)
+        let (vault, owner) = (fixture.broker.vault, fixture.account.id)
         let keys = try vault.read { try $0.objects(owner: owner, kind: .enclaveKey) }.compactMap(\.record)
         let items = try vault.readItems { reader in
             try reader.itemIDs(owner: owner).compactMap { try reader.item($0, owner: owner)?.keyID }
@@ -264,7 +264,7 @@ private struct Aftermath {
 
     /// An interrupted change is settled by the entry that came after it.
     private func checkRecords(_ passcode: String?, _ comment: Comment) throws {
-        let records = try fixture.broker.vault.read { try $0.passcodeRecords(owner: fixture.broker.owner) }
+        let records = try fixture.broker.vault.read { try $0.passcodeRecords(owner: fixture.account.id) }
         #expect(records.map(\.record?.state) == (passcode == nil ? [] : [.current]), comment)
     }
 }

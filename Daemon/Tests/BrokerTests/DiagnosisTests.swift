@@ -163,7 +163,7 @@ struct DiagnosisTests {
 
     @Test func `when nothing of the store can be read, the rest is looked at`() throws {
         let (whole, fixture) = (try BrokerFixture(), try fixture())
-        let checks = whole.broker.diagnosis().findings.map(\.check)
+        let checks = whole.broker.diagnosis(for: whole.account).findings.map(\.check)
         try store.write("DROP TABLE roots")
         #expect(try fixture.client().diagnosis().findings.map(\.check) == checks)
         let problems = try Self.problems(fixture)

@@ -37,7 +37,7 @@ struct DraftKeyTests {
     }
 
     private func storedKeys() throws -> [Data] {
-        try fixture.broker.vault.read { try $0.objects(owner: fixture.broker.owner, kind: .enclaveKey) }
+        try fixture.broker.vault.read { try $0.objects(owner: fixture.account.id, kind: .enclaveKey) }
             .compactMap(\.record?.id.bytes)
     }
 
@@ -114,7 +114,7 @@ struct DraftKeyTests {
     }
 
     @Test func `the limits on keys hold when the item comes`() throws {
-        var store = fixture.broker.rights
+        var store = fixture.account.rights
         store.limits = ObjectLimits(count: 1, keyCountOfGroup: 1)
         let record = try store.prepare(.key(.p256, in: "a", Self.open, shown: Data(), applicationPassword: nil))
         try fixture.broker.vault.write("test") { try store.insert(record, in: $0) }

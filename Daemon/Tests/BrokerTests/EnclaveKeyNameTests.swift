@@ -109,11 +109,11 @@ struct EnclaveKeyNameTests {
     }
 
     @Test func `only an item of the key's own group names it`() throws {
-        let store = fixture.broker.items
+        let store = fixture.account.items
         let open = AccessControl(availability: .whenUnlocked, using: .unrestricted)
-        let key = try fixture.broker.rights.prepare(
+        let key = try fixture.account.rights.prepare(
             .key(.p256, in: "a", open, shown: Data(), applicationPassword: nil))
-        _ = try fixture.broker.rights.store(key, replacing: false)
+        _ = try fixture.account.rights.store(key, replacing: false)
         func add(_ label: String, in group: String, keyID: VaultID) throws {
             var attributes = try ItemAttributes(
                 TestClient.attributes(["labl": .text(label), "atag": .text(label)]), of: .key)

@@ -224,7 +224,7 @@ struct EnclaveKeyTests {
         request.accessControl = Data(Self.open.canonicalBytes)
         request.shownAccessControl = Data(count: SessionLimits.shownAccessControlByteCount + 1)
         #expect(try refusal { try client.call(.createKey(request)) } == .tooLarge)
-        let keys = try fixture.broker.vault.read { try $0.objects(owner: fixture.broker.owner, kind: .enclaveKey) }
+        let keys = try fixture.broker.vault.read { try $0.objects(owner: fixture.account.id, kind: .enclaveKey) }
         #expect(keys.isEmpty)
     }
 
@@ -241,7 +241,7 @@ struct EnclaveKeyTests {
             #expect(refused.code == .unsupportedAlgorithm && refused.cause == "key.type")
         }
         func stored() throws -> Int {
-            try fixture.broker.vault.read { try $0.objects(owner: fixture.broker.owner, kind: .enclaveKey).count }
+            try fixture.broker.vault.read { try $0.objects(owner: fixture.account.id, kind: .enclaveKey).count }
         }
         #expect(try stored() == 0)
         #expect(try client.log().allSatisfy { $0.event != "key-create" })
@@ -250,11 +250,11 @@ struct EnclaveKeyTests {
     }
 
     private func draft(of group: String) throws -> ObjectRecord {
-        try fixture.broker.rights.prepare(.key(.p256, in: group, Self.open, shown: Data(), applicationPassword: nil))
+        try fixture.account.rights.prepare(.key(.p256, in: group, Self.open, shown: Data(), applicationPassword: nil))
     }
 
     @Test func `each program keeps so many keys, and all of them so many`() throws {
-        var store = fixture.broker.rights
+        var store = fixture.account.rights
         store.limits = ObjectLimits(count: 4, keyCountOfGroup: 2)
         for group in ["a", "a", "b"] { _ = try store.store(draft(of: group), replacing: false) }
         #expect(throws: (any Error).self) { try store.store(draft(of: "a"), replacing: false) }
@@ -274,12 +274,12 @@ struct EnclaveKeyTests {
 
     @Test func `a key of another group does not exist for a program`() throws {
         let foreign = try draft(of: "another program")
-        _ = try fixture.broker.rights.store(foreign, replacing: false)
+        _ = try fixture.account.rights.store(foreign, replacing: false)
         let id = foreign.id.bytes
         #expect(try refusal { _ = try client.findKey(id) } == .notFound)
         #expect(try refusal { try client.removeKey(id) } == .notFound)
         #expect(try refusal { try client.authorize(rightID: id, in: client.openContext()) } == .notFound)
-        #expect(try fixture.broker.vault.read { try $0.object(foreign.id, owner: fixture.broker.owner) } != nil)
+        #expect(try fixture.broker.vault.read { try $0.object(foreign.id, owner: fixture.account.id) } != nil)
     }
 
     @Test func `a key is no right, and a right no key`() throws {
@@ -371,7 +371,7 @@ struct EnclaveKeyTests {
     @Test func `the owner sees the keys of every program, and which of them have an item`() throws {
         let own = try client.createKey(.mlDsa65, Self.open)
         let foreign = try draft(of: "another program")
-        _ = try fixture.broker.rights.store(foreign, replacing: false)
+        _ = try fixture.account.rights.store(foreign, replacing: false)
         try client.create("right", Self.open)
         let named = try client.createKey(.p256, Self.open)
         try addItem(of: named, "one")
@@ -388,7 +388,7 @@ struct EnclaveKeyTests {
     }
 
     @Test func `the list of all keys comes in pages`() throws {
-        let store = fixture.broker.rights
+        let store = fixture.account.rights
         let ids = try (0..<60).map { number in
             let record = try draft(of: "program \(number % 3)")
             _ = try store.store(record, replacing: false)
@@ -423,7 +423,7 @@ struct EnclaveKeyTests {
     @Test func `with a passcode the owner proves it before the key of another program goes`() throws {
         try fixture.setPasscode()
         let foreign = try draft(of: "another program")
-        _ = try fixture.broker.rights.store(foreign, replacing: false)
+        _ = try fixture.account.rights.store(foreign, replacing: false)
         let id = foreign.id.bytes
         #expect(try refusal { try client.removeKeyOfAnyGroup(id, interactive: false) } == .notInteractive)
         fixture.prompter.prepare(Array(repeating: .text("wrong"), count: 3))
@@ -448,7 +448,7 @@ struct EnclaveKeyTests {
 
     @Test func `doctor counts keys, and warns before a program may make no more`() throws {
         func finding() throws -> WireFinding {
-            try #require(fixture.broker.diagnosis().findings.first { $0.check == "keys" })
+            try #require(fixture.broker.diagnosis(for: fixture.account).findings.first { $0.check == "keys" })
         }
         #expect(try finding().message == "0 keys of the enclave, 0 of them without an item.")
         let key = try client.createKey(.p256, Self.open)
@@ -456,18 +456,19 @@ struct EnclaveKeyTests {
         _ = try client.createKey(.p256, Self.open)
         let two = try finding()
         #expect(two.verdict == .ok && two.message == "2 keys of the enclave, 1 of them without an item.")
-        let full = fixture.broker.keyFinding(limit: 2)
+        let full = StoreExamination(vault: fixture.broker.vault, account: fixture.account, log: fixture.broker.log)
+            .keyFinding(limit: 2)
         #expect(full.verdict == .notice && full.advice.contains("ostiary key list --all"))
     }
 
     @Test func `counting objects reads what is new and nothing else`() throws {
         let places = ObjectPlaces()
-        let (vault, owner) = (fixture.broker.vault, fixture.broker.owner)
+        let (vault, owner) = (fixture.broker.vault, fixture.account.id)
         func groups() throws -> [String] {
             try vault.read { try places.all(of: owner, in: $0).map { $0?.group ?? "unreadable" }.sorted() }
         }
         #expect(try groups() == [])
-        let store = fixture.broker.rights
+        let store = fixture.account.rights
         for group in ["a", "b"] { _ = try store.store(draft(of: group), replacing: false) }
         #expect(try groups() == ["a", "b"])
         let database = try DatabaseQueue(path: "\(fixture.stateDirectory)/vault.sqlite")

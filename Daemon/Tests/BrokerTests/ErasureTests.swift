@@ -15,7 +15,7 @@ struct ErasureTests {
 
     /// Runs a change, and expects that what it replaced was there before and is nowhere after it.
     private func expectErased(atLeast count: Int, by change: () throws -> Void) throws {
-        fixture.broker.journalEraser.erase()
+        fixture.account.eraser.erase()
         let before = try OldWraps(in: fixture.stateDirectory).foundWhole(in: fixture.stateDirectory)
         try change()
         let replaced = try before.withoutThose(in: fixture.stateDirectory)

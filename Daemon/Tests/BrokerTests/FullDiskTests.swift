@@ -28,7 +28,7 @@ struct FullDiskTests {
     /// Leaves no space on the disk and none in the journal.
     private func fill() throws {
         // What the journal has room for already would be written even now.
-        fixture.broker.journalEraser.erase()
+        fixture.account.eraser.erase()
         try disk.fill()
     }
 

@@ -153,7 +153,7 @@ struct GrantTableTests {
 
     /// Tries every slot in the store with every key in memory, with and without the application password.
     private func checkRawMaterial(of fixture: BrokerFixture, _ machine: Machine, _ comment: Comment) throws {
-        let halves = fixture.broker.ring.privateHalves
+        let halves = fixture.account.ring.privateHalves
         #expect(!halves.contains { $0.role == .passcode }, comment)
         for password in [nil, BrokerFixture.applicationPassword] {
             let opener = StandaloneOpener(halves: halves, applicationPassword: password)
@@ -175,8 +175,8 @@ struct GrantTableTests {
             for rule in SmallRules.creatable { try fixture.create("\(rule) \(availability)", rule, availability) }
         }
         try fixture.restart()
-        let proved = try fixture.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
-        let halves = try fixture.broker.life.privateHalves(openedBy: proved)
+        let proved = try fixture.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        let halves = try fixture.account.life.privateHalves(openedBy: proved)
         #expect(try fixture.storedSlots().count == AvailabilityClass.allCases.count * 8)
         for slot in try fixture.storedSlots() {
             let asksForPassword = slot.slot.factors.contains(.applicationPassword)
@@ -199,7 +199,7 @@ struct GrantTableTests {
             if isLocked { try fixture.client().lock() }
             #expect(try fixture.opens("\(rules[0])"))
             #expect(try fixture.opens("\(rules[1])", answers: [.text(BrokerFixture.applicationPassword)]))
-            let halves = fixture.broker.ring.privateHalves
+            let halves = fixture.account.ring.privateHalves
             for slot in try fixture.storedSlots() {
                 let asksForPassword = slot.slot.factors.contains(.applicationPassword)
                 #expect(StandaloneOpener(halves: halves, applicationPassword: nil).opens(slot) == !asksForPassword)
@@ -211,14 +211,14 @@ struct GrantTableTests {
         let fixture = try BrokerFixture()
         try fixture.setPasscode()
         try fixture.restart()
-        #expect(fixture.broker.ring.privateHalves.map(\.role) == [.classKey(.always)])
+        #expect(fixture.account.ring.privateHalves.map(\.role) == [.classKey(.always)])
         try fixture.unlock()
         #expect(
-            Set(fixture.broker.ring.privateHalves.map(\.role))
+            Set(fixture.account.ring.privateHalves.map(\.role))
                 == Set(AvailabilityClass.allCases.map { KeyRole.classKey($0) } + [.biometry]))
         try fixture.client().lock()
         #expect(
-            Set(fixture.broker.ring.privateHalves.map(\.role))
+            Set(fixture.account.ring.privateHalves.map(\.role))
                 == [.classKey(.always), .classKey(.afterFirstUnlock), .biometry])
     }
 }

@@ -267,7 +267,7 @@ struct ItemProtectionTests {
     func `new data lies under an access secret of its own`(isProtected: Bool) throws {
         try fixture.setPasscode()
         try add("alice", isProtected ? Self.passcodeRule : [[]])
-        let proved = try fixture.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        let proved = try fixture.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
         let proof = Evaluation(of: proved)
         let older = try opener("alice")
         let secret = try older.takeSecret(by: isProtected ? proof : nil)
@@ -312,7 +312,7 @@ struct ItemProtectionTests {
     @Test func `an item that is updated while the person is asked is read as it is then`() throws {
         try fixture.setPasscode()
         try add("alice", Self.passcodeRule)
-        let (items, opener) = (fixture.broker.items, try opener("alice"))
+        let (items, opener) = (fixture.account.items, try opener("alice"))
         nonisolated(unsafe) let target = ItemStore.Target(opener: opener, proof: nil)
         fixture.prompter.prepare([Self.passcode])
         fixture.prompter.duringNextQuestion {
@@ -332,7 +332,7 @@ struct ItemProtectionTests {
         let word = ScriptedPrompter.Answer.text(BrokerFixture.applicationPassword)
         fixture.prompter.prepare([word, word])
         try add("alice", Self.passwordRule)
-        let (items, opener) = (fixture.broker.items, try opener("alice"))
+        let (items, opener) = (fixture.account.items, try opener("alice"))
         nonisolated(unsafe) let target = ItemStore.Target(opener: opener, proof: nil)
         fixture.prompter.prepare([word, Self.passcode])
         fixture.prompter.duringNextQuestion {
@@ -347,13 +347,13 @@ struct ItemProtectionTests {
         #expect(try client.itemData(query("alice")) == "fresh")
         #expect(fixture.prompter.askedKinds == [.applicationPassword, .enterPasscode])
         let id = opener.record.id.bytes
-        #expect(try fixture.broker.counters.attempts(at: id).failedCount == 0)
+        #expect(try fixture.account.counters.attempts(at: id).failedCount == 0)
     }
 
     private func wrap(_ account: String) throws -> ItemWrap { try #require(try opener(account).record.wrap) }
 
     private func opener(_ account: String) throws -> ItemOpener {
-        let items = fixture.broker.items
+        let items = fixture.account.items
         let groups = [try client.status().caller.program]
         return try #require(
             items.all(ItemSelection(query(account), groups: groups, digests: items.digests)).first)
@@ -540,7 +540,7 @@ struct ItemProtectionTests {
 
     /// Runs `change` and looks for what it replaced in the state folder's files.
     private func expectNoOldWrap(atLeast count: Int, _ change: () throws -> Void) throws {
-        fixture.broker.journalEraser.erase()
+        fixture.account.eraser.erase()
         let old = try OldWraps(in: fixture.stateDirectory)
         try change()
         let replaced = try old.withoutThose(in: fixture.stateDirectory)

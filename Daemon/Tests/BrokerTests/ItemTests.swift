@@ -477,7 +477,7 @@ struct ItemTests {
         let undeletable = try AccessControl(availability: .always, requirements: [.sign: .unrestricted])
         func key(_ group: String, _ rule: AccessControl) throws -> Data {
             let key = ObjectRecord(
-                owner: fixture.broker.owner, kind: .enclaveKey, suite: 1,
+                owner: fixture.account.id, kind: .enclaveKey, suite: 1,
                 attributes: ObjectAttributes(
                     group: group, identifier: UUID().uuidString, applicationLabel: Data("the key's own".utf8),
                     created: 0),
@@ -499,21 +499,21 @@ struct ItemTests {
         #expect(try refusal { try client.updateItems(TestClient.query("keys"), data: Data()) } == .invalidParameter)
         #expect(fixture.prompter.asked.isEmpty)
         try client.deleteItems(TestClient.query("keys"))
-        #expect(try vault.read { try $0.object(VaultID(bytes: mine)!, owner: fixture.broker.owner) } == nil)
-        #expect(try vault.read { try $0.object(VaultID(bytes: theirs)!, owner: fixture.broker.owner) } != nil)
+        #expect(try vault.read { try $0.object(VaultID(bytes: mine)!, owner: fixture.account.id) } == nil)
+        #expect(try vault.read { try $0.object(VaultID(bytes: theirs)!, owner: fixture.account.id) } != nil)
         #expect(try client.log().contains { $0.event == "key-remove" && $0.object == "\(VaultID(bytes: mine)!)" })
 
         let kept = try key(application, undeletable)
         try client.addItem("keys", values, data: nil, accessControl: claimed, keyID: kept)
         #expect(try refusal { try client.deleteItems(TestClient.query("keys")) } == .operationNotPermitted)
-        #expect(try vault.read { try $0.object(VaultID(bytes: kept)!, owner: fixture.broker.owner) } != nil)
+        #expect(try vault.read { try $0.object(VaultID(bytes: kept)!, owner: fixture.account.id) } != nil)
     }
 
     @Test func `who sees the item of another program's key deletes the item alone`() throws {
         let application = try client.status().caller.program
         let key = try client.createKey(.p256, .item(.unrestricted)).keyID
         try client.addItem("keys", ["atag": .text("tag")], data: nil, keyID: key)
-        let items = fixture.broker.items
+        let items = fixture.account.items
         let selection = try ItemSelection(TestClient.query("keys"), groups: [application], digests: items.digests)
         let deleted = try items.delete([selection], groups: AccessGroups(["com.example.shared"]))
         #expect(deleted.count == 1 && deleted.keys.isEmpty)
@@ -527,7 +527,7 @@ struct ItemTests {
         var attributes = try ItemAttributes(TestClient.attributes(["acct": .text(account)]), of: .genericPassword)
         let accessControl = try attributes.prepareForAdding(
             as: .genericPassword, given: Data(), isForKey: false, groups: AccessGroups([group]), now: 0)
-        _ = try fixture.broker.items.add(
+        _ = try fixture.account.items.add(
             ItemDraft(
                 itemClass: .genericPassword, attributes: attributes, accessControl: accessControl, keyID: nil,
                 data: SecretBytes(text: group), applicationPassword: nil))
@@ -535,8 +535,8 @@ struct ItemTests {
 
     private func visible(to groups: [String], _ values: ItemValues = [:]) throws -> [String] {
         let selection = try ItemSelection(
-            TestClient.query("genp", values), groups: groups, digests: fixture.broker.items.digests)
-        return try fixture.broker.items.all(selection).map { try $0.attributes().text("agrp")! }
+            TestClient.query("genp", values), groups: groups, digests: fixture.account.items.digests)
+        return try fixture.account.items.all(selection).map { try $0.attributes().text("agrp")! }
     }
 
     @Test func `two programs see each other's items only through a group that both are in`() throws {
@@ -553,7 +553,7 @@ struct ItemTests {
 
     @Test func `another program's items are as good as absent, whatever is asked`() throws {
         try add(group: "another program", account: "alice")
-        let id = try fixture.broker.vault.read { try $0.itemIDs(owner: fixture.broker.owner)[0].bytes }
+        let id = try fixture.broker.vault.read { try $0.itemIDs(owner: fixture.account.id)[0].bytes }
         let byID = WireItemQuery.with { $0.itemID = id }
         for query in [TestClient.query("genp", ["acct": .text("alice")]), TestClient.query(synchronizable: .any), byID]
         {

@@ -336,13 +336,13 @@ struct KeepingContextTests {
 
     @Test func `a passcode that was changed meanwhile is worth nothing, even if its key were still kept`() throws {
         let context = EvaluationContext(keepsFactors: true, clock: fixture.clock)
-        let proof = try fixture.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        let proof = try fixture.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
         let evaluation = Evaluation(of: proof)
         try context.keep(evaluation, since: 0)
         #expect(context.held(under: [proof.half.publicHalf]).factors == .passcode)
         try fixture.changePasscode(to: Self.new)
         #expect(context.isKeepingFactors, "nobody told this context")
-        #expect(context.held(under: fixture.broker.ring.publicHalves).factors == [])
+        #expect(context.held(under: fixture.account.ring.publicHalves).factors == [])
         #expect(!context.isKeepingFactors)
         try context.keep(evaluation, since: 0)
         #expect(context.held(under: []).factors == [])
@@ -350,7 +350,7 @@ struct KeepingContextTests {
 
     @Test func `what has expired is wiped though nobody looks at it, and grants after an end are not kept`() throws {
         let context = EvaluationContext(keepsFactors: true, clock: fixture.clock)
-        let proof = try fixture.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        let proof = try fixture.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
         let evaluation = Evaluation(of: proof)
         try context.keep(evaluation, since: 0)
         context.wipeExpired()

@@ -62,7 +62,7 @@ struct LockTests {
 
     /// Locks from another connection, and returns when nothing but the change that is under way is waited for.
     private func lockMeanwhile() -> @Sendable () -> Void {
-        let (path, ring) = (fixture.socketPath, fixture.broker.ring)
+        let (path, ring) = (fixture.socketPath, fixture.account.ring)
         return {
             let era = ring.era
             Thread {
@@ -91,12 +91,12 @@ struct LockTests {
 
     @Test func `since the person was asked closes the keys that a change makes`() throws {
         try fixture.create("free", .unrestricted, .whenUnlocked)
-        let (life, ring) = (fixture.broker.life, fixture.broker.ring)
+        let (life, ring) = (fixture.account.life, fixture.account.ring)
         let before = ring.era
         ring.lock()
         _ = try life.set(SecretBytes(text: BrokerFixture.passcode), since: before)
         #expect(ring.unlockState(of: .whenUnlocked) == .needsPasscode)
-        let proved = try fixture.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        let proved = try fixture.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
         _ = try life.change(proved, to: SecretBytes(text: Self.new), since: before)
         #expect(ring.unlockState(of: .whenUnlocked) == .needsPasscode)
         try expectLocked(Self.new)
@@ -129,7 +129,7 @@ struct LockTests {
         fixture.prompter.prepare(answers)
         let ended = DispatchSemaphore(value: 0)
         let path = fixture.socketPath
-        fixture.broker.changing.lock()
+        fixture.account.changing.lock()
         Thread {
             defer { ended.signal() }
             do {
@@ -138,9 +138,9 @@ struct LockTests {
             } catch { Issue.record(error) }
         }.start()
         while !fixture.prompter.unusedAnswers.isEmpty { usleep(1_000) }
-        fixture.broker.ring.lock()
+        fixture.account.ring.lock()
         fixture.broker.sessions.endAllGrants()
-        fixture.broker.changing.unlock()
+        fixture.account.changing.unlock()
         ended.wait()
         #expect(try fixture.client().status().passcode.isSet == (action != .set))
         if action != .set { try expectLocked() }

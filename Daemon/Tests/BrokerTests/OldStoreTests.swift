@@ -85,12 +85,14 @@ struct OldStoreTests {
     private func expectAll(in fixture: BrokerFixture) throws {
         let broker = fixture.broker
         #expect(try fixture.client().status().passcode.failedAttempts == 1)
-        let proved = try broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
-        broker.ring.add(try broker.life.privateHalves(openedBy: proved), since: broker.ring.era)
+        let proved = try broker.accounts[0].keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        broker.accounts[0].ring.add(
+            try broker.accounts[0].life.privateHalves(openedBy: proved), since: broker.accounts[0].ring.era)
 
-        let object = try #require(try broker.rights.list(application: nil).first?.record)
+        let object = try #require(try broker.accounts[0].rights.list(application: nil).first?.record)
         #expect(object.attributes.identifier == "bound")
-        let opener = try RightOpener(object, label: nil, in: broker.vault, ring: broker.ring, stretching: .argon2id)
+        let opener = try RightOpener(
+            object, label: nil, in: broker.vault, ring: broker.accounts[0].ring, stretching: .argon2id)
         let evaluation = Evaluation(of: proved)
         let right = try opener.opened(by: evaluation, enclave: broker.enclave)
         let secret = try right.secret()
@@ -104,13 +106,16 @@ struct OldStoreTests {
 
         let item = try #require(
             try broker.vault.readItems { reader in
-                try reader.itemIDs(owner: broker.owner).first.flatMap { try reader.item($0, owner: broker.owner) }
+                try reader.itemIDs(owner: broker.accounts[0].id).first.flatMap {
+                    try reader.item($0, owner: broker.accounts[0].id)
+                }
             })
         #expect(
             item.index.terms.contains(
-                broker.items.digests.term("acct", .text("alice"), of: .genericPassword)))
+                broker.accounts[0].items.digests.term("acct", .text("alice"), of: .genericPassword)))
         let itemOpener = try ItemOpener(
-            item, storeID: broker.vault.storeID, ring: broker.ring, stretching: .argon2id, current: { item })
+            item, storeID: broker.vault.storeID, ring: broker.accounts[0].ring, stretching: .argon2id, current: { item }
+        )
         let password = try itemOpener.data(itemOpener.takeSecret(by: nil)) ?? SecretBytes(zeroed: 0)
         let text = Data(exposing: password)
         #expect(text == Data("password of alice".utf8))

@@ -34,8 +34,8 @@ struct OwnerTests {
     }
 
     @Test func `is whom both name and number fit`() throws {
-        #expect(try owner(present) == fixture.broker.owner)
-        #expect(try owner(present, adopting: "somebody") == fixture.broker.owner)
+        #expect(try owner(present) == fixture.account.id)
+        #expect(try owner(present, adopting: "somebody") == fixture.account.id)
     }
 
     @Test func `is not replaced by a user of the same number or name, nor by another one`() throws {
@@ -59,9 +59,9 @@ struct OwnerTests {
             try complaint(renamed, adopting: "nobody-here")
                 == "renamed (user \(present.id)) cannot take over the store of nobody-here, because it belongs to "
                 + "\(present.name) (user \(present.id)). Nothing was changed; check the name after --adopt-user-name.")
-        #expect(try owner(renamed, adopting: present.name) == fixture.broker.owner)
+        #expect(try owner(renamed, adopting: present.name) == fixture.account.id)
         #expect(try users.map(\.name) == ["renamed"])
-        #expect(try owner(renamed) == fixture.broker.owner)
+        #expect(try owner(renamed) == fixture.account.id)
         #expect(try complaint(present) != nil)
     }
 

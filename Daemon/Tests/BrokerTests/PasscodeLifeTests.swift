@@ -138,12 +138,12 @@ struct PasscodeLifeTests {
 
     @Test func `a change leaves one record and new keys for all but the class 'always'`() throws {
         try fixture.setPasscode()
-        let before = Set(fixture.broker.ring.publicHalves.map(\.encoded))
+        let before = Set(fixture.account.ring.publicHalves.map(\.encoded))
         try fixture.changePasscode(to: Self.new)
-        let after = Set(fixture.broker.ring.publicHalves.map(\.encoded))
+        let after = Set(fixture.account.ring.publicHalves.map(\.encoded))
         #expect(before.count == 6 && after.count == 6)
-        #expect(before.intersection(after) == [fixture.broker.ring.publicHalf(.classKey(.always))!.encoded])
-        let records = try fixture.broker.vault.read { try $0.passcodeRecords(owner: fixture.broker.owner) }
+        #expect(before.intersection(after) == [fixture.account.ring.publicHalf(.classKey(.always))!.encoded])
+        let records = try fixture.broker.vault.read { try $0.passcodeRecords(owner: fixture.account.id) }
         #expect(records.compactMap(\.record?.state) == [.current])
     }
 
@@ -164,8 +164,8 @@ struct PasscodeLifeTests {
         #expect(
             try old.refusalOfAuthorizing("passcode always", answers: [.text(Self.new), .cancel])?.code == .userCancel)
         #expect(try old.opens("passcode always", answers: [.text(BrokerFixture.passcode)]))
-        let proved = try old.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
-        let halves = try old.broker.life.privateHalves(openedBy: proved)
+        let proved = try old.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        let halves = try old.account.life.privateHalves(openedBy: proved)
         let opener = StandaloneOpener(halves: halves, applicationPassword: BrokerFixture.applicationPassword)
         for slot in try old.storedSlots() { #expect(opener.opens(slot)) }
         for slot in try fixture.storedSlots() {
@@ -202,14 +202,14 @@ struct PasscodeLifeTests {
 
     @Test func `a passcode that was proved before another change does not change it again`() throws {
         try fixture.setPasscode()
-        let proved = try fixture.broker.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        let proved = try fixture.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
         try fixture.changePasscode(to: Self.new)
         #expect(throws: Refusal.keysChanged) {
-            try fixture.broker.life.change(
-                proved, to: SecretBytes(text: "a third passcode"), since: fixture.broker.ring.era)
+            try fixture.account.life.change(
+                proved, to: SecretBytes(text: "a third passcode"), since: fixture.account.ring.era)
         }
         #expect(throws: Refusal.keysChanged) {
-            try fixture.broker.life.remove(proved, destroying: [], since: fixture.broker.ring.era)
+            try fixture.account.life.remove(proved, destroying: [], since: fixture.account.ring.era)
         }
         try fixture.unlock(Self.new)
     }

@@ -106,9 +106,10 @@ struct ReleaseTests {
     private func opened(_ id: Data, _ fixture: BrokerFixture) throws -> OpenedRight {
         let broker = fixture.broker
         let vaultID = try #require(VaultID(bytes: id))
-        let stored = try broker.vault.read { try $0.object(vaultID, owner: broker.owner) }
+        let stored = try broker.vault.read { try $0.object(vaultID, owner: broker.accounts[0].id) }
         let object = try #require(stored)
-        let opener = try RightOpener(object, label: nil, in: broker.vault, ring: broker.ring, stretching: .quick)
+        let opener = try RightOpener(
+            object, label: nil, in: broker.vault, ring: broker.accounts[0].ring, stretching: .quick)
         let evaluation = Evaluation(proofs: [], factors: [], held: .none)
         return try opener.opened(by: evaluation, enclave: broker.enclave)
     }
@@ -134,7 +135,7 @@ struct ReleaseTests {
             fixture.prompter.prepare([.text(BrokerFixture.passcode)])
             let broker = fixture.broker
             interlude.next {
-                broker.ring.lock()
+                broker.accounts[0].ring.lock()
                 broker.sessions.endAllGrants()
             }
             #expect(try refusal { _ = try client.itemData(Self.query, use: TestClient.use(context)) } == .systemCancel)
@@ -150,9 +151,9 @@ struct ReleaseTests {
         try fixture.setPasscode()
         let client = try fixture.client()
         try client.addItem(["acct": .text("alice")])
-        let openers = try fixture.broker.items.all(
+        let openers = try fixture.account.items.all(
             ItemSelection(
-                Self.query, groups: [CallerProgram.unknown, Self.ownPath], digests: fixture.broker.items.digests))
+                Self.query, groups: [CallerProgram.unknown, Self.ownPath], digests: fixture.account.items.digests))
         let opener = try #require(openers.first)
         try opener.requireOpen()
         try fixture.client().lock()

@@ -153,7 +153,7 @@ struct SessionLimitTests {
         try fixture.client().create("right", open)
         #expect(fixture.broker.sessions.takePlace())
         fixture.broker.close()
-        #expect(try fixture.broker.rights.list(application: nil).count == 1)
+        #expect(try fixture.account.rights.list(application: nil).count == 1)
         fixture.broker.sessions.leavePlace()
     }
 }

@@ -38,10 +38,10 @@ extension BrokerFixture {
     func storedSlots() throws -> [StoredSlot] { try objects().flatMap { try slots(of: $0) } }
 
     func objects() throws -> [ObjectRecord] {
-        try broker.vault.read { try $0.objects(owner: broker.owner, kind: .right) }.compactMap(\.record)
+        try broker.vault.read { try $0.objects(owner: broker.accounts[0].id, kind: .right) }.compactMap(\.record)
     }
 
-    func publicHalves() -> [PublicHalf] { broker.ring.publicHalves }
+    func publicHalves() -> [PublicHalf] { broker.accounts[0].ring.publicHalves }
 
     func slots(of object: ObjectRecord) throws -> [StoredSlot] {
         let header = try SlotHeader(of: object, storeID: broker.vault.storeID)

@@ -31,8 +31,8 @@ extension Broker {
             availability: operation.needsAccessSecret ? accessControl.availability : nil, object: "",
             operation: "\(operation.name) with an object that the program keeps")
         return try context.evaluating(asking.cancellation) { era in
-            let evaluation = try evaluator.evaluate(
-                demand, held: held(in: context), assuming: .applicationPassword, asking: asking)
+            let evaluation = try session.account.evaluator.evaluate(
+                demand, held: session.account.held(in: context), assuming: .applicationPassword, asking: asking)
             let password = try enteredPassword(for: demand, evaluation, context, asking)
             try session.verifyCaller()
             let factors = evaluation.factors.subtracting(.applicationPassword)

@@ -17,21 +17,23 @@ extension Broker {
         _ cancellation: RequestCancellation?
     ) throws -> Reply {
         let asking = try asking(body.question, request, session, cancellation)
-        let former = body.adopts ? try formerRegistration(body) : nil
-        let registration = try registration(body, former: former)
-        try applications.requireFree(registration, besides: former)
+        let former = body.adopts ? try session.account.formerRegistration(body) : nil
+        let registration = try session.account.registration(body, former: former)
+        try session.account.applications.requireFree(registration, besides: former)
         // A program that is adopted where it is left its former things behind when it was registered.
-        let leftBehind = former?.path == registration.path ? nil : try leftBehind(at: registration.path)
+        let leftBehind = former?.path == registration.path ? nil : try session.account.leftBehind(at: registration.path)
         let event = event(
             body.adopts ? "application-adopt" : "application-register", session, object: registration.applicationID)
         try askOwner(
             body.adopts ? "adopt the program as \(registration.applicationID)" : Self.request(registration),
             registration.path, asking, session, for: event, consequence: leftBehind?.consequence)
-        guard applications.isInPlace(registration) else { throw Refusal.programChanged(registration.path) }
-        try commit(event, registration, former, session, asking) {
-            try applications.store(registration, replacing: former)
+        guard session.account.applications.isInPlace(registration) else {
+            throw Refusal.programChanged(registration.path)
         }
-        var shown = shown(registration)
+        try commit(event, registration, former, session, asking) {
+            try session.account.applications.store(registration, replacing: former)
+        }
+        var shown = session.account.shown(registration)
         if let leftBehind, !leftBehind.isEmpty { shown.leftBehind = leftBehind.message }
         return Reply(.applications(.with { $0.applications = [shown] }))
     }
@@ -40,12 +42,13 @@ extension Broker {
     /// `messageByteCount`.
     private static let pageCount = 25
 
-    func listApplications(_ body: WireListApplicationsRequest) -> Reply {
-        let all = applications.all()
+    func listApplications(_ body: WireListApplicationsRequest, _ session: Session) -> Reply {
+        let all = session.account.applications.all()
         return Reply(
             .applications(
                 .with {
-                    $0.applications = all.dropFirst(Int(body.offset)).prefix(Self.pageCount).map(shown)
+                    $0.applications = all.dropFirst(Int(body.offset)).prefix(Self.pageCount)
+                        .map(session.account.shown)
                     $0.total = UInt32(clamping: all.count)
                 }))
     }
@@ -55,54 +58,14 @@ extension Broker {
         _ cancellation: RequestCancellation?
     ) throws -> Reply {
         let asking = try asking(body.question, request, session, cancellation)
-        let registration = try ownRegistration { $0.applicationID == body.applicationID }
+        let registration = try session.account.ownRegistration { $0.applicationID == body.applicationID }
         let event = event("application-remove", session, object: registration.applicationID)
         try askOwner(
             "remove the registration of \(registration.applicationID)", registration.path, asking, session, for: event)
-        try commit(event, registration, nil, session, asking) { try applications.remove(registration) }
+        try commit(event, registration, nil, session, asking) {
+            try session.account.applications.remove(registration)
+        }
         return Reply(.done(.with { $0.count = 1 }))
-    }
-
-    // MARK: what is asked for
-
-    /// The registration that the request asks for, of the file as it is now.
-    private func registration(_ body: WireRegisterApplicationRequest, former: Registration?) throws -> Registration {
-        let file = try ProgramFile(path: body.path)
-        let identity: Registration.Identity
-        do { identity = try file.identity(applications.digests) } catch {
-            throw Refusal(
-                .invalidParameter, "The program's file cannot be read, or it changes while it is read.",
-                cause: "application.path")
-        }
-        let registration = Registration(
-            applicationID: former?.applicationID ?? body.applicationID, groups: former?.groups ?? body.accessGroups,
-            path: file.path, identity: identity)
-        if let defect = registration.defect {
-            throw Refusal(.invalidParameter, "\(defect)", cause: "application.name")
-        }
-        return registration
-    }
-
-    /// The registration that a rebuilt program had: the one of its path, or after it moved the one that is named.
-    private func formerRegistration(_ body: WireRegisterApplicationRequest) throws(Refusal) -> Registration {
-        guard body.accessGroups.isEmpty else {
-            throw Refusal(
-                .invalidParameter, "An adopted program keeps its groups; name none.", cause: "application.name")
-        }
-        return try ownRegistration {
-            body.applicationID.isEmpty ? $0.path == body.path : $0.applicationID == body.applicationID
-        }
-    }
-
-    private func ownRegistration(where fits: (Registration) -> Bool) throws(Refusal) -> Registration {
-        guard let registration = applications.all().first(where: fits) else { throw ApplicationRegistry.notFound }
-        guard !registration.isOfSystem else {
-            throw Refusal(
-                .operationNotPermitted,
-                "The administrator registered this program; only the administrator can change that.",
-                cause: "application.of-system")
-        }
-        return registration
     }
 
     // MARK: the owner
@@ -126,7 +89,7 @@ extension Broker {
                 .invalidParameter, "The path and the groups are too long for the prompt, so nothing was asked.",
                 cause: "application.unshowable")
         }
-        guard ring.isPasscodeSet else {
+        guard session.account.ring.isPasscodeSet else {
             let question = PromptQuestion(
                 .confirmation(warning: text), objects: PromptObjects(shown), operation: text, consequence: consequence,
                 reason: asking.question.reason, cancelTitle: asking.question.cancelTitle, isShownInFull: true)
@@ -141,7 +104,7 @@ extension Broker {
         _ asking: Asking, _ change: () throws -> Void
     ) throws {
         try session.verifyCaller()
-        try changing.withLock {
+        try session.account.changing.withLock {
             try asking.cancellation.check()
             try trail.change(event)
             try change()
@@ -150,8 +113,51 @@ extension Broker {
         sessions.endGrants(ofPrograms: [registration.path, former?.path].compactMap(\.self), besides: session)
         trail.note(event)
     }
+}
 
-    private func shown(_ registration: Registration) -> WireApplication {
+extension OwnerAccount {
+    /// The registration that the request asks for, of the file as it is now.
+    fileprivate func registration(_ body: WireRegisterApplicationRequest, former: Registration?) throws -> Registration
+    {
+        let file = try ProgramFile(path: body.path)
+        let identity: Registration.Identity
+        do { identity = try file.identity(applications.digests) } catch {
+            throw Refusal(
+                .invalidParameter, "The program's file cannot be read, or it changes while it is read.",
+                cause: "application.path")
+        }
+        let registration = Registration(
+            applicationID: former?.applicationID ?? body.applicationID, groups: former?.groups ?? body.accessGroups,
+            path: file.path, identity: identity)
+        if let defect = registration.defect {
+            throw Refusal(.invalidParameter, "\(defect)", cause: "application.name")
+        }
+        return registration
+    }
+
+    /// The registration that a rebuilt program had: the one of its path, or after it moved the one that is named.
+    fileprivate func formerRegistration(_ body: WireRegisterApplicationRequest) throws(Refusal) -> Registration {
+        guard body.accessGroups.isEmpty else {
+            throw Refusal(
+                .invalidParameter, "An adopted program keeps its groups; name none.", cause: "application.name")
+        }
+        return try ownRegistration {
+            body.applicationID.isEmpty ? $0.path == body.path : $0.applicationID == body.applicationID
+        }
+    }
+
+    fileprivate func ownRegistration(where fits: (Registration) -> Bool) throws(Refusal) -> Registration {
+        guard let registration = applications.all().first(where: fits) else { throw ApplicationRegistry.notFound }
+        guard !registration.isOfSystem else {
+            throw Refusal(
+                .operationNotPermitted,
+                "The administrator registered this program; only the administrator can change that.",
+                cause: "application.of-system")
+        }
+        return registration
+    }
+
+    fileprivate func shown(_ registration: Registration) -> WireApplication {
         .with {
             $0.path = registration.path
             $0.applicationID = registration.applicationID

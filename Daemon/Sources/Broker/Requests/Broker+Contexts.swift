@@ -73,7 +73,8 @@ extension Broker {
         }
         let asking = try asking(body.question, request, session, cancellation)
         let evaluation = try context.evaluating(asking.cancellation) { era in
-            let evaluation = try evaluator.evaluate(demand, held: held(in: context), asking: asking)
+            let evaluation = try session.account.evaluator.evaluate(
+                demand, held: session.account.held(in: context), asking: asking)
             try grant(evaluation, asking, session, as: event) {
                 let grant = EvaluationContext.PolicyGrant(
                     factorNames: evaluation.factorNames, strength: evaluation.label,
@@ -104,9 +105,10 @@ extension Broker {
         _ cancellation: RequestCancellation?
     ) throws -> Reply {
         guard let id = VaultID(bytes: bytes) else { throw RightStore.notFound }
-        let object = try rights.find(id: id, usableBy: session.caller)
-        let label = object.kind == .enclaveKey ? items.label(ofKey: object) : nil
-        let opener = try RightOpener(object, label: label, in: vault, ring: ring, stretching: stretching)
+        let object = try session.account.rights.find(id: id, usableBy: session.caller)
+        let label = object.kind == .enclaveKey ? session.account.items.label(ofKey: object) : nil
+        let opener = try RightOpener(
+            object, label: label, in: vault, ring: session.account.ring, stretching: session.account.stretching)
         if body.preflight { return try preflight(opener.demand, body.contextID, session) }
         let context = try session.contexts.context(body.contextID)
         var asking = try asking(body.question, request, session, cancellation)
@@ -119,10 +121,11 @@ extension Broker {
         }
         asking.applicationPassword = context.applicationPassword
         return try context.evaluating(asking.cancellation) { era in
-            let evaluation = try evaluator.evaluate(opener.demand, held: held(in: context), asking: asking)
-            let right = try keeper.exclusively { try opener.opened(by: evaluation, enclave: enclave) }
+            let evaluation = try session.account.evaluator.evaluate(
+                opener.demand, held: session.account.held(in: context), asking: asking)
+            let right = try session.account.keeper.exclusively { try opener.opened(by: evaluation, enclave: enclave) }
             try grant(evaluation, asking, session, as: event("authorize", session, object: right.identifier)) {
-                try requireStillStored(id)
+                try requireStillStored(id, session)
                 try context.grant(right, since: era)
                 try context.keep(evaluation, since: era)
             }
@@ -131,8 +134,8 @@ extension Broker {
     }
 
     /// A right that was removed while the person was asked: its removal has ended the grants that it found, or will.
-    private func requireStillStored(_ id: VaultID) throws {
-        guard try vault.read({ try $0.object(id, owner: owner) }) != nil else { throw RightStore.notFound }
+    private func requireStillStored(_ id: VaultID, _ session: Session) throws {
+        guard try vault.read({ try $0.object(id, owner: session.account.id) }) != nil else { throw RightStore.notFound }
     }
 
     private func authorizeRequirement(
@@ -152,7 +155,8 @@ extension Broker {
                 whileStanding: { context.heldRequirement(bytes) != nil })
         }
         let evaluation = try context.evaluating(asking.cancellation) { era in
-            let evaluation = try evaluator.evaluate(demand, held: held(in: context), asking: asking)
+            let evaluation = try session.account.evaluator.evaluate(
+                demand, held: session.account.held(in: context), asking: asking)
             try grant(evaluation, asking, session, as: event("authorize-requirement", session)) {
                 let grant = EvaluationContext.RequirementGrant(
                     factorNames: evaluation.factorNames, strength: evaluation.label)
@@ -201,13 +205,10 @@ extension Broker {
             cancellation: try slow(cancellation))
     }
 
-    /// What need not be asked for in a context.
-    func held(in context: EvaluationContext) -> HeldFactors { context.held(under: ring.publicHalves) }
-
     /// Says whether a demand could be satisfied now, in a context or without one.
     private func preflight(_ demand: Demand, _ contextID: UInt64, _ session: Session) throws -> Reply {
-        let held = contextID == 0 ? .none : held(in: try session.contexts.context(contextID))
-        try evaluator.preflight(demand, held: held)
+        let held = contextID == 0 ? .none : session.account.held(in: try session.contexts.context(contextID))
+        try session.account.evaluator.preflight(demand, held: held)
         return .done
     }
 

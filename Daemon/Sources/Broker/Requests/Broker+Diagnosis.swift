@@ -10,13 +10,14 @@ import SecretMemory
 extension Broker {
     /// Answers as long as the daemon runs: a check that cannot be made is a problem of its own, and the others are
     /// made.
-    func diagnosis() -> WireDiagnosis {
-        .with {
+    func diagnosis(for account: OwnerAccount) -> WireDiagnosis {
+        let store = StoreExamination(vault: vault, account: account, log: log)
+        return .with {
             $0.findings = [
-                storeFinding(), keyFinding(limit: rights.limits.keyCountOfGroup), itemFinding(), logFinding(),
-                epochFinding(), passcodeFinding(), attemptFinding(), keyPairFinding(), startFinding(),
-                promptFinding(), pinentryFinding(), memoryFinding(), dumpFinding(), folderFinding(),
-                sessionLockFinding(),
+                store.storeFinding(), store.keyFinding(limit: account.rights.limits.keyCountOfGroup),
+                store.itemFinding(), logFinding(), store.epochFinding(), store.passcodeFinding(),
+                store.attemptFinding(), store.keyPairFinding(), store.startFinding(), promptFinding(),
+                pinentryFinding(), memoryFinding(), dumpFinding(), folderFinding(), sessionLockFinding(account),
             ]
         }
     }

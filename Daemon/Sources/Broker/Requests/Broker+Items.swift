@@ -26,30 +26,30 @@ extension Broker {
         let groups = AccessGroups(session.caller.accessGroups)
         var attributes = try ItemAttributes(body.attributes, of: itemClass)
         let draftKey = session.draftKeys.key(body.keyID, groups: groups)
-        let key = try draftKey ?? items.key(body.keyID, groups: groups)
+        let key = try draftKey ?? session.account.items.key(body.keyID, groups: groups)
         // A key's item shows the key's own rule, whatever the program says it is.
         attributes.shownAccessControl = try key?.attributes.applicationLabel ?? Self.shown(body.shownAccessControl)
         let accessControl = try attributes.prepareForAdding(
             as: itemClass, given: key?.accessControl ?? body.accessControl, isForKey: key != nil, groups: groups,
             now: Self.now())
         if key == nil {
-            try requireUsable(accessControl)
+            try session.account.requireUsable(accessControl)
             try ItemStore.requireStorable(accessControl)
         }
         guard key == nil || !body.hasData_p else { throw ItemStore.withoutData }
         let proofs = ItemProofs(
             of: self, for: body.use, operation: "add a keychain item", request, session, cancellation)
-        let password = key == nil ? try newItemPassword(for: accessControl, attributes.shownName, proofs) : nil
+        let password = key == nil ? try newItemPassword(for: accessControl, attributes.shownName, proofs, session) : nil
         let draft = ItemDraft(
             itemClass: itemClass, attributes: attributes, accessControl: accessControl, keyID: key?.id,
             data: body.hasData_p ? SecretBytes(copying: request.tail) : nil, applicationPassword: password)
         try session.verifyCaller()
         let event = event(request.eventName, session, object: itemClass.name)
         let keyEvent = draftKey.map { self.event("key-create", session, object: $0.attributes.identifier) }
-        let record = try changingItems(event, making: keyEvent) {
-            if let draftKey { try session.draftKeys.requireCurrent(draftKey.id, ring.publicHalves) }
-            return try items.add(draft) { writer in
-                if let draftKey { try rights.insert(draftKey, in: writer) }
+        let record = try changingItems(of: session.account, event, making: keyEvent) {
+            if let draftKey { try session.draftKeys.requireCurrent(draftKey.id, session.account.ring.publicHalves) }
+            return try session.account.items.add(draft) { writer in
+                if let draftKey { try session.account.rights.insert(draftKey, in: writer) }
             }
         }
         if let draftKey { session.draftKeys.remove(draftKey.id) }
@@ -62,19 +62,20 @@ extension Broker {
 
     /// The password of a new rule: the one that the context holds, else one that the person chooses.
     private func newItemPassword(
-        for accessControl: AccessControl, _ name: String, _ proofs: ItemProofs
+        for accessControl: AccessControl, _ name: String, _ proofs: ItemProofs, _ session: Session
     ) throws -> ApplicationPassword? {
         guard accessControl[.read]?.factors.contains(.applicationPassword) == true else { return nil }
         let asking = try proofs.asking()
         let parameters = ApplicationPasswordParameters()
         let stretched =
             if let given = asking.applicationPassword {
-                try parameters.stretch(given.bytes, by: stretching)
+                try parameters.stretch(given.bytes, by: session.account.stretching)
             } else {
                 try parameters.stretch(
                     newSecret(
                         .newApplicationPassword, repeated: .repeatApplicationPassword, object: name,
-                        operation: "protect a keychain item with a password", asking: asking), by: stretching)
+                        operation: "protect a keychain item with a password", asking: asking),
+                    by: session.account.stretching)
             }
         return ApplicationPassword(stretchedKey: stretched, parameters: parameters.bytes)
     }
@@ -85,14 +86,15 @@ extension Broker {
         _ body: WireFindItemsRequest, _ request: IncomingRequest, _ session: Session,
         _ cancellation: RequestCancellation?
     ) throws -> Reply {
-        let selection = try ItemSelection(body.query, groups: session.caller.accessGroups, digests: items.digests)
+        let selection = try ItemSelection(
+            body.query, groups: session.caller.accessGroups, digests: session.account.items.digests)
         let proofs = ItemProofs(
             of: self, for: body.use, operation: "read a keychain item", request, session, cancellation)
         do {
             return try page(of: selection, body, request, session, proofs)
         } catch SlotError.missingKey {
             // The passcode was changed between the look at the row and at the key: both are as they should be afterwards.
-            keeper.exclusively {}
+            session.account.keeper.exclusively {}
             return try page(of: selection, body, request, session, proofs)
         } catch let refusal as Refusal where refusal == ItemStore.changed {
             // It was updated while the person was asked, who is asked again only if what was proved is not enough now.
@@ -109,9 +111,9 @@ extension Broker {
         var read: [ItemOpener] = []
         var begin = body.begin
         repeat {
-            let batch = try items.batch(selection, from: begin, limit: limit)
+            let batch = try session.account.items.batch(selection, from: begin, limit: limit)
             for opener in batch.openers where try !proofs.skips(opener) {
-                do { try self.read(opener, selection, body, proofs, into: &page) } catch let refusal as Refusal
+                do { try self.read(opener, selection, body, proofs, session, into: &page) } catch let refusal as Refusal
                     where opener.isProtected && proofs.leavesOut(refusal)
                 {
                     // Whoever tries passwords in this way is seen in the log as in any other.
@@ -139,7 +141,7 @@ extension Broker {
 
     private func read(
         _ opener: ItemOpener, _ selection: ItemSelection, _ body: WireFindItemsRequest, _ proofs: ItemProofs,
-        into page: inout ItemPageBuilder
+        _ session: Session, into page: inout ItemPageBuilder
     ) throws {
         let needsAttributes = body.returnsAttributes || selection.host != nil || opener.isProtected
         guard needsAttributes else {
@@ -151,12 +153,12 @@ extension Broker {
         let proof = try proofs.proof(for: opener, attributes)
         page.add(
             opener.record, body.returnsAttributes ? attributes : nil,
-            data: body.returnsData ? try data(of: opener, by: proof) : nil)
+            data: body.returnsData ? try data(of: opener, by: proof, session) : nil)
     }
 
-    private func data(of opener: ItemOpener, by proof: Evaluation?) throws -> SecretBytes? {
+    private func data(of opener: ItemOpener, by proof: Evaluation?, _ session: Session) throws -> SecretBytes? {
         guard opener.isProtected else { return try opener.data(by: nil) }
-        return try keeper.exclusively { try opener.data(by: proof) }
+        return try session.account.keeper.exclusively { try opener.data(by: proof) }
     }
 
     // MARK: updating
@@ -166,8 +168,8 @@ extension Broker {
         _ cancellation: RequestCancellation?
     ) throws -> Reply {
         let selection = try Self.withoutHost(
-            ItemSelection(body.query, groups: session.caller.accessGroups, digests: items.digests))
-        let openers = try items.all(selection)
+            ItemSelection(body.query, groups: session.caller.accessGroups, digests: session.account.items.digests))
+        let openers = try session.account.items.all(selection)
         guard let itemClass = openers.first?.record.itemClass else { throw ItemStore.notFound }
         var attributes = try ItemAttributes(body.attributes, of: itemClass)
         try attributes.prepareForUpdating(groups: AccessGroups(session.caller.accessGroups))
@@ -175,7 +177,7 @@ extension Broker {
         let accessControl =
             body.accessControl.isEmpty ? nil : try AccessControl(canonicalBytes: Array(body.accessControl))
         if let accessControl {
-            try requireUsable(accessControl)
+            try session.account.requireUsable(accessControl)
             try ItemStore.requireStorable(accessControl)
         }
         let proofs = ItemProofs(
@@ -184,16 +186,16 @@ extension Broker {
             ItemStore.Target(opener: opener, proof: try proofs.proof(for: opener, opener.attributes()))
         }
         let name = openers.count == 1 ? try openers[0].attributes().shownName : openers.map(\.record).logName
-        let password = try accessControl.flatMap { try newItemPassword(for: $0, name, proofs) }
+        let password = try accessControl.flatMap { try newItemPassword(for: $0, name, proofs, session) }
         let change = ItemChange(
             attributes: attributes, accessControl: accessControl,
             data: body.replacesData ? SecretBytes(copying: request.tail) : nil, applicationPassword: password)
         try session.verifyCaller()
         let event = event(request.eventName, session, object: openers.map(\.record).logName)
-        let count = try changingItems(event, whenStanding: proofs) {
-            let targets = try items.all(selection).map { try Self.target($0, among: proved) }
+        let count = try changingItems(of: session.account, event, whenStanding: proofs) {
+            let targets = try session.account.items.all(selection).map { try Self.target($0, among: proved) }
             guard !targets.isEmpty else { throw ItemStore.notFound }
-            try items.update(targets, change, now: Self.now())
+            try session.account.items.update(targets, change, now: Self.now())
             return targets.count
         }
         trail.note(event)
@@ -220,10 +222,12 @@ extension Broker {
                 cause: "item.query-count")
         }
         let selections = try ([body.query] + body.also).map {
-            try Self.withoutHost(ItemSelection($0, groups: groups, digests: items.digests))
+            try Self.withoutHost(ItemSelection($0, groups: groups, digests: session.account.items.digests))
         }
         try session.verifyCaller()
-        let deleted = try changing.withLock { try items.delete(selections, groups: AccessGroups(groups)) }
+        let deleted = try session.account.changing.withLock {
+            try session.account.items.delete(selections, groups: AccessGroups(groups))
+        }
         trail.end(event(request.eventName, session, object: deleted.name)) {
             for key in deleted.keys { sessions.endGrants(on: key) }
         }
@@ -237,11 +241,12 @@ extension Broker {
     ///
     /// - Parameter keyEvent: a key is made together with its item.
     private func changingItems<Result>(
-        _ event: AuditTrail.Event, making keyEvent: AuditTrail.Event? = nil, whenStanding proofs: ItemProofs? = nil,
+        of account: OwnerAccount, _ event: AuditTrail.Event, making keyEvent: AuditTrail.Event? = nil,
+        whenStanding proofs: ItemProofs? = nil,
         _ body: () throws -> Result
     ) throws -> Result {
-        changing.lock()
-        defer { changing.unlock() }
+        account.changing.lock()
+        defer { account.changing.unlock() }
         try trail.decide {
             try proofs?.requireStanding()
             if let keyEvent { try trail.change(keyEvent, durability: .soon) }

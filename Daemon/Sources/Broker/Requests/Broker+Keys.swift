@@ -26,10 +26,10 @@ extension Broker {
         guard body.shownAccessControl.count <= SessionLimits.shownAccessControlByteCount else {
             throw Refusal(.tooLarge, "The access control is too large.", cause: "key.access-control")
         }
-        try requireUsable(accessControl)
+        try session.account.requireUsable(accessControl)
         let context = body.use.contextID == 0 ? nil : try session.contexts.context(body.use.contextID)
         let password = try newApplicationPassword(
-            accessControl, object: "a key", operation: "key", given: context?.applicationPassword
+            accessControl, object: "a key", operation: "key", session, given: context?.applicationPassword
         ) {
             guard let question = body.use.question else { throw Refusal.notInteractive }
             return try asking(question, request, session, cancellation)
@@ -47,10 +47,10 @@ extension Broker {
     /// Makes a key that is stored with its item. Nothing is recorded before that: nothing was changed.
     private func makeDraft(_ draft: consuming RightStore.Draft, _ session: Session) throws -> ObjectRecord {
         try session.verifyCaller()
-        changing.lock()
-        defer { changing.unlock() }
-        let record = try rights.prepare(draft)
-        try session.draftKeys.add(record, wrappedTo: ring.publicHalves)
+        session.account.changing.lock()
+        defer { session.account.changing.unlock() }
+        let record = try session.account.rights.prepare(draft)
+        try session.draftKeys.add(record, wrappedTo: session.account.ring.publicHalves)
         return record
     }
 
@@ -65,7 +65,7 @@ extension Broker {
     private static let keyPageCount = 25
 
     func listKeys(_ body: WireListKeysRequest, _ session: Session) throws -> Reply {
-        let listed = try rights.keys()
+        let listed = try session.account.rights.keys()
         try session.verifyCaller()
         let page = Array(listed.dropFirst(Int(body.offset)).prefix(Self.keyPageCount))
         let keys = try vault.readItems { reader in
@@ -75,7 +75,7 @@ extension Broker {
                     $0.key.shownAccessControl = Data()
                     $0.accessGroup = key.attributes.group
                     $0.createdAt = Double(key.attributes.created)
-                    $0.hasItem_p = try items.hasItem(forKey: key.id, in: reader)
+                    $0.hasItem_p = try session.account.items.hasItem(forKey: key.id, in: reader)
                 }
             }
         }
@@ -97,7 +97,7 @@ extension Broker {
         }
         let key = try key(body.keyID, session)
         try session.verifyCaller()
-        try changing.withLock { try rights.remove(key.id) }
+        try session.account.changing.withLock { try session.account.rights.remove(key.id) }
         trail.end(event("key-remove", session, object: key.attributes.identifier)) { sessions.endGrants(on: key.id) }
         return Reply(.done(.with { $0.count = 1 }))
     }
@@ -109,7 +109,8 @@ extension Broker {
         _ cancellation: RequestCancellation?
     ) throws -> Reply {
         let asking = try asking(body.question, request, session, cancellation)
-        guard let id = VaultID(bytes: body.keyID), let key = try vault.read({ try $0.object(id, owner: owner) }),
+        guard let id = VaultID(bytes: body.keyID),
+            let key = try vault.read({ try $0.object(id, owner: session.account.id) }),
             key.kind == .enclaveKey
         else { throw RightStore.keyNotFound }
         try RightStore.requireRemovable(key)
@@ -117,11 +118,13 @@ extension Broker {
         try askOwner("destroy a key of the enclave for good", Self.shownObject(key), asking, session, for: event)
         try session.verifyCaller()
         var removed: [ItemMatch] = []
-        try changing.withLock {
+        try session.account.changing.withLock {
             try asking.cancellation.check()
             try trail.change(event)
             do {
-                try rights.remove(id) { removed = try items.removeItems(ofKey: id, in: $0) }
+                try session.account.rights.remove(id) {
+                    removed = try session.account.items.removeItems(ofKey: id, in: $0)
+                }
             } catch let refusal as Refusal where refusal == RightStore.notFound { throw RightStore.keyNotFound }
         }
         noteDestruction(of: removed, by: event.name, session)
@@ -137,6 +140,6 @@ extension Broker {
 
     private func key(_ bytes: Data, _ session: Session) throws -> ObjectRecord {
         guard let id = VaultID(bytes: bytes) else { throw RightStore.keyNotFound }
-        return try rights.findKey(id: id, groups: session.caller.accessGroups)
+        return try session.account.rights.findKey(id: id, groups: session.caller.accessGroups)
     }
 }

@@ -30,33 +30,36 @@ extension Broker {
     }
 
     private func setPasscode(_ session: Session, _ asking: Asking) throws {
-        guard !ring.isPasscodeSet else { throw Refusal.passcodeAlreadySet }
-        let era = ring.era
+        guard !session.account.ring.isPasscodeSet else { throw Refusal.passcodeAlreadySet }
+        let era = session.account.ring.era
         let chosen = try newSecret(
             .newPasscode, repeated: .repeatPasscode, object: "", operation: "set the passcode", asking: asking)
-        try commit("passcode-set", session, asking) { try life.set(chosen, since: era) }
+        try commit("passcode-set", session, asking) { try session.account.life.set(chosen, since: era) }
     }
 
     private func changePasscode(_ session: Session, _ asking: Asking) throws {
-        let era = ring.era
+        let era = session.account.ring.era
         let proved = try provePasscode("change the passcode", asking, session, for: event("passcode-change", session))
         let chosen = try newSecret(
             .newPasscode, repeated: .repeatPasscode, object: "", operation: "change the passcode", asking: asking)
-        try commit("passcode-change", session, asking) { try life.change(proved, to: chosen, since: era) }
+        try commit("passcode-change", session, asking) {
+            try session.account.life.change(proved, to: chosen, since: era)
+        }
     }
 
     private func removePasscode(_ session: Session, _ asking: Asking) throws {
-        let era = ring.era
+        let era = session.account.ring.era
         let proved = try provePasscode("remove the passcode", asking, session, for: event("passcode-remove", session))
-        let bound = try life.boundToPasscode()
-        let items = try life.itemsBoundToPasscode(destroying: bound.map(\.id))
+        let bound = try session.account.life.boundToPasscode()
+        let items = try session.account.life.itemsBoundToPasscode(destroying: bound.map(\.id))
         let warning = Self.warning(bound, itemCount: items.count)
         let question = PromptQuestion(
             .confirmation(warning: DisplayText(warning)), operation: DisplayText("remove the passcode"),
             reason: asking.question.reason, cancelTitle: asking.question.cancelTitle)
         try Questioning(prompter: prompter, asking: asking).confirmation(question)
         try commit("passcode-remove", session, asking) {
-            let destroyed = try life.remove(proved, destroying: Set(bound.map(\.id) + items), since: era)
+            let destroyed = try session.account.life.remove(
+                proved, destroying: Set(bound.map(\.id) + items), since: era)
             noteDestruction(of: destroyed.objects, by: "passcode-remove", session)
             noteDestruction(of: destroyed.items, by: "passcode-remove", session)
             return nil
@@ -95,11 +98,11 @@ extension Broker {
     ) throws {
         let event = event(name, session)
         try session.verifyCaller()
-        try changing.withLock {
+        try session.account.changing.withLock {
             try asking.cancellation.check()
             try trail.change(event)
             let passcode = try change()
-            sessions.endKeptFactors()
+            sessions.endKeptFactors(of: session.account)
             beginEpoch(under: passcode)
         }
         trail.note(event)
@@ -122,7 +125,7 @@ extension Broker {
         let demand = Demand(
             requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: object,
             operation: operation, consequence: consequence, isShownInFull: isShownInFull)
-        let evaluation = try evaluator.evaluate(demand, asking: asking)
+        let evaluation = try session.account.evaluator.evaluate(demand, asking: asking)
         guard let proved = evaluation.detail(ProvedPasscode.self) else { throw Refusal.passcodeNeeded }
         let proof = AuditTrail.Event(
             name: "authorize", program: event.program, object: event.object, operation: event.name)
@@ -170,19 +173,19 @@ extension Broker {
     // MARK: lock
 
     func lock(_ session: Session) -> Reply {
-        lock(event("lock", session))
+        lock(session.account, event("lock", session))
         return .done
     }
 
     /// Ends all grants and all questions, and wipes what needs an unlocked store. Works even when the log cannot be written.
-    func lock(_ event: AuditTrail.Event) {
-        let close = { [ring, sessions] in
-            ring.lock()
-            sessions.endAllGrants()
+    func lock(_ account: OwnerAccount, _ event: AuditTrail.Event) {
+        let close = { [sessions] in
+            account.ring.lock()
+            sessions.endAllGrants(of: account)
         }
         close()
         // A change of the passcode that was past its questions opens the new keys: it is waited for, and they are wiped too.
-        changing.withLock { trail.end(event, close) }
+        account.changing.withLock { trail.end(event, close) }
     }
 }
 

@@ -15,7 +15,7 @@ extension Broker {
     func repair(
         _ body: WireRepairRequest, _ request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?
     ) throws -> Reply {
-        let damaged = try vault.read { try $0.damagedLists(owner: owner) }
+        let damaged = try vault.read { try $0.damagedLists(owner: session.account.id) }
         guard !damaged.isEmpty else { return Reply(.repair(WireRepair())) }
         let asking = try asking(body.question, request, session, cancellation)
         let names = damaged.map(\.name).joined(separator: " and ")
@@ -24,13 +24,13 @@ extension Broker {
             "rebuild the damaged lists from the rows that verify", names, asking, session, for: event,
             consequence: DisplayText(Self.consequence))
         try session.verifyCaller()
-        let relistings = try changing.withLock {
+        let relistings = try session.account.changing.withLock {
             try asking.cancellation.check()
             try trail.change(event)
-            return try relist(damaged)
+            return try session.account.relist(damaged)
         }
-        items.eraser.erase()
-        applications.reload()
+        session.account.eraser.erase()
+        session.account.applications.reload()
         for relisting in relistings { noteRemoval(of: relisting.rows.removed, by: event) }
         trail.note(event)
         return Reply(.repair(.with { $0.lists = relistings.map(Self.shown) }))
@@ -40,15 +40,18 @@ extension Broker {
         "Afterwards nobody can tell whether a row is missing, old or planted. Rows that do not verify are refused or "
         + "removed."
 
+}
+
+extension OwnerAccount {
     /// - Parameter approved: what the owner was asked about; if anything else is damaged by now, nothing is done.
-    private func relist(_ approved: [RelistableRows]) throws -> [(list: RelistableRows, rows: Relisting)] {
+    fileprivate func relist(_ approved: [RelistableRows]) throws -> [(list: RelistableRows, rows: Relisting)] {
         try vault.write("repair") { writer in
-            let damaged = try writer.damagedLists(owner: owner)
+            let damaged = try writer.damagedLists(owner: id)
             guard damaged.allSatisfy(approved.contains) else { throw Self.moreDamage }
             return try damaged.map { list in
                 switch list {
-                case .objects: (list, try writer.relistObjects(owner: owner, isOfPresentKeys))
-                case .items: (list, try writer.relistItems(owner: owner, items.description(of:)))
+                case .objects: (list, try writer.relistObjects(owner: id, isOfPresentKeys))
+                case .items: (list, try writer.relistItems(owner: id, items.description(of:)))
                 }
             }
         }
@@ -64,9 +67,11 @@ extension Broker {
         guard object.kind != .application else { return true }
         do { return ring.hasKeys(of: try KeySlot.decode(object.slots)) } catch { return false }
     }
+}
 
+extension Broker {
     /// Names each row in the log and ends what was granted on it.
-    private func noteRemoval(of keys: [Data], by event: AuditTrail.Event) {
+    fileprivate func noteRemoval(of keys: [Data], by event: AuditTrail.Event) {
         for key in keys {
             let id = VaultID(bytes: key)
             let removal = AuditTrail.Event(
@@ -76,7 +81,7 @@ extension Broker {
         }
     }
 
-    private static func shown(_ list: RelistableRows, _ rows: Relisting) -> WireRelisting {
+    fileprivate static func shown(_ list: RelistableRows, _ rows: Relisting) -> WireRelisting {
         .with {
             $0.list = list.name
             $0.kept = UInt32(clamping: rows.kept)

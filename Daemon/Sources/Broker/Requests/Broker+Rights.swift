@@ -21,9 +21,9 @@ extension Broker {
     ) throws -> Reply {
         try Self.validate(identifier: body.identifier)
         let accessControl = try AccessControl(canonicalBytes: Array(body.accessControl))
-        try requireUsable(accessControl)
+        try session.account.requireUsable(accessControl)
         if !body.replace { try requireFree(body.identifier, session) }
-        let password = try newApplicationPassword(accessControl, object: body.identifier, operation: "right") {
+        let password = try newApplicationPassword(accessControl, object: body.identifier, operation: "right", session) {
             try asking(body.question, request, session, cancellation)
         }
         let secret = body.hasSecret_p ? SecretBytes(copying: request.tail) : nil as SecretBytes?
@@ -41,11 +41,11 @@ extension Broker {
         _ draft: consuming RightStore.Draft, replacing: Bool, for session: Session, recordedAs created: AuditTrail.Event
     ) throws -> ObjectRecord {
         try session.verifyCaller()
-        changing.lock()
-        defer { changing.unlock() }
-        let record = try rights.prepare(draft)
+        session.account.changing.lock()
+        defer { session.account.changing.unlock() }
+        let record = try session.account.rights.prepare(draft)
         try trail.change(created)
-        if let replaced = try rights.store(record, replacing: replacing) {
+        if let replaced = try session.account.rights.store(record, replacing: replacing) {
             // The name is the new one's, too. The id comes first, since a long name is cut.
             let name = "\(replaced) \(created.object)"
             trail.end(event("remove", session, object: name, operation: created.name)) {
@@ -67,40 +67,9 @@ extension Broker {
         }
     }
 
-    /// Refuses a rule that could not be satisfied on this machine, before a key is made that nobody could use.
-    func requireUsable(_ accessControl: AccessControl) throws {
-        try Self.requireCheckable(accessControl)
-        let factors = accessControl.keyRequirement.factors
-        let authenticators = evaluator.authenticators
-        for factor in factors.factors.reversed() { try authenticators[factor].requireBindable(factor) }
-        let needsPasscode = !factors.isDisjoint(with: [.passcode, .biometry])
-        guard ring.isPasscodeSet || !(needsPasscode || accessControl.availability == .whenPasscodeSet) else {
-            throw Refusal.passcodeNotSet
-        }
-        let uses = accessControl.operations.filter(\.needsAccessSecret).compactMap { accessControl[$0] }
-        for use in uses {
-            for factor in Factor.allCases where use.alternatives.allSatisfy({ $0.contains(FactorSet(factor)) }) {
-                try authenticators[factor].requireProvableEver(factor)
-            }
-        }
-    }
-
-    /// Nobody is asked for anything when a right is created, deleted or changed, so a rule for one of these would promise
-    /// what is not kept. Permitting it to nobody is kept.
-    private static func requireCheckable(_ accessControl: AccessControl) throws(Refusal) {
-        for operation in accessControl.operations where !operation.needsAccessSecret {
-            guard accessControl[operation] == .unrestricted else {
-                throw Refusal(
-                    .invalidRule,
-                    "A rule for the operation '\(operation.name)' is not supported; permit it or leave it out.",
-                    cause: "rule.unsupported-operation")
-            }
-        }
-    }
-
     private func requireFree(_ identifier: String, _ session: Session) throws {
         do {
-            _ = try rights.find(identifier, application: session.caller.application)
+            _ = try session.account.rights.find(identifier, application: session.caller.application)
         } catch let refusal as Refusal where refusal.code == .notFound { return }
         throw RightStore.duplicate
     }
@@ -108,19 +77,19 @@ extension Broker {
     /// Asks for the application password of a new object, twice; nil when its rule names none. One that the program gave is
     /// not taken for a right, since the person must know it; it is for a key or item, as on Apple's systems.
     func newApplicationPassword(
-        _ accessControl: AccessControl, object: String, operation: String,
+        _ accessControl: AccessControl, object: String, operation: String, _ session: Session,
         given: Credential? = nil, asking: () throws -> Asking
     ) throws -> ApplicationPassword? {
         guard accessControl.keyRequirement.factors.contains(.applicationPassword) else { return nil }
         let parameters = ApplicationPasswordParameters()
         let stretched: SecretBytes
         if let given {
-            stretched = try parameters.stretch(given.bytes, by: stretching)
+            stretched = try parameters.stretch(given.bytes, by: session.account.stretching)
         } else {
             let chosen = try newSecret(
                 .newApplicationPassword, repeated: .repeatApplicationPassword, object: object,
                 operation: "protect a new \(operation) with a password", asking: asking())
-            stretched = try parameters.stretch(chosen, by: stretching)
+            stretched = try parameters.stretch(chosen, by: session.account.stretching)
         }
         return ApplicationPassword(stretchedKey: stretched, parameters: parameters.bytes)
     }
@@ -128,7 +97,7 @@ extension Broker {
     // MARK: finding and removing
 
     func findRight(_ body: WireFindRightRequest, _ session: Session) throws -> Reply {
-        let object = try rights.find(body.identifier, application: session.caller.application)
+        let object = try session.account.rights.find(body.identifier, application: session.caller.application)
         try session.verifyCaller()
         return Reply(.right(WireRight(object, enclave: enclave.kind)))
     }
@@ -138,7 +107,7 @@ extension Broker {
 
     func listRights(_ body: WireListRightsRequest, _ session: Session) throws -> Reply {
         let application = body.ofAllApplications ? nil : session.caller.application
-        let listed = try rights.list(application: application)
+        let listed = try session.account.rights.list(application: application)
         try session.verifyCaller()
         let page = listed.dropFirst(Int(body.offset)).prefix(Self.pageCount).map { stored in
             switch stored {
@@ -159,22 +128,26 @@ extension Broker {
         let id: VaultID
         var name = body.identifier
         switch body.which {
-        case .identifier(let identifier)?: id = try rights.id(of: identifier, application: application)
+        case .identifier(let identifier)?: id = try session.account.rights.id(of: identifier, application: application)
         case .rightID(let bytes)?:
             guard let named = VaultID(bytes: bytes) else { throw RightStore.notFound }
             id = named
-            name = try rights.removable(id: named, application: application)?.attributes.identifier ?? "\(named)"
+            name =
+                try session.account.rights.removable(id: named, application: application)?.attributes.identifier
+                ?? "\(named)"
         case nil: throw Refusal(.malformed, "The request names no right.")
         }
         try session.verifyCaller()
-        try changing.withLock { try rights.remove(id) }
+        try session.account.changing.withLock { try session.account.rights.remove(id) }
         trail.end(event("remove", session, object: name)) { sessions.endGrants(on: id) }
         return Reply(.done(.with { $0.count = 1 }))
     }
 
     func removeAllRights(_ session: Session) throws -> Reply {
         try session.verifyCaller()
-        let removed = try changing.withLock { try rights.removeAll(application: session.caller.application) }
+        let removed = try session.account.changing.withLock {
+            try session.account.rights.removeAll(application: session.caller.application)
+        }
         noteDestruction(of: removed, by: "remove-all", session)
         trail.note(event("remove-all", session))
         return Reply(.done(.with { $0.count = UInt32(clamping: removed.count) }))
@@ -215,5 +188,38 @@ extension Broker {
                 strength: right.strength)
         }
         return .payload(result)
+    }
+}
+
+extension OwnerAccount {
+    /// Refuses a rule that could not be satisfied on this machine, before a key is made that nobody could use.
+    func requireUsable(_ accessControl: AccessControl) throws {
+        try Self.requireCheckable(accessControl)
+        let factors = accessControl.keyRequirement.factors
+        let authenticators = evaluator.authenticators
+        for factor in factors.factors.reversed() { try authenticators[factor].requireBindable(factor) }
+        let needsPasscode = !factors.isDisjoint(with: [.passcode, .biometry])
+        guard ring.isPasscodeSet || !(needsPasscode || accessControl.availability == .whenPasscodeSet) else {
+            throw Refusal.passcodeNotSet
+        }
+        let uses = accessControl.operations.filter(\.needsAccessSecret).compactMap { accessControl[$0] }
+        for use in uses {
+            for factor in Factor.allCases where use.alternatives.allSatisfy({ $0.contains(FactorSet(factor)) }) {
+                try authenticators[factor].requireProvableEver(factor)
+            }
+        }
+    }
+
+    /// Nobody is asked for anything when a right is created, deleted or changed, so a rule for one of these would promise
+    /// what is not kept. Permitting it to nobody is kept.
+    private static func requireCheckable(_ accessControl: AccessControl) throws(Refusal) {
+        for operation in accessControl.operations where !operation.needsAccessSecret {
+            guard accessControl[operation] == .unrestricted else {
+                throw Refusal(
+                    .invalidRule,
+                    "A rule for the operation '\(operation.name)' is not supported; permit it or leave it out.",
+                    cause: "rule.unsupported-operation")
+            }
+        }
     }
 }

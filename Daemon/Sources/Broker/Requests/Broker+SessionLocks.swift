@@ -6,21 +6,26 @@ import SessionLocks
 import Synchronization
 
 extension Broker {
-    /// Locks from now on, as `ostiary lock` does, whenever systemd-logind says that a session of this user is locked.
+    /// Locks from now on, as `ostiary lock` does, whenever systemd-logind says that a session of a served user is
+    /// locked.
     /// Returns at once; a bus that is not there yet is waited for.
     ///
     /// - Parameter systemBus: path of the system bus's socket.
     public func followSessionLocks(on systemBus: String) {
-        let watcher = SessionLockWatcher(socketPath: systemBus, userID: geteuid()) { [weak self] in
-            self?.lock(AuditTrail.Event(name: "lock", program: .sessionLock))
+        for account in accounts {
+            let watcher = SessionLockWatcher(socketPath: systemBus, userID: account.user.id) {
+                [weak self, weak account] in
+                guard let self, let account else { return }
+                lock(account, AuditTrail.Event(name: "lock", program: .sessionLock))
+            }
+            account.sessionLocks.withLock { $0 = watcher }
+            watcher.start()
         }
-        sessionLocks.withLock { $0 = watcher }
-        watcher.start()
     }
 
-    func sessionLockFinding() -> WireFinding {
+    func sessionLockFinding(_ account: OwnerAccount) -> WireFinding {
         let advice = "Run `ostiary lock` when you leave the machine."
-        return switch sessionLocks.withLock({ $0 })?.state ?? .unknown {
+        return switch account.sessionLocks.withLock({ $0 })?.state ?? .unknown {
         case .followed: .ok(Self.check, "A lock of your session (systemd-logind) locks Ostiary too.")
         case .withoutBus:
             .notice(Self.check, "There is no system bus, so Ostiary sees no lock of your session.", advice: advice)

@@ -14,8 +14,8 @@ import Vault
 /// What the daemon says about itself.
 extension Broker {
     func status(for session: Session) throws -> WireStatus {
-        let attempts = knownAttempts()
-        let listed = try rights.list(application: session.caller.application)
+        let attempts = knownAttempts(of: session.account)
+        let listed = try session.account.rights.list(application: session.caller.application)
         let readable = listed.filter { $0.record != nil }
         return .with {
             $0.mode = .user
@@ -23,16 +23,16 @@ extension Broker {
             $0.processID = UInt32(getpid())
             $0.stateDirectory = configuration.stateDirectory
             $0.enclaveKind = enclave.kind.rawValue
-            $0.unlocked = ring.unlockState(of: .whenUnlocked) == .open
-            $0.unlockedSinceStart = ring.wasUnlockedSinceStart
-            $0.passcode.isSet = ring.isPasscodeSet
+            $0.unlocked = session.account.ring.unlockState(of: .whenUnlocked) == .open
+            $0.unlockedSinceStart = session.account.ring.wasUnlockedSinceStart
+            $0.passcode.isSet = session.account.ring.isPasscodeSet
             if let attempts {
                 $0.passcode.failedAttempts = attempts.failedCount
                 $0.passcode.lockedOutSeconds = attempts.remaining / .seconds(1)
             }
             $0.rights.count = UInt32(clamping: readable.count)
             $0.rights.unreadableCount = UInt32(clamping: listed.count - readable.count)
-            $0.factors = factorStatus(isCounterReadable: attempts != nil)
+            $0.factors = factorStatus(session.account, isCounterReadable: attempts != nil)
             $0.logRecordCount = trail.audit.recordCount
             $0.caller.program = session.caller.program.displayName
             $0.caller.label = session.caller.label
@@ -43,17 +43,17 @@ extension Broker {
 
     /// Wrong passcodes in a row and what is left of the delay; nil when the counter cannot be used. That is no counter
     /// at zero: every check of a passcode reads it again and is refused.
-    func knownAttempts() -> AttemptStatus? {
-        do { return try keeper.attempts() } catch {
+    func knownAttempts(of account: OwnerAccount) -> AttemptStatus? {
+        do { return try account.keeper.attempts() } catch {
             log.error("the counter of wrong passcodes cannot be used", metadata: ["cause": "\(error)"])
             return nil
         }
     }
 
     /// - Parameter isCounterReadable: whether it is known how many wrong passcodes were entered.
-    private func factorStatus(isCounterReadable: Bool) -> [WireFactorStatus] {
+    private func factorStatus(_ account: OwnerAccount, isCounterReadable: Bool) -> [WireFactorStatus] {
         Factor.allCases.filter { $0 != .biometryCurrentSet }.map { factor in
-            let authenticator = evaluator.authenticators[factor]
+            let authenticator = account.evaluator.authenticators[factor]
             return .with {
                 $0.factor = factor.name
                 $0.strength = authenticator.strength(of: factor).rawValue

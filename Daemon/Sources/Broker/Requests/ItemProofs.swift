@@ -38,7 +38,7 @@ final class ItemProofs {
     func skips(_ opener: ItemOpener) throws -> Bool {
         guard use.skipsProtected, opener.isProtected else { return false }
         guard let context = try context(), let requirement = opener.accessControl[.read] else { return true }
-        var held = broker.held(in: context).factors
+        var held = session.account.held(in: context).factors
         if context.applicationPassword != nil { held.insert(.applicationPassword) }
         return !requirement.alternatives.contains(where: held.satisfies)
     }
@@ -70,12 +70,13 @@ final class ItemProofs {
     private func evaluate(_ demand: Demand, recordedAs event: AuditTrail.Event) throws -> Evaluation {
         let asking = try asking()
         guard let context = try context() else {
-            let evaluation = try broker.evaluator.evaluate(demand, asking: asking)
+            let evaluation = try session.account.evaluator.evaluate(demand, asking: asking)
             try broker.grant(evaluation, asking, session, as: event) {}
             return evaluation
         }
         return try context.evaluating(asking.cancellation) { era in
-            let evaluation = try broker.evaluator.evaluate(demand, held: broker.held(in: context), asking: asking)
+            let evaluation = try session.account.evaluator.evaluate(
+                demand, held: session.account.held(in: context), asking: asking)
             try broker.grant(evaluation, asking, session, as: event) { try context.keep(evaluation, since: era) }
             if proved == nil { proved = (context, era) }
             return evaluation

@@ -35,7 +35,7 @@ struct LeftBehind: Equatable {
     }
 }
 
-extension Broker {
+extension OwnerAccount {
     /// Counts the objects that the program at `path` stored without a registration.
     func leftBehind(at path: String) throws -> LeftBehind {
         LeftBehind(

@@ -18,6 +18,8 @@ import UnixSocket
 /// The connection's thread never waits for a person, so it notices when the caller goes away; what the caller was asked and
 /// granted goes with it.
 final class Session: Sendable {
+    /// Of the user whom the program runs as.
+    let account: OwnerAccount
     let caller: CallerProcess
     let contexts: ContextTable
     let draftKeys = DraftKeys()
@@ -35,7 +37,10 @@ final class Session: Sendable {
         contexts = ContextTable(clock: broker.clock)
         try socket.attachSenderCredentials()
         try socket.setSendTimeout(seconds: SessionLimits.sendSeconds)
-        caller = try CallerProcess(connectedTo: socket, expectedUser: geteuid(), applications: broker.applications)
+        let userID = try socket.peerCredentials().userID
+        guard let account = broker.account(ofUser: userID) else { throw CallerError.foreignUser(userID) }
+        self.account = account
+        caller = try CallerProcess(connectedTo: socket, expectedUser: userID, applications: account.applications)
         nonce = Data(exposing: SecretBytes(random: WireLimits.nonceByteCount))
     }
 

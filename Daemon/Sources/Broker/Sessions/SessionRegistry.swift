@@ -45,20 +45,27 @@ final class SessionRegistry: Sendable {
     /// Ends all grants in all contexts, and all questions.
     func endAllGrants() { for session in all { session.endAllGrants() } }
 
+    /// As ``endAllGrants()``, for the programs of one user.
+    func endAllGrants(of account: OwnerAccount) { for session in all(of: account) { session.endAllGrants() } }
+
     /// Ends the grants on one object in all contexts.
     func endGrants(on object: VaultID) { for session in all { session.contexts.endGrants(on: object) } }
 
-    /// Ends the grants of the programs at `paths`. What `requester` is asking just now goes on.
+    /// Ends the grants of the requester's user's programs at `paths`. What `requester` is asking just now goes on.
     func endGrants(ofPrograms paths: [String], besides requester: Session) {
-        for session in all where paths.contains(session.caller.program.application) {
+        for session in all(of: requester.account) where paths.contains(session.caller.program.application) {
             if session === requester { session.contexts.endAllGrants() } else { session.endAllGrants() }
         }
     }
 
-    /// Ends what contexts keep of factors: the passcode is another one now.
-    func endKeptFactors() { for session in all { session.contexts.endKeptFactors() } }
+    /// Ends what contexts keep of factors: the user's passcode is another one now.
+    func endKeptFactors(of account: OwnerAccount) {
+        for session in all(of: account) { session.contexts.endKeptFactors() }
+    }
 
     var isEmpty: Bool { contents.withLock { $0.places == 0 } }
 
     private var all: [Session] { contents.withLock { Array($0.sessions.values) } }
+
+    private func all(of account: OwnerAccount) -> [Session] { all.filter { $0.account === account } }
 }

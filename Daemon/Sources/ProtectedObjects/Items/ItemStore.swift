@@ -11,7 +11,7 @@ package import Vault
 /// The keychain items of the owner: making, finding, changing, deleting. Nothing here asks anybody; callers pass the
 /// proofs.
 ///
-/// Every change of items runs under `Broker.changing`, so that nothing changes between reading an item and the
+/// Every change of items runs under `OwnerAccount.changing`, so that nothing changes between reading an item and the
 /// transaction.
 package struct ItemStore: Sendable {
     package let vault: Vault

@@ -5,8 +5,12 @@ import OwnerKeys
 import ProtectedObjects
 import Vault
 
-/// What the doctor finds in the store. Each check reads for itself, and none relies on what was read at the start.
-extension Broker {
+/// What the doctor finds in the store, for one user. Each check reads for itself, and none relies on what was read at the start.
+struct StoreExamination {
+    let vault: Vault
+    let account: OwnerAccount
+    let log: Logger
+
     private static let restoring =
         "Somebody changed the database, or the disk is failing. Restore the state folder from a backup"
     private static let relisting =
@@ -25,7 +29,7 @@ extension Broker {
         do {
             try vault.read { reader in
                 for table in lists {
-                    try reader.verifyList(of: table, owner: table.isOfStore ? reader.storeID : owner)
+                    try reader.verifyList(of: table, owner: table.isOfStore ? reader.storeID : account.id)
                 }
             }
             return try make()
@@ -63,7 +67,7 @@ extension Broker {
             "store", of: [.objects], unlisted: "The list of the rights does not verify, so none of them is used.",
             advice: Self.relisting, unreadable: "\(Self.restoring)."
         ) {
-            let rows = try rights.list(application: nil)
+            let rows = try account.rights.list(application: nil)
             let bad = rows.filter { $0.record == nil }.count
             guard bad > 0 else { return .ok("store", "Rights stored: \(rows.count). Every row verifies.") }
             return .problem(
@@ -82,9 +86,9 @@ extension Broker {
             unlisted: "The lists of keys and items do not verify, so none of them is used.",
             advice: Self.relisting, unreadable: "\(Self.restoring)."
         ) {
-            let keys = try rights.keys()
+            let keys = try account.rights.keys()
             let withoutItem = try vault.readItems { reader in
-                try keys.count { try !items.hasItem(forKey: $0.id, in: reader) }
+                try keys.count { try !account.items.hasItem(forKey: $0.id, in: reader) }
             }
             let message = "\(keys.count) keys of the enclave, \(withoutItem) of them without an item."
             let groups = Dictionary(grouping: keys) { $0.attributes.group }
@@ -103,7 +107,7 @@ extension Broker {
             "items", of: [.items], unlisted: "The list of the keychain items does not verify, so none of them is used.",
             advice: Self.relisting, unreadable: "\(Self.restoring)."
         ) {
-            let (faults, count) = try items.faultCount()
+            let (faults, count) = try account.items.faultCount()
             guard faults > 0 else { return .ok("items", "\(count) keychain items, every row verifies.") }
             return .problem(
                 "items", "\(faults) rows of keychain items do not verify and are refused; the others work.",
@@ -123,7 +127,7 @@ extension Broker {
         let consequence: String
         /// What is lost when there is no backup.
         let loss: String
-        var advice: String { "\(Broker.restoring). \(loss)" }
+        var advice: String { "\(StoreExamination.restoring). \(loss)" }
     }
 
     private func finding<Record>(
@@ -152,8 +156,8 @@ extension Broker {
             check: "passcode", table: .passcodeRecords, name: "passcode records",
             consequence: "no passcode is accepted, and the passcode can be neither changed nor removed.",
             loss: Self.lossWithoutPasscode)
-        return finding(rows, in: { try $0.passcodeRecords(owner: owner) }) { _ in
-            ring.isPasscodeSet
+        return finding(rows, in: { try $0.passcodeRecords(owner: account.id) }) { _ in
+            account.ring.isPasscodeSet
                 ? .ok(rows.check, "It is set.")
                 : .notice(
                     rows.check, "None is set. Programs of this user and people who copy the files can use everything.",
@@ -171,7 +175,7 @@ extension Broker {
                 + withoutPasscode,
             advice: "\(Self.restoring). \(Self.lossWithoutPasscode)"
         ) {
-            let stored = try vault.read { try $0.attemptCounters(owner: owner) }
+            let stored = try vault.read { try $0.attemptCounters(owner: account.id) }
             let bad = stored.compactMap(\.unreadable?.key)
             guard !bad.isEmpty else { return .ok(check, "Counters stored: \(stored.count). Every row verifies.") }
             let message = "\(bad.count) of \(stored.count) counters of wrong tries do not verify"
@@ -193,7 +197,7 @@ extension Broker {
             consequence: "the daemon will not start again, and no passcode opens anything.",
             loss: "Without a backup, everything is lost when the daemon ends. Before that, read out the secrets that "
                 + "still open.")
-        return finding(rows, in: { try $0.keyPairs(owner: owner) }) {
+        return finding(rows, in: { try $0.keyPairs(owner: account.id) }) {
             .ok(rows.check, "Key pairs stored: \($0.count). Every row verifies.")
         }
     }
@@ -219,7 +223,7 @@ extension Broker {
             let isUserThere = try vault.read { reader in
                 try reader.verifyStoreRecord()
                 _ = try reader.logAnchor()
-                return try reader.user(owner) != nil
+                return try reader.user(account.id) != nil
             }
             return isUserThere
                 ? .ok("start", "The records of store, user and log anchor verify.")
