@@ -224,7 +224,7 @@ struct CProgramEndToEndTests {
         #expect(
             try run("errors") == [
                 "is an error: yes", "domain is lent: yes", "description is told: yes", "and for developers: yes",
-                "reason: no", "description: An argument is NULL or an object of the wrong kind.",
+                "reason: no", "description: An argument is NULL or an object of a wrong kind.",
                 "own domain: NSPOSIXErrorDomain", "own code: 2", "own description: It did not work.",
                 "own reason: It was off.", "own advice: Turn it on.", "cause: yes", "own: NSPOSIXErrorDomain 2",
                 "description of a number: yes", "reason of a number: no", "advice of a number: no",
