@@ -141,8 +141,12 @@ let package = Package(
         .testTarget(
             name: "FingerprintReaderTests",
             dependencies: [
-                "FingerprintReader", "FingerprintTestSupport", "SystemBusTestSupport", "TerminalTestSupport", shared,
+                "FingerprintReader", "FingerprintTestSupport", "SystemBusTestSupport", "StoreTestSupport",
+                "TerminalTestSupport", "fingerprint-asker", shared,
             ],
+            swiftSettings: adapter),
+        .executableTarget(
+            name: "fingerprint-asker", dependencies: ["FingerprintReader"], path: "Tests/Programs/fingerprint-asker",
             swiftSettings: adapter),
         .testTarget(name: "PasscodesTests", dependencies: ["Passcodes", shared], swiftSettings: adapter),
         .testTarget(

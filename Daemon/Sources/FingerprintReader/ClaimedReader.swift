@@ -41,8 +41,8 @@ public struct ClaimedReader: ~Copyable {
 
     /// Arms the reader and waits for one touch. The reader is disarmed when this returns.
     ///
-    /// A match counts only if fprintd sent it for this reader after it had answered the start and before the stop was sent,
-    /// and if it also answered the stop.
+    /// A match counts only if fprintd sent it for this reader after it had answered the start and before the stop was
+    /// sent, and if it also answered the stop.
     ///
     /// - Parameters:
     ///   - finger: the one that is compared; nil for all, or the first one where the reader cannot tell fingers apart.
@@ -90,6 +90,8 @@ public struct ClaimedReader: ~Copyable {
 
     /// Enrols a finger, with as many touches as the reader wants. It replaces a finger that had the name.
     ///
+    /// Before the first touch, polkit may ask the person for a password.
+    ///
     /// - Parameter duration: for all touches together.
     public func enroll(
         _ finger: Finger, within duration: Duration, _ report: (EnrollmentEvent) -> Void
@@ -122,7 +124,8 @@ public struct ClaimedReader: ~Copyable {
 
     /// Deletes an enrolled finger of the user for whom the reader is claimed.
     public func delete(_ finger: Finger) throws(ReaderFailure) {
-        try connection.call(path, FprintName.device, "DeleteEnrolledFinger", finger.rawValue)
+        try connection.call(
+            path, FprintName.device, "DeleteEnrolledFinger", finger.rawValue, within: connection.limits.permission)
     }
 
     // MARK: scans
@@ -138,9 +141,10 @@ public struct ClaimedReader: ~Copyable {
         _ action: ScanAction, _ finger: String, within duration: Duration, _ armed: () -> Void,
         _ take: (Signal) throws(ReaderFailure) -> Bool
     ) throws(ReaderFailure) {
-        let deadline = ContinuousClock.now.advanced(by: duration)
         // Signals before the answer are dropped here, and those after the stop was sent in `stop`.
-        try connection.call(path, FprintName.device, action.start, finger)
+        let patience = action == .enrollment ? connection.limits.permission : connection.limits.answer
+        try connection.call(path, FprintName.device, action.start, finger, within: patience)
+        let deadline = ContinuousClock.now.advanced(by: duration)
         do throws(ReaderFailure) {
             armed()
             while let signal = try connection.nextSignal(of: path, until: deadline) {

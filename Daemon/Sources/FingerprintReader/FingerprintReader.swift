@@ -25,19 +25,15 @@ public final class FingerprintReader: Sendable {
     /// The readers that are connected. Claims none of them.
     public func readers(until stop: ReaderStop? = nil) throws(ReaderFailure) -> [ReaderDescription] {
         let connection = try connect(stop)
-        let answer = try connection.call(FprintName.managerPath, FprintName.manager, "GetDevices")
-        var paths: [String] = []
-        try read { () throws(BusError) in
-            try answer.readArray(of: "o") { () throws(BusError) in paths.append(try answer.readText(.objectPath)) }
-        }
         var readers: [ReaderDescription] = []
-        for path in paths { readers.append(try connection.description(of: path)) }
+        for path in try connection.readers() { readers.append(try connection.description(of: path)) }
         return readers
     }
 
     /// Whether fingers of a user can be verified now. Claims nothing and arms nothing.
     ///
-    /// - Parameter user: a user's name; nil for the user as whom this process runs. Others need a permission of polkit's.
+    /// - Parameter user: a user's name; nil for the user as whom this process runs. Others need a permission of
+    ///   polkit's.
     public func state(for user: String? = nil, until stop: ReaderStop? = nil) -> ReaderState {
         do throws(ReaderFailure) {
             let connection = try connect(stop)
@@ -69,6 +65,7 @@ public final class FingerprintReader: Sendable {
             return result
         } catch {
             claimed.release()
+            if error == .readerFault, try connection.loses(reader) { throw .disconnected }
             throw error
         }
     }
@@ -79,9 +76,30 @@ public final class FingerprintReader: Sendable {
 }
 
 extension ReaderConnection {
+    /// The objects of the readers that are connected.
+    fileprivate func readers() throws(ReaderFailure) -> [String] {
+        let answer = try call(FprintName.managerPath, FprintName.manager, "GetDevices")
+        var paths: [String] = []
+        try read { () throws(BusError) in
+            try answer.readArray(of: "o") { () throws(BusError) in paths.append(try answer.readText(.objectPath)) }
+        }
+        return paths
+    }
+
     fileprivate func defaultReader() throws(ReaderFailure) -> String {
         let answer = try call(FprintName.managerPath, FprintName.manager, "GetDefaultDevice")
         return try read { () throws(BusError) in try answer.readText(.objectPath) }
+    }
+
+    /// Whether a reader that failed has been unplugged. fprintd does not say so, and forgets the reader only a moment
+    /// after it was released.
+    fileprivate func loses(_ path: String) throws(ReaderFailure) -> Bool {
+        let deadline = ContinuousClock.now.advanced(by: limits.forgetting)
+        while ContinuousClock.now < deadline {
+            guard try readers().contains(path) else { return true }
+            _ = try nextSignal(of: path, until: .now.advanced(by: limits.forgetting / 10))
+        }
+        return false
     }
 
     fileprivate func description(of path: String) throws(ReaderFailure) -> ReaderDescription {

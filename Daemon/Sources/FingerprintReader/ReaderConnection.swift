@@ -1,10 +1,11 @@
 import SystemBus
 import UnixSocket
 
-/// A connection to the bus for one use of fprintd, which is found, started and pinned with it. It belongs to one thread.
+/// A connection to the bus for one use of fprintd, which is found, started and pinned with it. It belongs to one
+/// thread.
 ///
-/// fprintd stops and releases what a connection held as soon as the connection is closed. So each use has a connection of its
-/// own: whatever goes wrong, the end of this value disarms the reader.
+/// fprintd stops and releases what a connection held as soon as the connection is closed. So each use has a connection
+/// of its own: whatever goes wrong, the end of this value disarms the reader.
 final class ReaderConnection {
     private let bus: Bus
     private let stop: ReaderStop?
@@ -46,15 +47,17 @@ final class ReaderConnection {
     // MARK: calls
 
     /// Calls a method of fprintd and waits for the answer. Signals that come before it are dropped.
+    ///
+    /// - Parameter duration: how long the answer may take; nil for the usual time.
     @discardableResult
-    func call(_ path: String, _ interface: String, _ member: String, _ arguments: String...) throws(ReaderFailure)
-        -> BusMessage
-    {
-        try answer(to: sentToService(path, interface, member, arguments), within: limits.answer, stop)
+    func call(
+        _ path: String, _ interface: String, _ member: String, _ arguments: String..., within duration: Duration? = nil
+    ) throws(ReaderFailure) -> BusMessage {
+        try answer(to: sentToService(path, interface, member, arguments), within: duration ?? limits.answer, stop)
     }
 
-    /// Calls the method that ends something, although the wait was stopped; not longer than until `deadline`. Signals that
-    /// come before its answer are dropped.
+    /// Calls the method that ends something, although the wait was stopped; not longer than until `deadline`. Signals
+    /// that come before its answer are dropped.
     func finish(_ path: String, _ member: String, until deadline: ContinuousClock.Instant) throws(ReaderFailure) {
         let call = try sentToService(path, FprintName.device, member, [])
         _ = try answer(to: call, within: deadline - .now, nil)

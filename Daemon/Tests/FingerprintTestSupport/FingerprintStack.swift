@@ -30,17 +30,20 @@ public final class FingerprintStack {
         try FileManager.default.createDirectory(
             atPath: folder.path("templates"), withIntermediateDirectories: false,
             attributes: [.posixPermissions: 0o700])
-        let environment = Self.environment(in: folder, readers)
+        // polkitd runs as a user of its own.
+        bus = try PrivateBus(servicesFolder: isOnDemand ? folder.path : nil, isForAllUsers: true)
         if isOnDemand {
+            let environment = bus.environment + Self.environment(in: folder, readers)
             let text = """
                 [D-BUS Service]
                 Name=net.reactivated.Fprint
                 Exec=/usr/bin/env \(environment.joined(separator: " ")) /usr/libexec/fprintd -t
                 """
             try Data(text.utf8).write(to: URL(fileURLWithPath: folder.path("fprint.service")))
+            // The bus looks at its services again.
+            let driver = "org.freedesktop.DBus"
+            try bus.call(driver, "/org/freedesktop/DBus", driver + ".ReloadConfig")
         }
-        // polkitd runs as a user of its own.
-        bus = try PrivateBus(servicesFolder: isOnDemand ? folder.path : nil, isForAllUsers: true)
         polkit = try SpawnedProcess(
             "/usr/lib/polkit-1/polkitd", ["--no-debug"], environment: bus.environment)
         let bus = bus
@@ -48,7 +51,10 @@ public final class FingerprintStack {
         if !isOnDemand { try startService() }
     }
 
-    deinit { service?.end() }
+    deinit {
+        if service == nil { try? killService() }
+        service?.end()
+    }
 
     private static func environment(in folder: TestFolder, _ readers: [VirtualReader]) -> [String] {
         ["STATE_DIRECTORY=\(folder.path("templates"))"]
@@ -67,8 +73,17 @@ public final class FingerprintStack {
 
     /// Kills fprintd and waits until the bus has noticed it.
     public func killService() throws {
-        service?.end()
-        service = nil
+        if let service {
+            service.end()
+            self.service = nil
+        } else {
+            // The bus has started it.
+            let answer = try bus.call(
+                "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.GetConnectionUnixProcessID",
+                ["net.reactivated.Fprint"])
+            guard let number = answer.firstMatch(of: /uint32 ([0-9]+)/), let processID = pid_t(number.1) else { return }
+            kill(processID, SIGKILL)
+        }
         try eventually("fprintd's name is free") { try !Self.owns("net.reactivated.Fprint", bus) }
     }
 
@@ -80,6 +95,32 @@ public final class FingerprintStack {
     private static func owns(_ name: String, _ bus: PrivateBus) throws -> Bool {
         let driver = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.NameHasOwner")
         return try bus.call(driver.0, driver.1, driver.2, [name]).contains("true")
+    }
+
+    // MARK: the reader, seen by another program
+
+    private static let device = "/net/reactivated/Fprint/Device/0"
+    private func call(_ method: String, _ arguments: [String]) throws -> String {
+        try bus.call("net.reactivated.Fprint", Self.device, method, arguments)
+    }
+
+    /// Whether the first reader waits for a touch.
+    public func isArmed() throws -> Bool {
+        try call("org.freedesktop.DBus.Properties.Get", ["net.reactivated.Fprint.Device", "finger-needed"])
+            .contains("true")
+    }
+
+    /// Waits until the first reader waits for no touch: fprintd has sent the result by then.
+    public func waitUntilDisarmed() throws { try eventually("the reader is disarmed") { try !isArmed() } }
+
+    /// Claims the first reader and gives it back; throws when it cannot be had.
+    public func claimOnce() throws {
+        try fingerprintReader().withClaim(of: Self.device, until: ReaderStop()) { _ in }
+    }
+
+    /// Waits until the first reader can be had: fprintd notices a moment later that a program has ended.
+    public func waitUntilFree() throws {
+        try eventually("the reader is free") { (try? claimOnce()) != nil }
     }
 
     // MARK: fingers

@@ -104,10 +104,13 @@ public final class PrivateBus {
     }
 
     /// The unique name of a process's connection; nil when it has none.
-    public func name(ofProcess processID: pid_t) throws -> String? {
+    public func name(ofProcess processID: pid_t) throws -> String? { try names(ofProcess: processID).first }
+
+    /// The unique names of a process's connections.
+    public func names(ofProcess processID: pid_t) throws -> [String] {
         let driver = ("org.freedesktop.DBus", "/org/freedesktop/DBus")
         let names = try call(driver.0, driver.1, "org.freedesktop.DBus.ListNames").matches(of: /:[0-9]+\.[0-9]+/)
-        return names.map { String($0.output) }.first { name in
+        return names.map { String($0.output) }.filter { name in
             // Who asked for the names is gone by now.
             let answer = try? call(driver.0, driver.1, "org.freedesktop.DBus.GetConnectionUnixProcessID", [name])
             return answer?.contains("uint32 \(processID),") == true

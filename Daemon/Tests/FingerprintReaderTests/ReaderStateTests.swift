@@ -1,0 +1,80 @@
+import FingerprintTestSupport
+import Glibc
+import SystemBusTestSupport
+import Testing
+
+@testable import FingerprintReader
+
+/// What is said about readers when nobody verifies anything.
+@Suite(.timeLimit(.minutes(2))) struct ReaderStateTests {
+    static let virtual = ReaderDescription(
+        path: "/net/reactivated/Fprint/Device/0", name: "Virtual device for debugging", scanType: .swipe)
+
+    @Test func `without a bus`() {
+        let reader = FingerprintReader(socketPath: "/nowhere/system_bus_socket")
+        #expect(reader.state() == .unusable(.withoutBus))
+        #expect(throws: ReaderFailure.withoutBus) { try reader.readers() }
+    }
+
+    @Test func `without fprintd`() throws {
+        let bus = try PrivateBus()
+        let reader = FingerprintReader(socketPath: bus.path)
+        #expect(reader.state() == .unusable(.withoutService))
+        #expect(throws: ReaderFailure.withoutService) { try reader.readers() }
+    }
+
+    @Test func `without a reader`() throws {
+        let reader = try FingerprintStack([]).fingerprintReader
+        #expect(try reader().readers() == [])
+        #expect(reader().state() == .unusable(.withoutReader))
+    }
+
+    @Test func `without a finger`() throws {
+        let stack = try FingerprintStack()
+        #expect(stack.fingerprintReader().state() == .nothingEnrolled(Self.virtual))
+    }
+
+    @Test func `with fingers, and with none again`() throws {
+        let stack = try FingerprintStack()
+        let reader = stack.fingerprintReader()
+        try stack.enroll(.rightIndex, skin: "first")
+        try stack.enroll(.leftThumb, skin: "second")
+        guard case .ready(Self.virtual, let fingers) = reader.state() else {
+            Issue.record("\(reader.state())")
+            return
+        }
+        #expect(Set(fingers) == [.rightIndex, .leftThumb])
+        for finger in [Finger.rightIndex, .leftThumb] {
+            try reader.withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in try claimed.delete(finger) }
+        }
+        #expect(reader.state() == .nothingEnrolled(Self.virtual))
+    }
+
+    @Test func `of several readers each is listed`() throws {
+        let reader = try FingerprintStack([.verifying, .identifying])
+        let names = try reader.fingerprintReader().readers().map(\.name)
+        #expect(
+            Set(names) == [
+                "Virtual device for debugging", "Virtual device with storage and identification for debugging",
+            ])
+    }
+
+    @Test func `a question arms nothing and claims nothing`() throws {
+        let stack = try FingerprintStack()
+        let other = try FingerprintAsker(.hold, on: stack.bus)
+        try other.waitFor("held")
+        #expect(stack.fingerprintReader().state() == .nothingEnrolled(Self.virtual))
+        #expect(try !stack.isArmed())
+    }
+
+    @Test func `fprintd that does not run is started by the bus, each time`() throws {
+        let stack = try FingerprintStack(isOnDemand: true)
+        let reader = stack.fingerprintReader()
+        #expect(reader.state() == .nothingEnrolled(Self.virtual))
+        try stack.enroll(.rightIndex, skin: "owner")
+        try stack.killService()
+        #expect(reader.state() == .ready(Self.virtual, [.rightIndex]))
+        try stack.killService()
+        #expect(try reader.verify { if $0 == .armed { try stack.play(.touch("owner")) } } == .match)
+    }
+}
