@@ -35,6 +35,7 @@ let package = Package(
     products: [
         .executable(name: "ostiaryd", targets: ["ostiaryd"]),
         .executable(name: "ostiary-prompt", targets: ["ostiary-prompt"]),
+        .executable(name: "ostiary-templates", targets: ["ostiary-templates"]),
     ],
     dependencies: [
         .package(name: "Ostiary", path: ".."),
@@ -46,6 +47,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CInotify"),
         .target(name: "Enclave", dependencies: [shared, crypto], swiftSettings: strict),
         .target(name: "StoreKeys", dependencies: [shared, crypto, "Enclave"], swiftSettings: strict),
         .target(name: "KeySlots", dependencies: [shared, crypto], swiftSettings: strict),
@@ -56,6 +58,9 @@ let package = Package(
         .target(name: "Prompting", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
         .target(name: "SystemBus", dependencies: [shared, "CSystemd"], swiftSettings: strict),
         .target(name: "FingerprintReader", dependencies: [shared, "SystemBus"], swiftSettings: strict),
+        // Both sides of the helper that digests fingerprint templates.
+        .target(name: "TemplateAnswers", swiftSettings: strict),
+        .target(name: "EnrolledTemplates", dependencies: [shared, "TemplateAnswers"], swiftSettings: strict),
         .target(name: "SessionLocks", dependencies: ["SystemBus"], swiftSettings: strict),
         // What joins the modules above, from the bottom up; the last answers requests.
         .target(name: "Refusals", dependencies: [shared, "Passcodes", "Prompting"], swiftSettings: strict),
@@ -96,6 +101,9 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(name: "ostiaryd", dependencies: ["Broker", logging, arguments], swiftSettings: strict),
         .executableTarget(name: "ostiary-prompt", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
+        .executableTarget(
+            name: "ostiary-templates", dependencies: [shared, crypto, "CInotify", "TemplateAnswers"],
+            swiftSettings: strict),
 
         // What every enclave must do, written against the protocol; each implementation's tests run it.
         .target(
@@ -147,6 +155,13 @@ let package = Package(
             swiftSettings: adapter),
         .executableTarget(
             name: "fingerprint-asker", dependencies: ["FingerprintReader"], path: "Tests/Programs/fingerprint-asker",
+            swiftSettings: adapter),
+        .testTarget(
+            name: "EnrolledTemplatesTests",
+            dependencies: [
+                "EnrolledTemplates", "TemplateAnswers", "FingerprintReader", "FingerprintTestSupport",
+                "StoreTestSupport", "TerminalTestSupport", "ostiary-templates", shared,
+            ],
             swiftSettings: adapter),
         .testTarget(name: "PasscodesTests", dependencies: ["Passcodes", shared], swiftSettings: adapter),
         .testTarget(

@@ -1,0 +1,122 @@
+import Foundation
+import Glibc
+import Synchronization
+public import TemplateAnswers
+
+/// The fingerprint templates of the user as whom this process runs, as `ostiary-templates` tells about them.
+///
+/// A user's processes cannot read the templates. The helper can, and tells a digest of them: so a finger that was
+/// replaced under the same name is noticed, which fprintd's list of names does not show.
+public final class EnrolledTemplates: Sendable {
+    private let socketPath: String
+    private let key: [UInt8]
+    private let serverUserID: UInt32
+
+    /// - Parameters:
+    ///   - socketPath: where the helper listens.
+    ///   - key: 32 bytes that belong to the store. With another key the same templates have another digest.
+    ///   - serverUserID: who must have made the socket; root, except in tests.
+    public init(socketPath: String = TemplateSocket.path, key: [UInt8], serverUserID: UInt32 = 0) {
+        precondition(key.count == TemplateRequest.byteCount, "the key has a fixed size")
+        (self.socketPath, self.key, self.serverUserID) = (socketPath, key, serverUserID)
+    }
+
+    /// Asks once. Blocks until the answer, at most for `duration`.
+    public func current(within duration: Duration = TemplatesLimits.answer) -> EnrolledSet {
+        do throws(TemplatesConnection.Failure) {
+            guard let answer = try connect().next(until: .now.advanced(by: duration)) else { return .silent }
+            return EnrolledSet(answer)
+        } catch { return error.enrolledSet }
+    }
+
+    /// Begins to tell about changes, on a thread of its own; returns at once.
+    ///
+    /// - Parameter tell: called with the set as it is now, and whenever it is another one, until the result is let go
+    ///   or stopped. It is called with ``EnrolledSet/absent`` and the like, too, when the helper is not there or ends;
+    ///   the helper is then tried again, ever more rarely, at least once a minute.
+    public func follow(_ tell: @escaping @Sendable (EnrolledSet) -> Void) -> TemplatesFollower {
+        TemplatesFollower(connect: { [self] () throws(TemplatesConnection.Failure) in try connect() }, tell)
+    }
+
+    private func connect() throws(TemplatesConnection.Failure) -> TemplatesConnection {
+        try TemplatesConnection.open(socketPath, key: key, serverUserID: serverUserID)
+    }
+}
+
+/// Tells about changes of the templates until it is stopped or let go.
+public final class TemplatesFollower: Sendable {
+    typealias Connect = @Sendable () throws(TemplatesConnection.Failure) -> TemplatesConnection
+
+    private let loop: FollowingLoop
+
+    fileprivate init(connect: @escaping Connect, _ tell: @escaping @Sendable (EnrolledSet) -> Void) {
+        let loop = FollowingLoop()
+        self.loop = loop
+        let thread = Thread { loop.run(connect, tell) }
+        thread.name = "ostiary-finger"
+        thread.start()
+    }
+
+    /// Nothing is told any more after a call that may be under way. Waits for nothing.
+    public func stop() { loop.stop() }
+
+    deinit { loop.stop() }
+}
+
+/// The thread's side, which does not keep the follower alive.
+private final class FollowingLoop: Sendable {
+    private struct State {
+        var isStopped = false
+        var connection: TemplatesConnection?
+        var told: EnrolledSet?
+    }
+
+    private let state = Mutex(State())
+    private let stopped = DispatchSemaphore(value: 0)
+
+    func run(_ connect: TemplatesFollower.Connect, _ tell: (EnrolledSet) -> Void) {
+        var delay = TemplatesLimits.firstDelay
+        while true {
+            var wasAnswered = false
+            do throws(TemplatesConnection.Failure) {
+                let connection = try connect()
+                guard keep(connection) else { return }
+                var deadline: ContinuousClock.Instant? = .now.advanced(by: TemplatesLimits.answer)
+                while let answer = try connection.next(until: deadline) {
+                    (wasAnswered, deadline) = (true, nil)
+                    say(EnrolledSet(answer), tell)
+                }
+                if !wasAnswered { say(.silent, tell) }
+            } catch { say(error.enrolledSet, tell) }
+            // A helper that ends after an answer is started again at once by a new connection.
+            delay = wasAnswered ? TemplatesLimits.firstDelay : min(delay * 2, TemplatesLimits.longestDelay)
+            guard stopped.wait(timeout: .now() + delay / .seconds(1)) == .timedOut else { return }
+        }
+    }
+
+    func stop() {
+        let connection = state.withLock { state in
+            state.isStopped = true
+            return state.connection.take()
+        }
+        connection?.end()
+        stopped.signal()
+    }
+
+    /// False when it was stopped meanwhile.
+    private func keep(_ connection: TemplatesConnection) -> Bool {
+        state.withLock { state in
+            if !state.isStopped { state.connection = connection }
+            return !state.isStopped
+        }
+    }
+
+    private func say(_ set: EnrolledSet, _ tell: (EnrolledSet) -> Void) {
+        let isNew = state.withLock { state in
+            guard !state.isStopped, state.told != set else { return false }
+            state.told = set
+            return true
+        }
+        if isNew { tell(set) }
+    }
+}

@@ -1,0 +1,114 @@
+import Glibc
+import TemplateAnswers
+import UnixSocket
+
+/// A connection to `ostiary-templates`, which tells about the templates once and whenever they change.
+final class TemplatesConnection: Sendable {
+    private let socket: UnixSocket
+
+    /// Why there is none.
+    enum Failure: Error {
+        case absent, untrusted, silent
+
+        var enrolledSet: EnrolledSet {
+            switch self {
+            case .absent: .absent
+            case .untrusted: .untrusted
+            case .silent: .silent
+            }
+        }
+    }
+
+    /// Connects, checks who listens, and asks.
+    ///
+    /// - Parameters:
+    ///   - key: 32 bytes.
+    ///   - serverUserID: the user who must have made the socket. systemd makes it, as root.
+    static func open(
+        _ socketPath: String, key: [UInt8], serverUserID: UInt32
+    ) throws(Failure) -> TemplatesConnection {
+        precondition(key.count == TemplateRequest.byteCount, "the key has a fixed size")
+        let connection = TemplatesConnection(try connect(to: socketPath))
+        guard connection.serverUserID() == serverUserID else { throw .untrusted }
+        do { try connection.send(key) } catch { throw .silent }
+        return connection
+    }
+
+    private init(_ socket: UnixSocket) { self.socket = socket }
+
+    private static func connect(to path: String) throws(Failure) -> UnixSocket {
+        do { return try UnixSocket.connect(to: path) } catch {
+            // Refused: the file is there and nobody listens.
+            throw [ENOENT, ECONNREFUSED, ENOTDIR].contains(error.code) ? .absent : .silent
+        }
+    }
+
+    /// The user who made the socket; nil when the kernel does not say.
+    private func serverUserID() -> UInt32? {
+        do throws(SystemCallError) { return try socket.peerCredentials().userID } catch { return nil }
+    }
+
+    private func send(_ key: [UInt8]) throws {
+        try socket.setSendTimeout(seconds: TemplatesLimits.sendSeconds)
+        unsafe try key.withUnsafeBytes { unsafe try socket.send($0) }
+    }
+
+    /// Waits for the next answer; nil after ``end()``, or when the helper has ended.
+    ///
+    /// - Parameter deadline: nil for as long as it takes.
+    func next(until deadline: ContinuousClock.Instant? = nil) throws(Failure) -> TemplateAnswer? {
+        var bytes: [UInt8] = []
+        while bytes.count < TemplateAnswer.byteCount {
+            guard waits(until: deadline) else { throw .silent }
+            var part = [UInt8](repeating: 0, count: TemplateAnswer.byteCount - bytes.count)
+            let count: Int
+            do { count = unsafe try part.withUnsafeMutableBytes { unsafe try socket.receive(into: $0).count } } catch {
+                return nil
+            }
+            guard count > 0 else { return nil }
+            bytes += part[..<count]
+        }
+        guard let answer = TemplateAnswer(decoding: bytes) else { throw .silent }
+        return answer
+    }
+
+    /// Whether something can be read, or the other side has hung up.
+    private func waits(until deadline: ContinuousClock.Instant?) -> Bool {
+        while true {
+            var milliseconds: CInt = -1
+            if let deadline {
+                let left = (deadline - ContinuousClock.now) / .milliseconds(1)
+                guard left > 0 else { return false }
+                milliseconds = CInt(clamping: Int64(min(left, 1e9).rounded(.up)))
+            }
+            var polled = pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0)
+            let count = unsafe poll(&polled, 1, milliseconds)
+            if count > 0 { return true }
+            guard count == 0 || errno == EINTR else { return false }
+        }
+    }
+
+    /// Ends the wait of another thread.
+    func end() { socket.shutdown() }
+}
+
+extension EnrolledSet {
+    init(_ answer: TemplateAnswer) {
+        switch answer {
+        case .enrolled(let digest): self = .digest(digest)
+        case .none: self = .none
+        case .unreadable: self = .unreadable
+        }
+    }
+}
+
+/// How long the helper may take.
+public enum TemplatesLimits {
+    /// For sending the request, which fits into every socket's buffer.
+    static let sendSeconds = 1
+    /// For the first answer: the helper has to be started, and reads some kilobytes.
+    public static let answer: Duration = .seconds(5)
+    /// Before a helper that is not there, or has ended, is tried again: at first, and at most. The time doubles.
+    static let firstDelay: Duration = .seconds(1)
+    static let longestDelay: Duration = .seconds(60)
+}

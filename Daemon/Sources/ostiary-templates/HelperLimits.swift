@@ -1,0 +1,16 @@
+/// What one connection may cost.
+enum HelperLimits {
+    /// A caller sends its 32 bytes at once.
+    static let requestSeconds = 5
+    /// fprintd keeps `USER/DRIVER/DEVICE/FINGER`: two folders between a user's folder and a template.
+    static let folderDepth = 2
+    /// Ten fingers for each of a few readers.
+    static let entryCount = 256
+    /// The largest template that libfprint's drivers make has some ten thousand bytes.
+    static let fileByteCount = 1 << 20
+    static let totalByteCount = 8 << 20
+    /// How often a folder that changes while it is read is read again before that is given up.
+    static let readAttempts = 10
+    /// Changes that belong together come within this time.
+    static let settlingMilliseconds: CInt = 50
+}
