@@ -24,8 +24,11 @@ struct GatheringFixture: Sendable {
 
     func reopened() throws -> Vault { try Vault(folder: folder, create: false, protector: TestProtector()) }
 
+    /// Waits until so many threads stand in the queue to write.
     func waitForWriters(_ count: Int) {
         while vault.transactions.waitingWriterCount < count { usleep(200) }
+        // They are counted a moment before they stand there.
+        usleep(20_000)
     }
 
     /// Makes the changes on so many threads, in order, all of them while the commit of another change is held.
@@ -45,8 +48,6 @@ struct GatheringFixture: Sendable {
             threads.start { try vault.write("\(number)", usingReserve: reserve, body) }
             waitForWriters(number + 1)
         }
-        // They are counted a moment before they stand in the queue.
-        usleep(20_000)
         pause.release("first")
         _ = first.wait()
         return threads.wait()
