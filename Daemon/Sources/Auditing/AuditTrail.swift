@@ -34,7 +34,7 @@ package final class AuditTrail: Sendable {
     private let vault: Vault
     private let seeds: LogSeeds
     private let log: Logger
-    private let refusals = Mutex(RefusalAggregator())
+    private let refusals = Mutex(EntryAggregator())
     private let isFoldScheduled = Atomic(false)
     private let foldQueue = DispatchQueue(label: "ostiary.audit-trail")
     /// Held while an epoch begins: two must not take the same number.
@@ -107,7 +107,7 @@ package final class AuditTrail: Sendable {
     /// Writes folded refusals when their window has ended, in case no other refusal comes. Nothing wakes while none is held.
     private func scheduleFolded() {
         guard !isFoldScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        let seconds = RefusalAggregator.window / .seconds(1)
+        let seconds = EntryAggregator.window / .seconds(1)
         foldQueue.asyncAfter(deadline: .now() + seconds) { [weak self] in
             guard let self else { return }
             isFoldScheduled.store(false, ordering: .releasing)

@@ -40,13 +40,19 @@ struct AuditEntryTests {
 
     @Test func `other versions, kinds and uses of keys do not decode`() {
         let payload = LogPayload(Self.contents[2], storeGeneration: 1).bytes
-        for (offset, values) in [(0, [0, 1, 3, 255]), (1, [0, 1, 3, 4, 255]), (2, [2, 255])] as [(Int, [UInt8])] {
+        for (offset, values) in [(0, [0, 1, 3, 255]), (1, [0, 1, 3, 5, 255]), (2, [2, 255])] as [(Int, [UInt8])] {
             for value in values {
                 var bytes = payload
                 bytes[offset] = value
                 #expect(throws: MalformedPayload.self, "\(offset): \(value)") { try LogPayload(bytes: bytes) }
             }
         }
+    }
+
+    @Test func `records of version 1 begin no part`() throws {
+        let part = LogPayload(.partStart(number: 2, time: 3), storeGeneration: 1).bytes
+        #expect(try LogPayload(bytes: part).content == .partStart(number: 2, time: 3))
+        #expect(throws: MalformedPayload.self) { try LogPayload(bytes: [1, 4] + part[11...]) }
     }
 
     @Test func `what this program would not write does not decode`() {

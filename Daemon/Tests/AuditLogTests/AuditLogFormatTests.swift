@@ -54,7 +54,7 @@ struct AuditLogFormatTests {
 
     @Test func `header and records have the documented bytes`() throws {
         let header = try #require(Data(hexadecimal: Self.header))
-        var template = LogFormat.newHeader()
+        var template = LogHeader().bytes
         #expect(template.count == header.count)
         template.replaceSubrange(12..., with: header.dropFirst(12))
         #expect(Data(template) == header)
@@ -74,6 +74,38 @@ struct AuditLogFormatTests {
             key.markUsed()
             #expect(bytes == Data(hexadecimal: Self.records[index]))
         }
+    }
+
+    @Test func `the header of a part has the documented bytes`() throws {
+        let head = Array(try #require(Data(hexadecimal: Self.records[2])).suffix(32))
+        let header = LogHeader(following: LogHeader(), closedAt: ClosedPart(count: 3, head: head))
+        var bytes = header.bytes
+        bytes.replaceSubrange(12..<28, with: 0xb0...0xbf)
+        let documented = """
+            4f5354494c4f470000020000b0b1b2b3b4b5b6b7b8b9babbbcbdbebf0000000100000000000000031a70d3b7fd77048ab1f65596b7569e\
+            7c0f2509a2a31b56eb8c94569b2a7633ff
+            """
+        #expect(Data(bytes) == Data(hexadecimal: documented))
+        #expect(header.number == 2 && header.start.index == 3)
+
+        // Read back whole; at every other length it is no header, nor with a list that does not grow.
+        let folder = try TestFolder()
+        func read(_ bytes: [UInt8]) throws -> LogHeader? {
+            try Data(bytes).write(to: URL(fileURLWithPath: folder.path("part")))
+            guard let file = try LogFile(reading: folder.path("part")) else { throw AuditLogError.missing }
+            return try LogHeader(of: file.source)
+        }
+        #expect(try read(header.bytes + [1, 2, 3]) == header)
+        for count in 0..<bytes.count { #expect(try read(Array(bytes.prefix(count))) == nil) }
+        for (offset, value) in [(29, 1), (31, 0), (31, 2), (39, 0)] as [(Int, UInt8)] {
+            var changed = bytes
+            changed[offset] = value
+            #expect(try read(changed) == nil, "\(offset)")
+        }
+        let third = LogHeader(following: header, closedAt: ClosedPart(count: 9, head: head))
+        #expect(try read(third.bytes) == third && third.number == 3 && third.records(ofPart: 2) == 3..<9)
+        let notGrowing = LogHeader(following: header, closedAt: ClosedPart(count: 3, head: head))
+        #expect(try read(notGrowing.bytes) == nil)
     }
 
     @Test(arguments: [(records, [3, 4, 4]), (recordsOfVersion1, [nil, nil])] as [([String], [UInt64?])])

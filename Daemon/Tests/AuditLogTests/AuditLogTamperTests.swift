@@ -40,7 +40,7 @@ struct AuditLogTamperTests {
         bytes[byte] ^= byte == 9 ? 1 : 0x40
         try fixture.replace(bytes)
         if byte == 8 {
-            #expect(throws: AuditLogError.tooNew(found: 0x4001, supported: 1)) { try fixture.reopened() }
+            #expect(throws: AuditLogError.tooNew(found: 0x4001, supported: 2)) { try fixture.reopened() }
             return
         }
         guard case .damaged(let damage) = try fixture.reopened(readingAll: readingAll).state else {

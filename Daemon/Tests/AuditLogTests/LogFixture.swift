@@ -94,7 +94,7 @@ struct Version1Log {
     private var epoch: UInt32 = 1
 
     init() {
-        let header = LogFormat.newHeader()
+        let header = LogHeader().bytes
         file = Data(header)
         head = HashChain.initialHead(header: header)
         key = testSeed(epoch: 1).derivedKey(label: "ostiary.audit-log.epoch")

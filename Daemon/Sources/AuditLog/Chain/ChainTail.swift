@@ -5,6 +5,7 @@ import UnixSocket
 /// The end of a log that is in order: what the next record needs, and what earlier ones are checked against.
 struct ChainTail: ~Copyable, Sendable {
     var file: LogFile
+    let header: LogHeader
     private(set) var key: SealKey
     private(set) var head: [UInt8]
     private(set) var count: UInt64
@@ -18,11 +19,17 @@ struct ChainTail: ~Copyable, Sendable {
     /// The kernel once failed to bring records to disk; it may say otherwise on the next call and be wrong.
     var hasLostSync = false
 
+    /// The file's length at which this part is closed, after an attempt that failed.
+    var nextCutPosition = 0
+    var isCutScheduled = false
+
     init(
-        file: consuming LogFile, key: consuming SealKey, end: Checkpoint, epoch: UInt32, index: LogIndex,
+        file: consuming LogFile, header: LogHeader, key: consuming SealKey, end: Checkpoint, epoch: UInt32,
+        index: LogIndex,
         anchored: (count: UInt64, epoch: UInt32)
     ) {
         self.file = file
+        self.header = header
         self.key = key
         head = end.head
         count = end.index
@@ -47,6 +54,12 @@ struct ChainTail: ~Copyable, Sendable {
     mutating func begin(epoch number: UInt32, seed: borrowing SecretBytes) {
         key = SealKey(epochSeed: seed)
         epoch = number
+    }
+
+    /// The key of the next record, for a part that follows. The key of the records so far is destroyed.
+    mutating func nextKey() -> SealKey {
+        key.advanceIfUsed()
+        return SealKey(key.copy())
     }
 
     /// What the anchor of this moment holds. The key of the records so far is destroyed.

@@ -19,14 +19,7 @@ struct ChainWalk: ~Copyable {
 
     var place: Checkpoint { Checkpoint(index: index, position: position, head: head) }
 
-    /// From the header on.
-    init(_ source: LogSource, header: [UInt8], limit: Int) {
-        let start = Checkpoint(
-            index: 0, position: LogFormat.headerByteCount, head: HashChain.initialHead(header: header))
-        self.init(source, from: start, limit: limit)
-    }
-
-    /// From a place that was reached before.
+    /// From the end of a header, or a place that was reached before.
     init(_ source: LogSource, from checkpoint: Checkpoint, limit: Int) {
         scanner = LogScanner(source, index: checkpoint.index, position: checkpoint.position, limit: limit)
         head = checkpoint.head

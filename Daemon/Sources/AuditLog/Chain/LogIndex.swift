@@ -5,7 +5,7 @@ struct Checkpoint: Equatable, Sendable {
     let head: [UInt8]
 }
 
-/// Places in a log, some records apart. A log that was opened at its anchor knows none before that, until somebody asks for a
+/// Places in one part of a log, some records apart. A log that was opened at its anchor knows none before that, until somebody asks for a
 /// record there.
 struct LogIndex: Sendable {
     /// The first place from which on all others are known: the file's start, or the anchor.
@@ -41,9 +41,9 @@ struct LogIndex: Sendable {
     /// An index with the places before ``base``, too. All that lies there is read, and must lead to ``base``.
     ///
     /// - Throws: ``AuditLogError/damaged`` if it does not, and ``AuditLogError/io(code:)``.
-    func completed(from source: LogSource) throws(AuditLogError) -> LogIndex {
-        guard base.index > 0 else { return self }
-        var walk = ChainWalk(source, header: try LogScanner.header(of: source), limit: base.position)
+    func completed(from source: LogSource, _ header: LogHeader) throws(AuditLogError) -> LogIndex {
+        guard base.position > header.bytes.count else { return self }
+        var walk = ChainWalk(source, from: header.start, limit: base.position)
         var complete = LogIndex(base: walk.place)
         while walk.index < base.index {
             guard case .record = try walk.next() else { throw .damaged }

@@ -16,7 +16,7 @@ struct LogFile: ~Copyable, Sendable {
 
     /// A new file (0600) holding `bytes`, on disk; fails if there is one.
     static func create(_ path: String, bytes: [UInt8]) throws(AuditLogError) -> LogFile {
-        let number = unsafe open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let number = unsafe Glibc.open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard number >= 0 else { throw AuditLogError(errno: errno) }
         var file = LogFile(LogSource(SharedDescriptor(Descriptor(owning: number))), end: 0)
         try unsafe bytes.span.withUnsafeBytes { (bytes) throws(AuditLogError) in try unsafe file.append(bytes) }
@@ -32,7 +32,19 @@ struct LogFile: ~Copyable, Sendable {
 
     /// The file at `path`, or nil if there is none. What is not a regular file of this user is damage.
     init?(opening path: String) throws(AuditLogError) {
-        let number = unsafe open(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        guard let (source, byteCount) = try Self.open(path, O_RDWR | O_APPEND) else { return nil }
+        guard fchmod(source.descriptor.number, 0o600) == 0 else { throw AuditLogError(errno: errno) }
+        self.init(source, end: byteCount)
+    }
+
+    /// As ``init(opening:)``, for a closed part, which may be write-protected.
+    init?(reading path: String) throws(AuditLogError) {
+        guard let (source, byteCount) = try Self.open(path, O_RDONLY) else { return nil }
+        self.init(source, end: byteCount)
+    }
+
+    private static func open(_ path: String, _ mode: CInt) throws(AuditLogError) -> (LogSource, byteCount: Int)? {
+        let number = unsafe Glibc.open(path, mode | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         if number < 0 && errno == ENOENT { return nil }
         if number < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO) { throw .damaged }
         guard number >= 0 else { throw AuditLogError(errno: errno) }
@@ -42,8 +54,7 @@ struct LogFile: ~Copyable, Sendable {
         guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(), status.st_nlink == 1 else {
             throw .damaged
         }
-        guard fchmod(number, 0o600) == 0 else { throw AuditLogError(errno: errno) }
-        self.init(LogSource(descriptor), end: Int(status.st_size))
+        return (LogSource(descriptor), Int(status.st_size))
     }
 
     /// Appends a sealed record with one `write`; if that fails, the file ends where it did.

@@ -38,11 +38,6 @@ struct LogScanner: ~Copyable {
         self.limit = limit
     }
 
-    /// The first bytes of the file; fewer than a header if the file is too short.
-    static func header(of source: LogSource) throws(AuditLogError) -> [UInt8] {
-        try source.read(at: 0, count: LogFormat.headerByteCount)
-    }
-
     mutating func next() throws(AuditLogError) -> Step {
         let left = limit - position
         if left == 0 { return .end }

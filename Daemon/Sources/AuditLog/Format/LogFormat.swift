@@ -3,9 +3,12 @@ import Foundation
 
 /// Sizes and marks of the file. Layout: `Documentation/formats/audit-log.md`.
 enum LogFormat {
+    /// Of a log's first part.
     static let version: UInt16 = 1
+    /// Of every other part.
+    static let partVersion: UInt16 = 2
     static let magic = Array("OSTILOG".utf8) + [0]
-    /// Magic, version, two zero bytes, identity of the log.
+    /// Magic, version, two zero bytes, identity of the part. In version 2 the list of the closed parts follows.
     static let headerByteCount = 28
     /// MAC or head.
     static let digestByteCount = 32
@@ -15,22 +18,17 @@ enum LogFormat {
     /// No field of an entry can make a payload longer; a larger length is damage, not a torn record.
     static let maximumPayload = 2048
 
-    /// A header with a fresh random identity.
-    static func newHeader() -> [UInt8] {
-        var writer = CanonicalWriter(capacity: headerByteCount)
-        writer.write(fixed: magic)
-        writer.write(version)
-        writer.write(UInt16(0))
-        var generator = SystemRandomNumberGenerator()
-        for _ in 0..<2 { writer.write(UInt64.random(in: .min ... .max, using: &generator)) }
-        return writer.bytes
-    }
+    /// What a header says of one closed part.
+    static let closedPartByteCount = 8 + digestByteCount
+    /// A header lists all parts before; with this many it has 2.6 MB.
+    static let maximumPartCount = 65_536
 
-    /// Whether these are the first bytes of a log; a newer one is refused by name. A changed identity shows in the chain.
-    static func isHeader(_ header: [UInt8]) throws(AuditLogError) -> Bool {
-        guard header.count == headerByteCount, header.prefix(magic.count).elementsEqual(magic) else { return false }
+    /// The version of the file, from its first bytes; nil if they are not those of a log. A newer one is refused by name. A
+    /// changed identity shows in the chain.
+    static func version(of header: [UInt8]) throws(AuditLogError) -> UInt16? {
+        guard header.count == headerByteCount, header.prefix(magic.count).elementsEqual(magic) else { return nil }
         let found = UInt16(header[8]) << 8 | UInt16(header[9])
-        if found > version { throw .tooNew(found: found, supported: version) }
-        return found == version && header[10] == 0 && header[11] == 0
+        if found > partVersion { throw .tooNew(found: found, supported: partVersion) }
+        return found >= version && header[10] == 0 && header[11] == 0 ? found : nil
     }
 }

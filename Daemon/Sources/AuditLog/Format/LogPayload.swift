@@ -68,6 +68,7 @@ struct PayloadStart: Equatable, Sendable {
         case entry = 1
         case epochStart = 2
         case beganAnew = 3
+        case partStart = 4
     }
 
     let version: Version
@@ -91,7 +92,9 @@ struct PayloadStart: Equatable, Sendable {
         guard payload.count >= 2, let version = Version(rawValue: payload[0]), let kind = Kind(rawValue: payload[1])
         else { return nil }
         switch version {
-        case .unbound: self.init(version: version, kind: kind, keyUse: .first, storeGeneration: nil)
+        case .unbound:
+            guard kind != .partStart else { return nil }
+            self.init(version: version, kind: kind, keyUse: .first, storeGeneration: nil)
         case .bound:
             guard payload.count >= Self.boundByteCount, let keyUse = KeyUse(rawValue: payload[Self.keyUseOffset])
             else { return nil }
@@ -119,13 +122,14 @@ extension LogRecord.Content {
         case .entry: .entry
         case .epochStart: .epochStart
         case .beganAnew: .beganAnew
+        case .partStart: .partStart
         }
     }
 
     fileprivate var byteCount: Int {
         switch self {
         case .entry(let entry): entry.byteCount
-        case .epochStart: 12
+        case .epochStart, .partStart: 12
         case .beganAnew: 28
         }
     }
@@ -134,7 +138,7 @@ extension LogRecord.Content {
         switch self {
         case .entry(let entry):
             entry.write(to: &writer)
-        case .epochStart(let number, let time):
+        case .epochStart(let number, let time), .partStart(let number, let time):
             writer.write(number)
             writer.write(time)
         case .beganAnew(let epoch, let time, let formerCount, let firstMisfit):
@@ -153,6 +157,8 @@ extension LogRecord.Content {
             self = .entry(try AuditEntry(from: &reader))
         case .epochStart:
             self = .epochStart(number: try reader.read(UInt32.self), time: try reader.read(UInt64.self))
+        case .partStart:
+            self = .partStart(number: try reader.read(UInt32.self), time: try reader.read(UInt64.self))
         case .beganAnew:
             self = .beganAnew(
                 epoch: try reader.read(UInt32.self), time: try reader.read(UInt64.self),
@@ -163,7 +169,7 @@ extension LogRecord.Content {
     /// The epoch that the next record's key belongs to, if this record says so.
     var beginningEpoch: UInt32? {
         switch self {
-        case .entry: nil
+        case .entry, .partStart: nil
         case .epochStart(let number, _): number
         case .beganAnew(let epoch, _, _, _): epoch
         }

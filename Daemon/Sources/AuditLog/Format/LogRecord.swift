@@ -14,5 +14,7 @@ public struct LogRecord: Equatable, Sendable {
         /// Record 0 of a log that replaced a damaged one: the epoch it starts with, how many records of the former log
         /// could be read, and which one was the first that did not fit.
         case beganAnew(epoch: UInt32, time: UInt64, formerCount: UInt64, firstMisfit: UInt64)
+        /// The first record of a part: the parts before it were closed. Parts are numbered from 1.
+        case partStart(number: UInt32, time: UInt64)
     }
 }

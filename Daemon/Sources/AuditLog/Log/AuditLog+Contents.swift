@@ -8,6 +8,8 @@ extension AuditLog {
         let count: UInt64
         /// Nobody has asked for these records to be brought to disk yet.
         var needsSchedule = false
+        /// The part has reached its size, and nobody closes it yet.
+        var isCutDue = false
     }
 
     /// What the lock guards: the end of a log that is in order, or what is known of one that is not.
@@ -37,6 +39,9 @@ extension AuditLog {
             return try body(&tail!)
         }
 
+        /// Goes on behind another tail.
+        mutating func replaceTail(_ next: consuming ChainTail) { tail = consume next }
+
         /// Keeps the places that a reader found before those that are known, for the next one.
         mutating func complete(with index: LogIndex) {
             let isLive: Void? = withTail { $0.index.takeEarlier(from: index) }
@@ -48,13 +53,17 @@ extension AuditLog {
 extension ChainTail {
     /// Appends a record and says what is left to do for its durability.
     mutating func append(
-        _ record: inout RecordBuffer, durability: AuditLog.Durability
+        _ record: inout RecordBuffer, durability: AuditLog.Durability, partByteCount: Int
     ) throws(AuditLogError) -> AuditLog.Written {
         try append(&record)
         var written = AuditLog.Written(file: file.source.descriptor, count: count)
         if durability == .soon && !isSyncScheduled {
             isSyncScheduled = true
             written.needsSchedule = true
+        }
+        if !isCutScheduled && file.end >= max(partByteCount, nextCutPosition) {
+            isCutScheduled = true
+            written.isCutDue = true
         }
         return written
     }

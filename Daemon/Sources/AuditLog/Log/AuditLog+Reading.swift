@@ -9,23 +9,56 @@ public struct LogPage: Equatable, Sendable {
 }
 
 extension AuditLog {
-    /// Up to `limit` records, the first of them the one with index `first`; fewer at the end of the log.
+    /// Up to `limit` records, from the one with index `first` on; fewer at the end of the log. Records of a closed part that
+    /// is not there are left out.
     ///
     /// Their place in the hash chain is checked, not their seals. Of a log that was refused, only records before the first
-    /// misfit are shown. The first call for records before the last anchor at the start reads all that lies there.
+    /// misfit are shown. The first call for records before the last anchor at the start reads all that lies there in the
+    /// open part, and the first for a closed part all of that.
     ///
     /// - Throws: ``AuditLogError/damaged`` if a record in the file no longer is the one that was written.
     public func page(from first: UInt64, limit: Int) throws(AuditLogError) -> LogPage {
-        var view = contents.withLock { LogView(&$0) }
-        guard let source = view.source, var index = view.index, first < view.count, limit > 0 else {
+        let view = contents.withLock { LogView(&$0) }
+        guard let header = view.header, view.index != nil, first < view.count, limit > 0 else {
             return LogPage(records: [], recordCount: view.count)
         }
-        if index.place(before: first) == nil {
-            index = try index.completed(from: source)
-            contents.withLock { $0.complete(with: index) }
-            view.index = index
+        var records: [LogRecord] = []
+        var next = first
+        if next < header.start.index {
+            // The header says what belongs into closed parts, and the open part's chain what belongs into the header.
+            let verified = try completed(view)
+            for number in header.closed.indices.map({ $0 + 1 })
+            where next < header.closed[number - 1].count && records.count < limit {
+                if let part = try closedPart(number, of: header) {
+                    records += try part.view.records(from: next, limit: limit - records.count)
+                }
+                next = header.closed[number - 1].count
+            }
+            if records.count < limit {
+                records += try verified.records(from: next, limit: limit - records.count)
+            }
+        } else {
+            records = try (view.index?.place(before: next) == nil ? completed(view) : view)
+                .records(from: next, limit: limit)
         }
-        return LogPage(records: try view.records(from: first, limit: limit, in: source), recordCount: view.count)
+        return LogPage(records: records, recordCount: view.count)
+    }
+
+    /// The view with the places of all records of the open part. Its header is known to be the one that was written.
+    func completed(_ view: LogView) throws(AuditLogError) -> LogView {
+        guard let source = view.source, let header = view.header, let index = view.index else { return view }
+        var view = view
+        view.index = try index.completed(from: source, header)
+        if let index = view.index { contents.withLock { $0.complete(with: index) } }
+        return view
+    }
+
+    /// A closed part, checked to its end; nil if it is not there.
+    private func closedPart(_ number: Int, of header: LogHeader) throws(AuditLogError) -> ClosedPartReader? {
+        if let recent = recentPart.withLock({ $0 }), recent.isPart(number, of: header) { return recent }
+        let part = try ClosedPartReader(number, of: header, in: folder)
+        if let part { recentPart.withLock { $0 = part } }
+        return part
     }
 
     /// How many bytes of the file were read since it was opened.
@@ -51,6 +84,7 @@ extension LogRecord {
 /// What a reader needs to know of a log that goes on growing meanwhile.
 struct LogView: Sendable {
     let source: LogSource?
+    let header: LogHeader?
     /// Where the records that count end.
     let end: Int
     let count: UInt64
@@ -60,18 +94,22 @@ struct LogView: Sendable {
 
     init(_ contents: inout AuditLog.Contents) {
         let live = contents.withTail { tail in
-            LogView(source: tail.file.source, end: tail.file.end, count: tail.count, head: tail.head, index: tail.index)
+            LogView(
+                source: tail.file.source, header: tail.header, end: tail.file.end, count: tail.count, head: tail.head,
+                index: tail.index)
         }
         let kept = contents.kept
         self =
             live
             ?? LogView(
-                source: kept?.source, end: kept?.byteCount ?? 0, count: contents.state.firstMisfit ?? 0, head: nil,
+                source: kept?.source, header: kept?.header, end: kept?.byteCount ?? 0,
+                count: contents.state.firstMisfit ?? 0, head: nil,
                 index: kept?.index)
     }
 
-    private init(source: LogSource?, end: Int, count: UInt64, head: [UInt8]?, index: LogIndex?) {
+    init(source: LogSource?, header: LogHeader?, end: Int, count: UInt64, head: [UInt8]?, index: LogIndex?) {
         self.source = source
+        self.header = header
         self.end = end
         self.count = count
         self.head = head
@@ -80,10 +118,9 @@ struct LogView: Sendable {
 
     /// Reads from the place before the first record to the one after the last: somebody who changed records meanwhile and
     /// recomputed their hashes is found at that one.
-    fileprivate func records(
-        from first: UInt64, limit: Int, in source: LogSource
-    ) throws(AuditLogError) -> [LogRecord] {
-        guard let start = index?.place(before: first) else { throw .damaged }
+    fileprivate func records(from first: UInt64, limit: Int) throws(AuditLogError) -> [LogRecord] {
+        guard first < count else { return [] }
+        guard let source, let start = index?.place(before: first) else { throw .damaged }
         let (sum, isTooMany) = first.addingReportingOverflow(UInt64(limit))
         let pageEnd = isTooMany ? count : min(sum, count)
         let next = index?.place(after: pageEnd - 1).flatMap { $0.index <= count ? $0 : nil }

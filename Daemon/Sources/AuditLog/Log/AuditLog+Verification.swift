@@ -3,8 +3,8 @@ public import SecretMemory
 import Synchronization
 
 extension AuditLog {
-    /// Checks the whole file: framing, hash chain, its end and its anchor, the seals of all epochs whose seed is given, and
-    /// that no record speaks of a change that the store has not seen.
+    /// Checks all parts that are there: framing, hash chain, its end and its anchor, the seals of all epochs whose seed is given,
+    /// and that no record speaks of a change that the store has not seen.
     /// Records may be appended meanwhile; those that were there at the start are checked.
     ///
     /// - Parameter seeds: The seed of an epoch, or nil if it is not at hand; called once for each epoch, in order.
@@ -14,21 +14,25 @@ extension AuditLog {
         // never know less than the records that are there.
         let anchor = try anchors.load()
         let view = contents.withLock { LogView(&$0) }
-        var check = Verification(anchor: anchor, view: view, storeGeneration: anchors.storeGeneration)
+        var check = Verification(
+            folder: folder, anchor: anchor, view: view, storeGeneration: anchors.storeGeneration)
         return try check.run(seeds: seeds)
     }
 }
 
-/// One walk over the whole file.
+/// One walk over all parts.
 private struct Verification: ~Copyable {
+    private let folder: LogFolder
     private let anchor: Anchor?
     private let view: LogView
     private let storeGeneration: UInt64
     /// Key of the next record, if its epoch's seed is at hand.
     private var key: SealKey?
     private var sealsChecked = true
+    private var missing: [MissingPart] = []
 
-    init(anchor: Anchor?, view: LogView, storeGeneration: UInt64) {
+    init(folder: LogFolder, anchor: Anchor?, view: LogView, storeGeneration: UInt64) {
+        self.folder = folder
         self.anchor = anchor
         self.view = view
         self.storeGeneration = storeGeneration
@@ -37,33 +41,107 @@ private struct Verification: ~Copyable {
 
     mutating func run(seeds: (UInt32) throws -> SecretBytes?) throws -> AuditVerdict {
         guard let source = view.source else { return misfit(0, "The log's file is missing.") }
-        let header = try LogScanner.header(of: source)
-        guard header.count == LogFormat.headerByteCount else { return misfit(0, "The file's header is missing.") }
-        var walk = ChainWalk(source, header: header, limit: view.end)
+        guard let header = try Self.header(of: source) else { return misfit(0, "The file's header is missing.") }
+        // What the header says of closed parts is believed once the anchored head follows from it.
+        if header.number > 1, let verdict = try checkChain(of: header, in: source) { return verdict }
+        for number in header.closed.indices.map({ $0 + 1 }) {
+            if let verdict = try checkClosed(number, of: header, seeds: seeds) { return verdict }
+        }
+        var walk = ChainWalk(source, from: header.start, limit: view.end)
         while true {
-            if let anchor, walk.index == anchor.count, !walk.head.elementsEqual(anchor.head) {
-                return misfit(
-                    max(anchor.count, 1) - 1, "The log is not the one that was anchored.", isExact: false)
-            }
+            if let verdict = notAnchored(walk, behind: header.start) { return verdict }
             switch try walk.next() {
             case .misfit: return misfit(walk.index, "The record does not fit the chain.")
             case .end, .torn: return conclusion(index: walk.index, head: walk.head)
             case .record(let record, let previousHead):
-                guard let payload = try? LogPayload(bytes: record.payload),
-                    try accept(record, payload.content, previousHead: previousHead, seeds: seeds)
-                else { return misfit(record.index, "The record's seal does not fit.") }
-                if let store = OlderStore(
-                    recordIndex: record.index, recordGeneration: payload.start.storeGeneration,
-                    storeGeneration: storeGeneration)
-                {
-                    return misfit(
-                        record.index,
-                        "The store is older than the log: the record was written at change "
-                            + "\(store.recordGeneration) of the store, which is at change \(store.storeGeneration).",
-                        olderStore: store)
-                }
+                if let verdict = try check(record, previousHead: previousHead, seeds: seeds) { return verdict }
             }
         }
+    }
+
+    /// Whether the anchored head follows in the open part; nil if it does.
+    private func checkChain(of header: LogHeader, in source: LogSource) throws(AuditLogError) -> AuditVerdict? {
+        var walk = ChainWalk(source, from: header.start, limit: view.end)
+        while true {
+            if let verdict = notAnchored(walk, behind: header.start) { return verdict }
+            switch try walk.next() {
+            case .misfit: return misfit(walk.index, "The record does not fit the chain.")
+            case .end, .torn: return nil
+            case .record: continue
+            }
+        }
+    }
+
+    /// Compares with the anchor, in the part where it is: when a part is closed meanwhile, that is not the open one.
+    private func notAnchored(_ walk: borrowing ChainWalk, behind start: Checkpoint) -> AuditVerdict? {
+        guard let anchor, walk.index == anchor.count, walk.index > start.index,
+            !walk.head.elementsEqual(anchor.head)
+        else { return nil }
+        return misfit(max(anchor.count, 1) - 1, "The log is not the one that was anchored.", isExact: false)
+    }
+
+    private static func header(of source: LogSource) throws(AuditLogError) -> LogHeader? {
+        // A version that is not the one that was opened is damage like any other.
+        do throws(AuditLogError) { return try LogHeader(of: source) } catch .tooNew { return nil }
+    }
+
+    /// Checks a closed part, if it is there, against what the open part's header says of it; nil if it fits.
+    private mutating func checkClosed(
+        _ number: Int, of header: LogHeader, seeds: (UInt32) throws -> SecretBytes?
+    ) throws -> AuditVerdict? {
+        let (records, end) = (header.records(ofPart: number), header.closed[number - 1])
+        let found: LogFile?
+        do throws(AuditLogError) { found = try LogFile(reading: folder.closed(number)) } catch .damaged {
+            return misfit(records.lowerBound, "Part \(number) is not a file of the log.")
+        }
+        switch consume found {
+        case .none:
+            missing.append(MissingPart(number: number, records: records))
+            key = nil
+            sealsChecked = false
+            return nil
+        case .some(let file):
+            guard let own = try Self.header(of: file.source), own.precedes(header, asPart: number) else {
+                return misfit(records.lowerBound, "Part \(number) is not the one that was closed.")
+            }
+            var walk = ChainWalk(file.source, from: own.start, limit: file.end)
+            while walk.index < end.count {
+                if let verdict = notAnchored(walk, behind: own.start) { return verdict }
+                switch try walk.next() {
+                case .misfit: return misfit(walk.index, "The record does not fit the chain.")
+                case .end, .torn: return misfit(walk.index, "Records have been cut off from part \(number).")
+                case .record(let record, let previousHead):
+                    if let verdict = try check(record, previousHead: previousHead, seeds: seeds) { return verdict }
+                }
+            }
+            if let verdict = notAnchored(walk, behind: own.start) { return verdict }
+            guard walk.head == end.head else {
+                return misfit(end.count - 1, "Part \(number) does not end as it was closed.", isExact: false)
+            }
+            guard walk.position == file.end else {
+                return misfit(end.count - 1, "Something follows the last record of part \(number).")
+            }
+            return nil
+        }
+    }
+
+    /// Checks a record that follows in the chain: its seal, and that the store knows the change that it names.
+    private mutating func check(
+        _ record: RawRecord, previousHead: [UInt8], seeds: (UInt32) throws -> SecretBytes?
+    ) throws -> AuditVerdict? {
+        guard let payload = try? LogPayload(bytes: record.payload),
+            try accept(record, payload.content, previousHead: previousHead, seeds: seeds)
+        else { return misfit(record.index, "The record's seal does not fit.") }
+        guard
+            let store = OlderStore(
+                recordIndex: record.index, recordGeneration: payload.start.storeGeneration,
+                storeGeneration: storeGeneration)
+        else { return nil }
+        return misfit(
+            record.index,
+            "The store is older than the log: the record was written at change "
+                + "\(store.recordGeneration) of the store, which is at change \(store.storeGeneration).",
+            olderStore: store)
     }
 
     /// Checks one record's seal, if the key is at hand, and moves on to the next record's key.
@@ -102,18 +180,30 @@ private struct Verification: ~Copyable {
             return misfit(view.count - 1, "The log does not end as it was written.", isExact: false)
         }
         return AuditVerdict(
-            isIntact: true, recordCount: index, firstMisfit: nil, isExact: true,
-            explanation: sealsChecked
+            isIntact: true, recordCount: fitting(before: index), firstMisfit: nil, isExact: true,
+            explanation: (sealsChecked
                 ? "All records and seals fit."
-                : "All records fit the chain and its anchor; not all seals were checked.",
-            sealsChecked: sealsChecked, olderStore: nil)
+                : "All records fit the chain and its anchor; not all seals were checked.") + missingWords,
+            sealsChecked: sealsChecked, olderStore: nil, missingParts: missing)
     }
 
     private func misfit(
         _ index: UInt64, _ explanation: String, isExact: Bool = true, olderStore: OlderStore? = nil
     ) -> AuditVerdict {
         AuditVerdict(
-            isIntact: false, recordCount: index, firstMisfit: index, isExact: isExact, explanation: explanation,
-            sealsChecked: sealsChecked && key != nil, olderStore: olderStore)
+            isIntact: false, recordCount: fitting(before: index), firstMisfit: index, isExact: isExact,
+            explanation: explanation + missingWords, sealsChecked: sealsChecked && key != nil, olderStore: olderStore,
+            missingParts: missing)
+    }
+
+    private func fitting(before index: UInt64) -> UInt64 {
+        index - min(index, missing.reduce(0) { $0 + UInt64($1.records.count) })
+    }
+
+    private var missingWords: String {
+        missing.reduce("") { words, part in
+            let (first, last) = (part.records.lowerBound, part.records.upperBound - 1)
+            return words + " Part \(part.number) is not there: records \(first) to \(last) were not checked."
+        }
     }
 }

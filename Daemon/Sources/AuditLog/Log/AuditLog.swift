@@ -19,6 +19,9 @@ import UnixSocket
 /// Opening reads what lies behind the anchor, however long the log is. A record before it that was changed is found by
 /// ``verify(seeds:)``, and by opening if that is told to read the whole log.
 ///
+/// The log is a row of files: when the open one, `audit.log`, has reached a size, it is closed as `audit.log.N` and another
+/// part begins. A closed part can be moved elsewhere; ``verify(seeds:)`` says which are not there.
+///
 /// Calls block; an append for as long as a `write`, a durable one for as long as a disk flush.
 ///
 /// Format: `Documentation/formats/audit-log.md`.
@@ -36,18 +39,23 @@ public final class AuditLog: Sendable {
     let sealer: any LogKeySealer
     let contents: Mutex<Contents>
     /// Held while an anchor is made, so that an older one never replaces a newer one. Taken before ``contents``.
-    private let anchoring = Mutex(())
-    private let syncQueue = DispatchQueue(label: "ostiary.audit-log.sync")
+    let anchoring = Mutex(())
+    /// The closed part that was read last.
+    let recentPart = Mutex<ClosedPartReader?>(nil)
+    /// The size at which a part is closed, in bytes.
+    private let partByteCount: Int
+    let syncQueue = DispatchQueue(label: "ostiary.audit-log.sync")
     private let syncDelay: DispatchTimeInterval
 
     init(
         folder: LogFolder, anchors: any AnchorStore, sealer: any LogKeySealer, syncDelay: DispatchTimeInterval,
-        contents: consuming sending Contents
+        partByteCount: Int, contents: consuming sending Contents
     ) {
         self.folder = folder
         self.anchors = anchors
         self.sealer = sealer
         self.syncDelay = syncDelay
+        self.partByteCount = partByteCount
         self.contents = Mutex(contents)
     }
 
@@ -57,10 +65,12 @@ public final class AuditLog: Sendable {
     ///
     /// - Parameter readingAll: whether the records before the anchor are read, too: to name the first that does not fit before
     ///   the log is replaced.
+    /// - Parameter partByteCount: the size at which a part of the log is closed and another begins.
     /// - Throws: ``AuditLogError/missing`` if there never was one, ``AuditLogError/tooNew(found:supported:)``,
     ///   ``AuditLogError/anchorUnreadable``, ``AuditLogError/io(code:)``, and what `anchors` and `sealer` throw.
     public convenience init(
-        folder path: String, anchors: any AnchorStore, sealer: any LogKeySealer, readingAll: Bool = false
+        folder path: String, anchors: any AnchorStore, sealer: any LogKeySealer, readingAll: Bool = false,
+        partByteCount: Int = AuditLog.partByteCount
     ) throws {
         let folder = LogFolder(path: path)
         let contents: Contents
@@ -71,8 +81,12 @@ public final class AuditLog: Sendable {
             contents = Contents(refused: state, file: file)
         }
         self.init(
-            folder: folder, anchors: anchors, sealer: sealer, syncDelay: .milliseconds(500), contents: contents)
+            folder: folder, anchors: anchors, sealer: sealer, syncDelay: .milliseconds(500),
+            partByteCount: partByteCount, contents: contents)
     }
+
+    /// Some 100,000 records, which are verified in about a second.
+    public static let partByteCount = 16 * 1024 * 1024
 
     /// Makes the first log of a store, in a folder that exists. Its first record says which epoch it starts with.
     ///
@@ -83,7 +97,7 @@ public final class AuditLog: Sendable {
     /// - Throws: ``AuditLogError/exists`` if there is a log or an anchor of one.
     public static func create(
         folder path: String, anchors: any AnchorStore, sealer: any LogKeySealer, epoch: UInt32,
-        seed: borrowing SecretBytes, time: UInt64
+        seed: borrowing SecretBytes, time: UInt64, partByteCount: Int = AuditLog.partByteCount
     ) throws -> AuditLog {
         let folder = LogFolder(path: path)
         guard try anchors.load() == nil, try LogFile(opening: folder.log) == nil else { throw AuditLogError.exists }
@@ -91,7 +105,7 @@ public final class AuditLog: Sendable {
             .make(first: .epochStart(number: epoch, time: time), epoch: epoch, seed: seed)
         return AuditLog(
             folder: folder, anchors: anchors, sealer: sealer, syncDelay: .milliseconds(500),
-            contents: Contents(state: .intact, tail: tail))
+            partByteCount: partByteCount, contents: Contents(state: .intact, tail: tail))
     }
 
     /// What was found at opening, or `intact` after ``beginAnew(epoch:seed:time:)``.
@@ -116,11 +130,12 @@ public final class AuditLog: Sendable {
         let written = try RecordBuffer.with(payload) { (record) throws(AuditLogError) in
             try contents.withLock { (contents) throws(AuditLogError) in
                 try contents.withTail { (tail) throws(AuditLogError) in
-                    try tail.append(&record, durability: durability)
+                    try tail.append(&record, durability: durability, partByteCount: partByteCount)
                 }
             }
         }
         guard let written else { throw .damaged }
+        if written.isCutDue { scheduleCut(time: entry.time) }
         switch durability {
         case .beforeUse: try sync(written.file, upTo: written.count)
         case .soon: if written.needsSchedule { scheduleSync() }

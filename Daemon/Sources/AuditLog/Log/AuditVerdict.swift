@@ -16,4 +16,15 @@ public struct AuditVerdict: Equatable, Sendable {
     public let sealsChecked: Bool
     /// How the store is older than the log, if that is what was found.
     public let olderStore: OlderStore?
+    /// The closed parts that are not there. Nothing is known of their records, so the log can be intact without them; of the
+    /// parts behind one, the seals are checked from the next epoch on.
+    public let missingParts: [MissingPart]
+}
+
+/// A closed part of the log that was moved away.
+public struct MissingPart: Equatable, Sendable {
+    /// From 1; the file was `audit.log.` and this number.
+    public let number: Int
+    /// Indices of its records.
+    public let records: Range<UInt64>
 }

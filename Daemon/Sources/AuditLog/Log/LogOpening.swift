@@ -25,15 +25,14 @@ enum LogOpening: ~Copyable {
         guard let file = try LogFile(opening: folder.log) else {
             return .refused(.damaged(Damage(firstMisfit: 0, kind: .cut)), nil)
         }
-        let header = try LogScanner.header(of: file.source)
-        guard try LogFormat.isHeader(header) else {
+        guard let header = try LogHeader(of: file.source) else {
             return .refused(.damaged(Damage(firstMisfit: 0, kind: .altered)), KeptFile(file))
         }
         let key = SealKey(try unsealedKey(anchor, sealer: sealer))
         var inspection = try LogInspection(
             file, header: header, anchor: anchor, storeGeneration: anchors.storeGeneration, key: key, reading: extent)
         if let state = try inspection.run() {
-            return .refused(state, KeptFile(file, index: inspection.index))
+            return .refused(state, KeptFile(file, header, index: inspection.index))
         }
         return try inspection.resume(file)
     }
@@ -57,13 +56,24 @@ enum LogOpening: ~Copyable {
     /// Finishes a replacement that was anchored, and drops one that was not.
     private static func settleReplacement(in folder: LogFolder, anchor: Anchor) throws(AuditLogError) {
         guard let file = try LogFile(opening: folder.replacement) else { return }
-        var walk = ChainWalk(file.source, header: try LogScanner.header(of: file.source), limit: file.end)
+        guard let header = try LogHeader(of: file.source), try isAnchored(file, header, anchor),
+            try !isInPlace(header, in: folder)
+        else { return try folder.removeReplacement() }
+        if header.number > 1 { try folder.closePart(header.number - 1) } else { try folder.installReplacement() }
+    }
+
+    private static func isAnchored(
+        _ file: borrowing LogFile, _ header: LogHeader, _ anchor: Anchor
+    ) throws(AuditLogError) -> Bool {
+        var walk = ChainWalk(file.source, from: header.start, limit: file.end)
         while case .record = try walk.next() {}
-        if walk.index == anchor.count && walk.head.elementsEqual(anchor.head) {
-            try folder.installReplacement()
-        } else {
-            try folder.removeReplacement()
-        }
+        return walk.index == anchor.count && walk.head.elementsEqual(anchor.head)
+    }
+
+    /// Whether the log is this one already: a copy of its beginning must not displace it.
+    private static func isInPlace(_ header: LogHeader, in folder: LogFolder) throws(AuditLogError) -> Bool {
+        guard let file = try LogFile(opening: folder.log) else { return false }
+        return try LogHeader(of: file.source) == header
     }
 }
 
@@ -71,11 +81,14 @@ enum LogOpening: ~Copyable {
 struct KeptFile: Sendable {
     let source: LogSource
     let byteCount: Int
+    /// Nil if it does not begin as a part does.
+    let header: LogHeader?
     /// Nil if nothing of it can be read as records.
     var index: LogIndex?
 
-    init(_ file: borrowing LogFile, index: LogIndex? = nil) {
+    init(_ file: borrowing LogFile, _ header: LogHeader? = nil, index: LogIndex? = nil) {
         source = file.source
+        self.header = header
         byteCount = file.end
         self.index = index
     }
@@ -84,6 +97,7 @@ struct KeptFile: Sendable {
 /// One walk over a log, from its header or its anchor to its end.
 private struct LogInspection: ~Copyable {
     private var walk: ChainWalk
+    private let header: LogHeader
     private let anchor: Anchor
     private let storeGeneration: UInt64
     private var key: SealKey
@@ -92,14 +106,15 @@ private struct LogInspection: ~Copyable {
     private var unfinishedEpoch: Checkpoint?
 
     init(
-        _ file: borrowing LogFile, header: [UInt8], anchor: Anchor, storeGeneration: UInt64, key: consuming SealKey,
+        _ file: borrowing LogFile, header: LogHeader, anchor: Anchor, storeGeneration: UInt64, key: consuming SealKey,
         reading extent: LogOpening.Extent
     ) throws(AuditLogError) {
-        if extent == .tail, let place = try Self.anchoredPlace(anchor, in: file) {
+        if extent == .tail, let place = try Self.anchoredPlace(anchor, in: file, header) {
             walk = ChainWalk(file.source, from: place, limit: file.end)
         } else {
-            walk = ChainWalk(file.source, header: header, limit: file.end)
+            walk = ChainWalk(file.source, from: header.start, limit: file.end)
         }
+        self.header = header
         index = LogIndex(base: walk.place)
         self.anchor = anchor
         self.storeGeneration = storeGeneration
@@ -109,10 +124,10 @@ private struct LogInspection: ~Copyable {
     /// Where the anchored records end, if the anchor says it and their head lies there. A log in which it does not is read
     /// from its beginning, so that the first record that does not fit can be named.
     private static func anchoredPlace(
-        _ anchor: Anchor, in file: borrowing LogFile
+        _ anchor: Anchor, in file: borrowing LogFile, _ header: LogHeader
     ) throws(AuditLogError) -> Checkpoint? {
         guard let place = anchor.place, let position = Int(exactly: place.position),
-            position >= LogFormat.headerByteCount + LogFormat.recordOverhead, position <= file.end
+            position >= header.bytes.count + LogFormat.recordOverhead, position <= file.end
         else { return nil }
         let size = LogFormat.digestByteCount
         let head = try file.source.read(at: position - size, count: size)
@@ -128,8 +143,10 @@ private struct LogInspection: ~Copyable {
         ) {
             return .olderStore(store)
         }
+        // A part is anchored when it begins: an anchor of a part before it is an older one, or the part is a forgery.
+        let isLaterPart = anchor.count <= header.start.index
         while true {
-            if walk.index == anchor.count && !walk.head.elementsEqual(anchor.head) {
+            if !isLaterPart && walk.index == anchor.count && !walk.head.elementsEqual(anchor.head) {
                 return .damaged(Damage(firstMisfit: lastAnchored, isExact: false, kind: .altered))
             }
             switch try walk.next() {
@@ -138,10 +155,19 @@ private struct LogInspection: ~Copyable {
             case .end, .torn:
                 return walk.index < anchor.count ? .damaged(Damage(firstMisfit: walk.index, kind: .cut)) : nil
             case .record(let record, let previousHead):
+                if isLaterPart { return laterPart(record) }
                 if record.index >= anchor.count, let state = check(record, previousHead: previousHead) { return state }
                 index.add(walk.index, walk.place)
             }
         }
+    }
+
+    /// Nothing in reach can check the record's seal. It is refused in any case, and called what it says.
+    private func laterPart(_ record: RawRecord) -> LogState {
+        OlderStore(
+            recordIndex: record.index, recordGeneration: PayloadStart(record.payload)?.storeGeneration,
+            storeGeneration: storeGeneration
+        ).map(LogState.olderStore) ?? .damaged(Damage(firstMisfit: record.index, kind: .altered))
     }
 
     /// Checks a record behind the anchor.
@@ -173,7 +199,8 @@ private struct LogInspection: ~Copyable {
         if lostBytes > 0 { try file.truncate(to: end.position) }
         index.removeAll(behind: end.index)
         let tail = ChainTail(
-            file: file, key: key, end: end, epoch: anchor.epoch, index: index, anchored: (anchor.count, anchor.epoch))
+            file: file, header: header, key: key, end: end, epoch: anchor.epoch, index: index,
+            anchored: (anchor.count, anchor.epoch))
         return .live(tail, lostBytes: lostBytes)
     }
 }

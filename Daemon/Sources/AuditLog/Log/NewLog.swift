@@ -1,19 +1,51 @@
 import SecretMemory
 
-/// Makes a log that takes the place of another, or of none. Whenever it is interrupted, opening finds either what was there
-/// before or the new log: the replacement is complete before the anchor names it, and put into place after that.
+/// Makes a file that takes the log's place: a first log, one that replaces another, or the next part. Whenever it is interrupted, opening finds either what was there
+/// before or the new file: the replacement is complete before the anchor names it, and put into place after that.
 struct NewLog {
     let folder: LogFolder
     let anchors: any AnchorStore
     let sealer: any LogKeySealer
 
     func make(first: LogRecord.Content, epoch: UInt32, seed: borrowing SecretBytes) throws -> ChainTail {
+        var tail = try anchoredFile(LogHeader(), first: first, epoch: epoch, key: SealKey(epochSeed: seed))
+        try folder.installReplacement()
+        tail.hasLostSync = false
+        return tail
+    }
+
+    /// Makes the part that follows `former`, and closes that one.
+    ///
+    /// - Throws: ``AuditLogError/exists`` if something lies where the closed part belongs. After any error, `former` goes on.
+    func make(following former: inout ChainTail, time: UInt64) throws -> ChainTail {
+        let number = former.header.number
+        guard number <= LogFormat.maximumPartCount, try folder.isFree(part: number) else { throw AuditLogError.exists }
+        if former.hasLostSync { throw AuditLogError.notDurable }
+        // Nothing may follow the last record: neither space that is reserved nor what a failed write left.
+        try former.file.truncate(to: former.file.end)
+        try LogFile.sync(former.file.source.descriptor)
+        let header = LogHeader(
+            following: former.header, closedAt: ClosedPart(count: former.count, head: former.head))
+        var tail = try anchoredFile(
+            header, first: .partStart(number: UInt32(header.number), time: time), epoch: former.epoch,
+            key: former.nextKey())
+        do {
+            try folder.closePart(number)
+            tail.hasLostSync = false
+        } catch {
+            // The anchor counts on the names. The next opening puts them right; until then, nothing is taken.
+        }
+        return tail
+    }
+
+    /// Makes a file with one record beside the log and moves the anchor there. It takes no records before it is in its place.
+    private func anchoredFile(
+        _ header: LogHeader, first: LogRecord.Content, epoch: UInt32, key: consuming SealKey
+    ) throws -> ChainTail {
         try folder.removeReplacement()
-        let header = LogFormat.newHeader()
-        let start = Checkpoint(
-            index: 0, position: LogFormat.headerByteCount, head: HashChain.initialHead(header: header))
+        let start = header.start
         var tail = ChainTail(
-            file: try LogFile.create(folder.replacement, bytes: header), key: SealKey(epochSeed: seed), end: start,
+            file: try LogFile.create(folder.replacement, bytes: header.bytes), header: header, key: key, end: start,
             epoch: epoch, index: LogIndex(base: start), anchored: (0, epoch))
         let storeGeneration = anchors.storeGeneration
         try tail.append(first, storeGeneration: storeGeneration)
@@ -21,9 +53,9 @@ struct NewLog {
         try folder.syncNames()
         let snapshot = tail.snapshot(storeGeneration: storeGeneration)
         try anchors.save(snapshot.anchor(sealedBy: sealer))
-        try folder.installReplacement()
         tail.syncedCount = tail.count
         tail.anchored = (tail.count, epoch)
+        tail.hasLostSync = true
         return tail
     }
 }

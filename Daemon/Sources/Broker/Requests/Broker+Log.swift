@@ -69,6 +69,11 @@ extension WireLogRecord {
             result = "begun"
             object = "\(number)"
             time = Double(milliseconds) / 1000
+        case .partStart(let number, let milliseconds):
+            event = "log-part"
+            result = "begun"
+            object = "\(number)"
+            time = Double(milliseconds) / 1000
         case .beganAnew(let epoch, let milliseconds, let formerCount, let firstMisfit):
             event = "log-replaced"
             result = "begun"

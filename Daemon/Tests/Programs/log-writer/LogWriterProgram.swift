@@ -8,12 +8,13 @@ import Synchronization
 ///
 ///     log-writer FOLDER COUNT before-use|soon|linger [SIZE-LIMIT]
 ///     log-writer FOLDER COUNT steps DEADLY-STEP
+///     log-writer FOLDER COUNT parts
 ///
 /// Every tenth record moves the anchor. "steps" changes the store before each record, moves the anchor at every second and
 /// begins an epoch at every fifth, and kills itself at the step with that number: before and after each replacement of the
 /// store's file, each record, each anchor. With a SIZE-LIMIT, the kernel ends each write at that many bytes of file, as on
 /// a full disk in the middle of a record; the program then prints "refused", lifts the limit and goes on. "linger" is
-/// "soon" with two seconds of life after the last record.
+/// "soon" with two seconds of life after the last record. "parts" is "before-use" with a part closed after every fourth record.
 @main
 struct LogWriterProgram {
     static func main() throws {
@@ -27,7 +28,8 @@ struct LogWriterProgram {
         if arguments.count > 4 { limitFiles(to: rlim_t(arguments[4])!) }
         say("ready")
         for _ in 0..<Int(arguments[2])! {
-            try append(to: log, durability: arguments[3] == "before-use" ? .beforeUse : .soon)
+            try append(to: log, durability: ["before-use", "parts"].contains(arguments[3]) ? .beforeUse : .soon)
+            if arguments[3] == "parts", log.recordCount.isMultiple(of: 5) { try log.cut(time: 9) }
             if log.recordCount % 10 == 0 { try log.anchor() }
             say("\(log.recordCount)")
         }

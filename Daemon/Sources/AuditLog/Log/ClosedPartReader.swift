@@ -1,0 +1,38 @@
+/// A closed part of the log, for reading: all of it was checked against the header of a later part.
+struct ClosedPartReader: Sendable {
+    private let end: ClosedPart
+    private let number: Int
+    let view: LogView
+
+    /// Nil if the part is not there.
+    ///
+    /// - Parameter header: of a later part, which was verified.
+    /// - Throws: ``AuditLogError/damaged`` if it is not the part that was closed.
+    init?(_ number: Int, of header: LogHeader, in folder: LogFolder) throws(AuditLogError) {
+        guard let file = try LogFile(reading: folder.closed(number)) else { return nil }
+        let end = header.closed[number - 1]
+        guard let own = try LogHeader(of: file.source), own.precedes(header, asPart: number) else { throw .damaged }
+        var walk = ChainWalk(file.source, from: own.start, limit: file.end)
+        var index = LogIndex(base: walk.place)
+        while walk.index < end.count {
+            guard case .record = try walk.next() else { throw .damaged }
+            index.add(walk.index, walk.place)
+        }
+        guard walk.head == end.head else { throw .damaged }
+        view = LogView(
+            source: file.source, header: own, end: walk.position, count: end.count, head: end.head, index: index)
+        self.end = end
+        self.number = number
+    }
+
+    func isPart(_ number: Int, of header: LogHeader) -> Bool {
+        self.number == number && header.closed[number - 1] == end
+    }
+}
+
+extension LogHeader {
+    /// Whether this can be the header of a part that `later` lists: it lists the same parts before it.
+    func precedes(_ later: LogHeader, asPart number: Int) -> Bool {
+        self.number == number && closed.elementsEqual(later.closed.prefix(number - 1))
+    }
+}
