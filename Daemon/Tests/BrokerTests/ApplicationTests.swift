@@ -504,7 +504,7 @@ struct ApplicationTests {
 
     @Test func `only what root alone can replace is known by its path`() {
         #expect(!ProgramFile.isReplaceableByRootAlone(program), "anybody may make files beside it")
-        #expect(!ProgramFile.isReplaceableByRootAlone("/nonexistent"))
+        #expect(!ProgramFile.isReplaceableByRootAlone("/usr/bin/no-such-program"))
         #expect(ProgramFile.isReplaceableByRootAlone("/usr/bin/openssl"))
     }
 }
