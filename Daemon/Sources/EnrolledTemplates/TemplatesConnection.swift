@@ -62,7 +62,11 @@ final class TemplatesConnection: Sendable {
             guard waits(until: deadline) else { throw .silent }
             var part = [UInt8](repeating: 0, count: TemplateAnswer.byteCount - bytes.count)
             let count: Int
-            do { count = unsafe try part.withUnsafeMutableBytes { unsafe try socket.receive(into: $0).count } } catch {
+            do {
+                count = unsafe try part.withUnsafeMutableBytes {
+                    unsafe try socket.receive(into: $0, expecting: []).count
+                }
+            } catch {
                 return nil
             }
             guard count > 0 else { return nil }

@@ -36,7 +36,9 @@ struct CallerConnection {
         while count < key.count {
             guard ContinuousClock.now < deadline else { return nil }
             let received = unsafe try key.withUnsafeMutableBytes { buffer throws(SystemCallError) in
-                unsafe try socket.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[count...])).count
+                unsafe try socket.receive(
+                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[count...]), expecting: []
+                ).count
             }
             guard received > 0 else { return nil }
             count += received

@@ -30,7 +30,7 @@ import UnixSocket
         var count = 0
         try withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
             do {
-                while case let received = try socket.receive(into: buffer), received.count > 0 {
+                while case let received = try socket.receive(into: buffer, expecting: []), received.count > 0 {
                     count += received.count
                 }
             } catch let error as SystemCallError where error.code == ECONNRESET {}
