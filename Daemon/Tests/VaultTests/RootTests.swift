@@ -146,9 +146,10 @@ struct RootTests {
         try vault.close()
         for list in try rows("lists", "owner = ?", [owner.bytes]) {
             let key: Data = list["row_key"]
+            var entries: Data = list["entries"]
+            entries[entries.endIndex - 1] ^= 1
             try fixture.tamper(
-                "UPDATE lists SET entries = CAST(substr(entries, 1, length(entries) - 1) || x'ff' AS BLOB) "
-                    + "WHERE owner = ? AND row_key = ?", [owner.bytes, key])
+                "UPDATE lists SET entries = ? WHERE owner = ? AND row_key = ?", [entries, owner.bytes, key])
             let refused = VaultError.corrupt(RowReference(table: .lists, key: key), .altered)
             let vault = try reopened()
             func read(_ table: VaultTable, _ body: (VaultReader) throws -> Void) throws {
