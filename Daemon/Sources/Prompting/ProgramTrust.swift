@@ -16,6 +16,15 @@ public enum ProgramTrust {
     ///
     /// - Throws: why not.
     public static func verify(_ path: String, userID: UInt32) throws(ProgramDistrust) {
+        try verifyFile(path, userID: userID)
+        guard unsafe access(path, X_OK) == 0 else { throw .missing(path) }
+    }
+
+    /// Returns when nobody but root and the user can change the file at the absolute path `path`, or put another one in
+    /// its place. It need not be executable, as a library need not.
+    ///
+    /// - Throws: why not.
+    public static func verifyFile(_ path: String, userID: UInt32) throws(ProgramDistrust) {
         guard path.hasPrefix("/") else { throw .missing(path) }
         var (rest, folder, links) = (parts(of: path), "", 0)
         var status = try verifiedStatus(of: "/", userID)
@@ -37,7 +46,7 @@ public enum ProgramTrust {
             if target.hasPrefix("/") { folder = "" }
             rest += parts(of: target)
         }
-        guard status.st_mode & S_IFMT == S_IFREG, unsafe access(path, X_OK) == 0 else { throw .missing(path) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .missing(path) }
     }
 
     /// The names in a path, the first one last.
