@@ -13,14 +13,13 @@ let adapter: [SwiftSetting] = [
 ]
 
 /// What the dynamic linker reads in libostiary-security.so: its name, whose number counts up when something is taken from
-/// the library or changed, and where it looks for the Swift runtime besides the system's folders. That is beside the library,
-/// where `script/install` puts it, and not in the toolchain of the machine that built it. SwiftPM has no other settings for
-/// these.
+/// the library or changed, and no folder of the machine that built it. In release mode the library holds the Swift runtime
+/// that it needs, and hides it from the program; in debug mode it looks for the runtime beside itself, where the tests put
+/// it. SwiftPM has no other settings for these.
 let forTheDynamicLinker: [LinkerSetting] = [
-    .unsafeFlags([
-        "-no-toolchain-stdlib-rpath", "-Xlinker", "-rpath=$ORIGIN/ostiary",
-        "-Xlinker", "-soname=libostiary-security.so.0",
-    ])
+    .unsafeFlags(["-no-toolchain-stdlib-rpath", "-Xlinker", "-soname=libostiary-security.so.0"]),
+    .unsafeFlags(["-Xlinker", "-rpath=$ORIGIN/ostiary"], .when(configuration: .debug)),
+    .unsafeFlags(["-static-stdlib"], .when(configuration: .release)),
 ]
 
 let security: Target.Dependency = .product(name: "Security", package: "Ostiary")

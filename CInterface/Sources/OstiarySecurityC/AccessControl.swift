@@ -1,8 +1,8 @@
 import Foundation
-import Security
+public import Security
 
 @c(SecAccessControlCreateWithFlags)
-func createAccessControl(
+public func createAccessControl(
     _ allocator: Handle?, _ protection: Handle?, _ flags: CFOptionFlags, _ error: HandlePlace
 ) -> Handle? {
     reporting(to: error) { error throws(UnusableArgument) in

@@ -1,59 +1,59 @@
 import Foundation
-import Security
+public import Security
 
 @c(SecCertificateCreateWithData)
-func createCertificate(_ allocator: Handle?, _ data: Handle?) -> Handle? {
+public func createCertificate(_ allocator: Handle?, _ data: Handle?) -> Handle? {
     Handle(owning: data.object(NSData.self).flatMap { SecCertificateCreateWithData(nil, $0) })
 }
 
 @c(SecCertificateCopyData)
-func copyCertificateData(_ certificate: Handle?) -> Handle? {
+public func copyCertificateData(_ certificate: Handle?) -> Handle? {
     Handle(owning: certificate.object(SecCertificate.self).map(SecCertificateCopyData))
 }
 
 @c(SecCertificateCopySubjectSummary)
-func copySubjectSummary(_ certificate: Handle?) -> Handle? {
+public func copySubjectSummary(_ certificate: Handle?) -> Handle? {
     Handle(owning: certificate.object(SecCertificate.self).flatMap(SecCertificateCopySubjectSummary))
 }
 
 @c(SecCertificateCopyCommonName)
-func copyCommonName(_ certificate: Handle?, _ commonName: HandlePlace) -> OSStatus {
+public func copyCommonName(_ certificate: Handle?, _ commonName: HandlePlace) -> OSStatus {
     copying(to: commonName) { name in
         certificate.object(SecCertificate.self).map { SecCertificateCopyCommonName($0, name) } ?? errSecParam
     }
 }
 
 @c(SecCertificateCopyEmailAddresses)
-func copyEmailAddresses(_ certificate: Handle?, _ emailAddresses: HandlePlace) -> OSStatus {
+public func copyEmailAddresses(_ certificate: Handle?, _ emailAddresses: HandlePlace) -> OSStatus {
     copying(to: emailAddresses) { addresses in
         certificate.object(SecCertificate.self).map { SecCertificateCopyEmailAddresses($0, addresses) } ?? errSecParam
     }
 }
 
 @c(SecCertificateCopyNormalizedIssuerSequence)
-func copyIssuer(_ certificate: Handle?) -> Handle? {
+public func copyIssuer(_ certificate: Handle?) -> Handle? {
     Handle(owning: certificate.object(SecCertificate.self).flatMap(SecCertificateCopyNormalizedIssuerSequence))
 }
 
 @c(SecCertificateCopyNormalizedSubjectSequence)
-func copySubject(_ certificate: Handle?) -> Handle? {
+public func copySubject(_ certificate: Handle?) -> Handle? {
     Handle(owning: certificate.object(SecCertificate.self).flatMap(SecCertificateCopyNormalizedSubjectSequence))
 }
 
 @c(SecCertificateCopyKey)
-func copyCertificateKey(_ certificate: Handle?) -> Handle? {
+public func copyCertificateKey(_ certificate: Handle?) -> Handle? {
     Handle(owning: certificate.object(SecCertificate.self).flatMap(SecCertificateCopyKey))
 }
 
 @c(SecCertificateCopySerialNumberData)
-func copySerialNumber(_ certificate: Handle?, _ error: HandlePlace) -> Handle? {
+public func copySerialNumber(_ certificate: Handle?, _ error: HandlePlace) -> Handle? {
     reporting(to: error) { error throws(UnusableArgument) in
         SecCertificateCopySerialNumberData(try certificate.object(SecCertificate.self).required(), error)
     }
 }
 
 @c(SecIdentityCreate)
-func createIdentity(_ allocator: Handle?, _ certificate: Handle?, _ privateKey: Handle?) -> Handle? {
+public func createIdentity(_ allocator: Handle?, _ certificate: Handle?, _ privateKey: Handle?) -> Handle? {
     guard let certificate = certificate.object(SecCertificate.self), let key = privateKey.object(SecKey.self) else {
         return nil
     }
@@ -61,14 +61,14 @@ func createIdentity(_ allocator: Handle?, _ certificate: Handle?, _ privateKey: 
 }
 
 @c(SecIdentityCopyCertificate)
-func copyIdentityCertificate(_ identity: Handle?, _ certificate: HandlePlace) -> OSStatus {
+public func copyIdentityCertificate(_ identity: Handle?, _ certificate: HandlePlace) -> OSStatus {
     copying(to: certificate) { certificate in
         identity.object(SecIdentity.self).map { SecIdentityCopyCertificate($0, certificate) } ?? errSecParam
     }
 }
 
 @c(SecIdentityCopyPrivateKey)
-func copyIdentityPrivateKey(_ identity: Handle?, _ privateKey: HandlePlace) -> OSStatus {
+public func copyIdentityPrivateKey(_ identity: Handle?, _ privateKey: HandlePlace) -> OSStatus {
     copying(to: privateKey) { key in
         identity.object(SecIdentity.self).map { SecIdentityCopyPrivateKey($0, key) } ?? errSecParam
     }

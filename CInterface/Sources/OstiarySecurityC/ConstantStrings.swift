@@ -7,7 +7,7 @@ private let constantStrings = Mutex<[[UInt8]: UInt]>([:])
 
 /// The function that `CFSTR` calls.
 @c(ostiary_constant_string)
-func constantString(_ text: UnsafePointer<CChar>?) -> Handle? {
+public func constantString(_ text: UnsafePointer<CChar>?) -> Handle? {
     guard let text, let string = String(validatingCString: text) else { return nil }
     let bytes = Array(string.utf8)
     let address = constantStrings.withLock { addresses in

@@ -1,12 +1,14 @@
 import Foundation
 
 @c(ostiary_CFDictionaryCreateMutable)
-func createMutableDictionary(_ allocator: Handle?, _ capacity: Int, _ keys: Handle?, _ values: Handle?) -> Handle? {
+public func createMutableDictionary(_ allocator: Handle?, _ capacity: Int, _ keys: Handle?, _ values: Handle?)
+    -> Handle?
+{
     Handle(owning: ObjectDictionary())
 }
 
 @c(ostiary_CFDictionaryCreate)
-func createDictionary(
+public func createDictionary(
     _ allocator: Handle?, _ keys: UnsafePointer<Handle?>?, _ values: UnsafePointer<Handle?>?, _ count: Int,
     _ keyCallBacks: Handle?, _ valueCallBacks: Handle?
 ) -> Handle? {
@@ -15,54 +17,54 @@ func createDictionary(
 }
 
 @c(ostiary_CFDictionaryAddValue)
-func addValue(_ dictionary: Handle?, _ key: Handle?, _ newValue: Handle?) {
+public func addValue(_ dictionary: Handle?, _ key: Handle?, _ newValue: Handle?) {
     if value(dictionary, key) == nil { setValue(dictionary, key, newValue) }
 }
 
 @c(ostiary_CFDictionarySetValue)
-func setValue(_ dictionary: Handle?, _ key: Handle?, _ value: Handle?) {
+public func setValue(_ dictionary: Handle?, _ key: Handle?, _ value: Handle?) {
     guard let key = key.object(NSObject.self), let value = value.object(NSObject.self) else { return }
     dictionary.object(ObjectDictionary.self)?[key] = value
 }
 
 @c(ostiary_CFDictionaryRemoveValue)
-func removeValue(_ dictionary: Handle?, _ key: Handle?) {
+public func removeValue(_ dictionary: Handle?, _ key: Handle?) {
     guard let key = key.object(NSObject.self) else { return }
     dictionary.object(ObjectDictionary.self)?[key] = nil
 }
 
 @c(ostiary_CFDictionaryGetValue)
-func value(_ dictionary: Handle?, _ key: Handle?) -> Handle? {
+public func value(_ dictionary: Handle?, _ key: Handle?) -> Handle? {
     guard let key = key.object(NSObject.self) else { return nil }
     return dictionary.object(ObjectDictionary.self)?[key].map { Handle(borrowing: $0) }
 }
 
 @c(ostiary_CFDictionaryGetCount)
-func count(_ dictionary: Handle?) -> Int { dictionary.object(ObjectDictionary.self)?.count ?? 0 }
+public func count(_ dictionary: Handle?) -> Int { dictionary.object(ObjectDictionary.self)?.count ?? 0 }
 
 @c(ostiary_CFArrayCreate)
-func createArray(
+public func createArray(
     _ allocator: Handle?, _ values: UnsafePointer<Handle?>?, _ count: Int, _ callBacks: Handle?
 ) -> Handle? {
     objects(at: values, count: count).flatMap { Handle(owning: ObjectArray($0)) }
 }
 
 @c(ostiary_CFArrayCreateMutable)
-func createMutableArray(_ allocator: Handle?, _ capacity: Int, _ callBacks: Handle?) -> Handle? {
+public func createMutableArray(_ allocator: Handle?, _ capacity: Int, _ callBacks: Handle?) -> Handle? {
     Handle(owning: ObjectArray())
 }
 
 @c(ostiary_CFArrayAppendValue)
-func appendValue(_ array: Handle?, _ value: Handle?) {
+public func appendValue(_ array: Handle?, _ value: Handle?) {
     guard let value = value.object(NSObject.self) else { return }
     array.object(ObjectArray.self)?.append(value)
 }
 
 @c(ostiary_CFArrayGetCount)
-func arrayCount(_ array: Handle?) -> Int { array.object(ObjectArray.self)?.objects.count ?? 0 }
+public func arrayCount(_ array: Handle?) -> Int { array.object(ObjectArray.self)?.objects.count ?? 0 }
 
 @c(ostiary_CFArrayGetValueAtIndex)
-func arrayValue(_ array: Handle?, _ index: Int) -> Handle? {
+public func arrayValue(_ array: Handle?, _ index: Int) -> Handle? {
     guard let objects = array.object(ObjectArray.self)?.objects, objects.indices.contains(index) else { return nil }
     return Handle(borrowing: objects[index])
 }

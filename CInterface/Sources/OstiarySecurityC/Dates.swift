@@ -1,22 +1,22 @@
 import Foundation
-import Security
+public import Security
 
 @c(ostiary_CFDateCreate)
-func createDate(_ allocator: Handle?, _ time: Double) -> Handle? { Handle(owning: CFDateCreate(nil, time)) }
+public func createDate(_ allocator: Handle?, _ time: Double) -> Handle? { Handle(owning: CFDateCreate(nil, time)) }
 
 @c(ostiary_CFDateGetAbsoluteTime)
-func absoluteTime(_ date: Handle?) -> Double { CFDateGetAbsoluteTime(date.object(NSDate.self)) }
+public func absoluteTime(_ date: Handle?) -> Double { CFDateGetAbsoluteTime(date.object(NSDate.self)) }
 
 @c(ostiary_CFDateGetTimeIntervalSinceDate)
-func timeInterval(_ date: Handle?, _ other: Handle?) -> Double {
+public func timeInterval(_ date: Handle?, _ other: Handle?) -> Double {
     CFDateGetTimeIntervalSinceDate(date.object(NSDate.self), other.object(NSDate.self))
 }
 
 @c(ostiary_CFDateCompare)
-func compareDates(_ first: Handle?, _ second: Handle?, _ context: UnsafeMutableRawPointer?) -> CFIndex {
+public func compareDates(_ first: Handle?, _ second: Handle?, _ context: UnsafeMutableRawPointer?) -> CFIndex {
     CFDateCompare(first.object(NSDate.self), second.object(NSDate.self), nil).rawValue
 }
 
 /// Makes `kCFNull`, once, when the library is loaded.
 @c(ostiary_null_create)
-func createNull() -> Handle? { Handle(owning: NSNull()) }
+public func createNull() -> Handle? { Handle(owning: NSNull()) }

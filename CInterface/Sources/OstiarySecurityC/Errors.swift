@@ -1,5 +1,5 @@
 import Foundation
-import Security
+public import Security
 
 /// Returns the result of `call` as a handle that the caller owns. An error of `call`, returned or thrown, goes to
 /// `place`.
@@ -20,39 +20,41 @@ func reporting(
 }
 
 @c(ostiary_CFErrorCreate)
-func createError(_ allocator: Handle?, _ domain: Handle?, _ code: Int, _ userInfo: Handle?) -> Handle? {
+public func createError(_ allocator: Handle?, _ domain: Handle?, _ code: Int, _ userInfo: Handle?) -> Handle? {
     guard let domain = domain.object(NSString.self) else { return nil }
     guard userInfo != nil else { return Handle(owning: CFErrorCreate(nil, domain, code, nil)?.forC) }
     return userInfo.dictionary.flatMap { Handle(owning: CFErrorCreate(nil, domain, code, $0)?.forC) }
 }
 
 @c(ostiary_CFErrorGetCode)
-func errorCode(_ error: Handle?) -> Int { CFErrorGetCode(error.object(ObjectError.self)?.foundation) }
+public func errorCode(_ error: Handle?) -> Int { CFErrorGetCode(error.object(ObjectError.self)?.foundation) }
 
 @c(ostiary_CFErrorGetDomain)
-func errorDomain(_ error: Handle?) -> Handle? { error.object(ObjectError.self).map { Handle(borrowing: $0.domain) } }
+public func errorDomain(_ error: Handle?) -> Handle? {
+    error.object(ObjectError.self).map { Handle(borrowing: $0.domain) }
+}
 
 @c(ostiary_CFErrorCopyUserInfo)
-func copyErrorUserInfo(_ error: Handle?) -> Handle? {
+public func copyErrorUserInfo(_ error: Handle?) -> Handle? {
     Handle(owning: CFErrorCopyUserInfo(error.object(ObjectError.self)?.foundation)?.forC)
 }
 
 @c(ostiary_CFErrorCopyDescription)
-func copyErrorDescription(_ error: Handle?) -> Handle? {
+public func copyErrorDescription(_ error: Handle?) -> Handle? {
     Handle(owning: CFErrorCopyDescription(error.object(ObjectError.self)?.foundation))
 }
 
 @c(ostiary_CFErrorCopyFailureReason)
-func copyErrorFailureReason(_ error: Handle?) -> Handle? {
+public func copyErrorFailureReason(_ error: Handle?) -> Handle? {
     Handle(owning: CFErrorCopyFailureReason(error.object(ObjectError.self)?.foundation))
 }
 
 @c(ostiary_CFErrorCopyRecoverySuggestion)
-func copyErrorRecoverySuggestion(_ error: Handle?) -> Handle? {
+public func copyErrorRecoverySuggestion(_ error: Handle?) -> Handle? {
     Handle(owning: CFErrorCopyRecoverySuggestion(error.object(ObjectError.self)?.foundation))
 }
 
 @c(SecCopyErrorMessageString)
-func copyErrorMessage(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> Handle? {
+public func copyErrorMessage(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> Handle? {
     Handle(owning: SecCopyErrorMessageString(status, nil))
 }

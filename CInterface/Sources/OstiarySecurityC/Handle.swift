@@ -3,10 +3,10 @@ import Security
 
 /// A reference of a C program to an object: the object's address, with the owners counted by the Swift runtime. Where C
 /// owns one, it was made by ``init(owning:)``; everything else is borrowed.
-typealias Handle = UnsafeRawPointer
+public typealias Handle = UnsafeRawPointer
 
 /// Where a function puts an object that the caller owns; nil if the caller wants none.
-typealias HandlePlace = UnsafeMutablePointer<Handle?>?
+public typealias HandlePlace = UnsafeMutablePointer<Handle?>?
 
 extension Handle {
     /// A handle that the C program gives back with `CFRelease`; nil for no object.

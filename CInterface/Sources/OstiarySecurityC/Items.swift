@@ -1,24 +1,24 @@
 import Foundation
-import Security
+public import Security
 
 @c(SecItemAdd)
-func addItem(_ attributes: Handle?, _ result: HandlePlace) -> OSStatus {
+public func addItem(_ attributes: Handle?, _ result: HandlePlace) -> OSStatus {
     answering(attributes, result) { SecItemAdd($0, $1) }
 }
 
 @c(SecItemCopyMatching)
-func copyMatchingItems(_ query: Handle?, _ result: HandlePlace) -> OSStatus {
+public func copyMatchingItems(_ query: Handle?, _ result: HandlePlace) -> OSStatus {
     answering(query, result) { SecItemCopyMatching($0, $1) }
 }
 
 @c(SecItemUpdate)
-func updateItems(_ query: Handle?, _ attributesToUpdate: Handle?) -> OSStatus {
+public func updateItems(_ query: Handle?, _ attributesToUpdate: Handle?) -> OSStatus {
     guard let query = query.dictionary, let changes = attributesToUpdate.dictionary else { return errSecParam }
     return SecItemUpdate(query, changes)
 }
 
 @c(SecItemDelete)
-func deleteItems(_ query: Handle?) -> OSStatus {
+public func deleteItems(_ query: Handle?) -> OSStatus {
     guard let query = query.dictionary else { return errSecParam }
     return SecItemDelete(query)
 }

@@ -7,7 +7,7 @@ extension Handle? {
 }
 
 @c(SecKeyIsAlgorithmSupported)
-func isAlgorithmSupported(_ key: Handle?, _ operation: Int, _ algorithm: Handle?) -> UInt8 {
+public func isAlgorithmSupported(_ key: Handle?, _ operation: Int, _ algorithm: Handle?) -> UInt8 {
     guard let key = key.object(SecKey.self), let operation = SecKeyOperationType(rawValue: operation),
         let algorithm = algorithm.algorithm
     else { return 0 }
@@ -15,12 +15,14 @@ func isAlgorithmSupported(_ key: Handle?, _ operation: Int, _ algorithm: Handle?
 }
 
 @c(SecKeyCreateSignature)
-func createSignature(_ key: Handle?, _ algorithm: Handle?, _ dataToSign: Handle?, _ error: HandlePlace) -> Handle? {
+public func createSignature(_ key: Handle?, _ algorithm: Handle?, _ dataToSign: Handle?, _ error: HandlePlace)
+    -> Handle?
+{
     performing(key, algorithm, dataToSign, error, SecKeyCreateSignature)
 }
 
 @c(SecKeyVerifySignature)
-func verifySignature(
+public func verifySignature(
     _ key: Handle?, _ algorithm: Handle?, _ signedData: Handle?, _ signature: Handle?, _ error: HandlePlace
 ) -> UInt8 {
     let verified = performing(key, algorithm, signedData, error) {
@@ -33,17 +35,21 @@ func verifySignature(
 }
 
 @c(SecKeyCreateEncryptedData)
-func createEncryptedData(_ key: Handle?, _ algorithm: Handle?, _ plaintext: Handle?, _ error: HandlePlace) -> Handle? {
+public func createEncryptedData(_ key: Handle?, _ algorithm: Handle?, _ plaintext: Handle?, _ error: HandlePlace)
+    -> Handle?
+{
     performing(key, algorithm, plaintext, error, SecKeyCreateEncryptedData)
 }
 
 @c(SecKeyCreateDecryptedData)
-func createDecryptedData(_ key: Handle?, _ algorithm: Handle?, _ ciphertext: Handle?, _ error: HandlePlace) -> Handle? {
+public func createDecryptedData(_ key: Handle?, _ algorithm: Handle?, _ ciphertext: Handle?, _ error: HandlePlace)
+    -> Handle?
+{
     performing(key, algorithm, ciphertext, error, SecKeyCreateDecryptedData)
 }
 
 @c(SecKeyCopyKeyExchangeResult)
-func copyKeyExchangeResult(
+public func copyKeyExchangeResult(
     _ privateKey: Handle?, _ algorithm: Handle?, _ publicKey: Handle?, _ parameters: Handle?, _ error: HandlePlace
 ) -> Handle? {
     reporting(to: error) { error throws(UnusableArgument) in

@@ -1,8 +1,8 @@
 import Foundation
-import Security
+public import Security
 
 @c(SecKeyGeneratePair)
-func generatePair(_ parameters: Handle?, _ publicKey: HandlePlace, _ privateKey: HandlePlace) -> OSStatus {
+public func generatePair(_ parameters: Handle?, _ publicKey: HandlePlace, _ privateKey: HandlePlace) -> OSStatus {
     publicKey?.pointee = nil
     privateKey?.pointee = nil
     guard let parameters = parameters.dictionary else { return errSecParam }
@@ -14,7 +14,7 @@ func generatePair(_ parameters: Handle?, _ publicKey: HandlePlace, _ privateKey:
 }
 
 @c(SecKeyRawSign)
-func signDigest(
+public func signDigest(
     _ key: Handle?, _ padding: UInt32, _ dataToSign: UnsafePointer<UInt8>?, _ dataToSignLen: Int,
     _ sig: UnsafeMutablePointer<UInt8>?, _ sigLen: UnsafeMutablePointer<Int>?
 ) -> OSStatus {
@@ -24,7 +24,7 @@ func signDigest(
 }
 
 @c(SecKeyRawVerify)
-func verifyDigest(
+public func verifyDigest(
     _ key: Handle?, _ padding: UInt32, _ signedData: UnsafePointer<UInt8>?, _ signedDataLen: Int,
     _ sig: UnsafePointer<UInt8>?, _ sigLen: Int
 ) -> OSStatus {
@@ -33,7 +33,7 @@ func verifyDigest(
 }
 
 @c(SecKeyEncrypt)
-func encryptBytes(
+public func encryptBytes(
     _ key: Handle?, _ padding: UInt32, _ plainText: UnsafePointer<UInt8>?, _ plainTextLen: Int,
     _ cipherText: UnsafeMutablePointer<UInt8>?, _ cipherTextLen: UnsafeMutablePointer<Int>?
 ) -> OSStatus {
@@ -43,7 +43,7 @@ func encryptBytes(
 }
 
 @c(SecKeyDecrypt)
-func decryptBytes(
+public func decryptBytes(
     _ key: Handle?, _ padding: UInt32, _ cipherText: UnsafePointer<UInt8>?, _ cipherTextLen: Int,
     _ plainText: UnsafeMutablePointer<UInt8>?, _ plainTextLen: UnsafeMutablePointer<Int>?
 ) -> OSStatus {

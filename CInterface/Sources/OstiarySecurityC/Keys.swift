@@ -2,14 +2,14 @@ import Foundation
 import Security
 
 @c(SecKeyCreateRandomKey)
-func createRandomKey(_ parameters: Handle?, _ error: HandlePlace) -> Handle? {
+public func createRandomKey(_ parameters: Handle?, _ error: HandlePlace) -> Handle? {
     reporting(to: error) { error throws(UnusableArgument) in
         SecKeyCreateRandomKey(try parameters.dictionary.required(), error)
     }
 }
 
 @c(SecKeyCreateWithData)
-func createKey(_ keyData: Handle?, _ attributes: Handle?, _ error: HandlePlace) -> Handle? {
+public func createKey(_ keyData: Handle?, _ attributes: Handle?, _ error: HandlePlace) -> Handle? {
     reporting(to: error) { error throws(UnusableArgument) in
         SecKeyCreateWithData(
             try keyData.object(NSData.self).required(), try attributes.dictionary.required(), error)
@@ -17,19 +17,21 @@ func createKey(_ keyData: Handle?, _ attributes: Handle?, _ error: HandlePlace) 
 }
 
 @c(SecKeyCopyPublicKey)
-func copyPublicKey(_ key: Handle?) -> Handle? { Handle(owning: key.object(SecKey.self).flatMap(SecKeyCopyPublicKey)) }
+public func copyPublicKey(_ key: Handle?) -> Handle? {
+    Handle(owning: key.object(SecKey.self).flatMap(SecKeyCopyPublicKey))
+}
 
 @c(SecKeyCopyExternalRepresentation)
-func copyExternalRepresentation(_ key: Handle?, _ error: HandlePlace) -> Handle? {
+public func copyExternalRepresentation(_ key: Handle?, _ error: HandlePlace) -> Handle? {
     reporting(to: error) { error throws(UnusableArgument) in
         SecKeyCopyExternalRepresentation(try key.object(SecKey.self).required(), error)
     }
 }
 
 @c(SecKeyCopyAttributes)
-func copyAttributes(_ key: Handle?) -> Handle? {
+public func copyAttributes(_ key: Handle?) -> Handle? {
     Handle(owning: key.object(SecKey.self).flatMap(SecKeyCopyAttributes)?.forC)
 }
 
 @c(SecKeyGetBlockSize)
-func blockSize(_ key: Handle?) -> Int { key.object(SecKey.self).map(SecKeyGetBlockSize) ?? 0 }
+public func blockSize(_ key: Handle?) -> Int { key.object(SecKey.self).map(SecKeyGetBlockSize) ?? 0 }

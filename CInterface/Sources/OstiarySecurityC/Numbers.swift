@@ -2,12 +2,12 @@ import Foundation
 import Security
 
 @c(ostiary_CFNumberCreate)
-func createNumber(_ allocator: Handle?, _ type: Int, _ value: UnsafeRawPointer?) -> Handle? {
+public func createNumber(_ allocator: Handle?, _ type: Int, _ value: UnsafeRawPointer?) -> Handle? {
     CFNumberType(rawValue: type).flatMap { Handle(owning: CFNumberCreate(nil, $0, value)) }
 }
 
 @c(ostiary_CFNumberGetValue)
-func numberValue(_ number: Handle?, _ type: Int, _ value: UnsafeMutableRawPointer?) -> UInt8 {
+public func numberValue(_ number: Handle?, _ type: Int, _ value: UnsafeMutableRawPointer?) -> UInt8 {
     guard let number = number.object(NSNumber.self), CFGetTypeID(number) == CFNumberGetTypeID(),
         let type = CFNumberType(rawValue: type)
     else { return 0 }
@@ -16,7 +16,7 @@ func numberValue(_ number: Handle?, _ type: Int, _ value: UnsafeMutableRawPointe
 
 /// Makes `kCFBooleanTrue` and `kCFBooleanFalse`, once, when the library is loaded.
 @c(ostiary_boolean_create)
-func createBoolean(_ value: UInt8) -> Handle? { Handle(owning: NSNumber(value: value != 0)) }
+public func createBoolean(_ value: UInt8) -> Handle? { Handle(owning: NSNumber(value: value != 0)) }
 
 @c(ostiary_CFBooleanGetValue)
-func booleanValue(_ boolean: Handle?) -> UInt8 { CFBooleanGetValue(boolean.object(NSNumber.self)) ? 1 : 0 }
+public func booleanValue(_ boolean: Handle?) -> UInt8 { CFBooleanGetValue(boolean.object(NSNumber.self)) ? 1 : 0 }

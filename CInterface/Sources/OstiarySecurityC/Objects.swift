@@ -1,32 +1,32 @@
 import Foundation
-import Security
+public import Security
 
 // Every object: owners and kinds. `ostiary-security.h` describes each function of this module.
 
 @c(ostiary_CFRetain)
-func retain(_ object: Handle?) -> Handle? { Handle(owning: object.object) }
+public func retain(_ object: Handle?) -> Handle? { Handle(owning: object.object) }
 
 @c(ostiary_CFRelease)
-func release(_ object: Handle?) {
+public func release(_ object: Handle?) {
     guard let object else { return }
     Unmanaged<AnyObject>.fromOpaque(object).release()
 }
 
 @c(ostiary_CFEqual)
-func equal(_ first: Handle?, _ second: Handle?) -> UInt8 {
+public func equal(_ first: Handle?, _ second: Handle?) -> UInt8 {
     guard first != second else { return 1 }
     guard let first = first.foundation, let second = second.foundation else { return 0 }
     return CFEqual(first, second) ? 1 : 0
 }
 
 @c(ostiary_CFHash)
-func hash(_ object: Handle?) -> CFHashCode { CFHash(object.foundation) }
+public func hash(_ object: Handle?) -> CFHashCode { CFHash(object.foundation) }
 
 @c(ostiary_CFCopyDescription)
-func copyDescription(_ object: Handle?) -> Handle? { Handle(owning: CFCopyDescription(object.foundation)) }
+public func copyDescription(_ object: Handle?) -> Handle? { Handle(owning: CFCopyDescription(object.foundation)) }
 
 @c(ostiary_CFGetTypeID)
-func typeID(_ object: Handle?) -> CFTypeID {
+public func typeID(_ object: Handle?) -> CFTypeID {
     switch object.object {
     case is ObjectDictionary: CFDictionaryGetTypeID()
     case is ObjectArray: CFArrayGetTypeID()
@@ -36,33 +36,33 @@ func typeID(_ object: Handle?) -> CFTypeID {
 }
 
 @c(ostiary_CFCopyTypeIDDescription)
-func copyTypeDescription(_ typeID: CFTypeID) -> Handle? { Handle(owning: CFCopyTypeIDDescription(typeID)) }
+public func copyTypeDescription(_ typeID: CFTypeID) -> Handle? { Handle(owning: CFCopyTypeIDDescription(typeID)) }
 
 @c(ostiary_CFStringGetTypeID)
-func stringTypeID() -> CFTypeID { CFStringGetTypeID() }
+public func stringTypeID() -> CFTypeID { CFStringGetTypeID() }
 @c(ostiary_CFDataGetTypeID)
-func dataTypeID() -> CFTypeID { CFDataGetTypeID() }
+public func dataTypeID() -> CFTypeID { CFDataGetTypeID() }
 @c(ostiary_CFNumberGetTypeID)
-func numberTypeID() -> CFTypeID { CFNumberGetTypeID() }
+public func numberTypeID() -> CFTypeID { CFNumberGetTypeID() }
 @c(ostiary_CFBooleanGetTypeID)
-func booleanTypeID() -> CFTypeID { CFBooleanGetTypeID() }
+public func booleanTypeID() -> CFTypeID { CFBooleanGetTypeID() }
 @c(ostiary_CFDateGetTypeID)
-func dateTypeID() -> CFTypeID { CFDateGetTypeID() }
+public func dateTypeID() -> CFTypeID { CFDateGetTypeID() }
 @c(ostiary_CFArrayGetTypeID)
-func arrayTypeID() -> CFTypeID { CFArrayGetTypeID() }
+public func arrayTypeID() -> CFTypeID { CFArrayGetTypeID() }
 @c(ostiary_CFDictionaryGetTypeID)
-func dictionaryTypeID() -> CFTypeID { CFDictionaryGetTypeID() }
+public func dictionaryTypeID() -> CFTypeID { CFDictionaryGetTypeID() }
 @c(ostiary_CFErrorGetTypeID)
-func errorTypeID() -> CFTypeID { CFErrorGetTypeID() }
+public func errorTypeID() -> CFTypeID { CFErrorGetTypeID() }
 @c(ostiary_CFNullGetTypeID)
-func nullTypeID() -> CFTypeID { CFNullGetTypeID() }
+public func nullTypeID() -> CFTypeID { CFNullGetTypeID() }
 @c(SecAccessControlGetTypeID)
-func accessControlTypeID() -> CFTypeID { SecAccessControlGetTypeID() }
+public func accessControlTypeID() -> CFTypeID { SecAccessControlGetTypeID() }
 @c(SecKeyGetTypeID)
-func keyTypeID() -> CFTypeID { SecKeyGetTypeID() }
+public func keyTypeID() -> CFTypeID { SecKeyGetTypeID() }
 @c(SecCertificateGetTypeID)
-func certificateTypeID() -> CFTypeID { SecCertificateGetTypeID() }
+public func certificateTypeID() -> CFTypeID { SecCertificateGetTypeID() }
 @c(SecIdentityGetTypeID)
-func identityTypeID() -> CFTypeID { SecIdentityGetTypeID() }
+public func identityTypeID() -> CFTypeID { SecIdentityGetTypeID() }
 @c(SecTaskGetTypeID)
-func taskTypeID() -> CFTypeID { SecTaskGetTypeID() }
+public func taskTypeID() -> CFTypeID { SecTaskGetTypeID() }

@@ -1,26 +1,28 @@
 import Foundation
-import Security
+public import Security
 
 @c(ostiary_CFStringCreateWithCString)
-func createString(_ allocator: Handle?, _ text: UnsafePointer<CChar>?, _ encoding: UInt32) -> Handle? {
+public func createString(_ allocator: Handle?, _ text: UnsafePointer<CChar>?, _ encoding: UInt32) -> Handle? {
     Handle(owning: CFStringCreateWithCString(nil, text, encoding))
 }
 
 @c(ostiary_CFStringGetCString)
-func copyString(_ string: Handle?, _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ encoding: UInt32) -> UInt8 {
+public func copyString(_ string: Handle?, _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ encoding: UInt32)
+    -> UInt8
+{
     CFStringGetCString(string.object(NSString.self), buffer, size, encoding) ? 1 : 0
 }
 
 @c(ostiary_CFStringGetLength)
-func stringLength(_ string: Handle?) -> Int { CFStringGetLength(string.object(NSString.self)) }
+public func stringLength(_ string: Handle?) -> Int { CFStringGetLength(string.object(NSString.self)) }
 
 @c(ostiary_CFStringGetMaximumSizeForEncoding)
-func maximumStringSize(_ length: Int, _ encoding: UInt32) -> Int {
+public func maximumStringSize(_ length: Int, _ encoding: UInt32) -> Int {
     CFStringGetMaximumSizeForEncoding(length, encoding)
 }
 
 @c(ostiary_CFStringCompare)
-func compareStrings(_ first: Handle?, _ second: Handle?, _ options: CFOptionFlags) -> CFIndex {
+public func compareStrings(_ first: Handle?, _ second: Handle?, _ options: CFOptionFlags) -> CFIndex {
     let flags = CFStringCompareFlags(rawValue: options)
     return CFStringCompare(first.object(NSString.self), second.object(NSString.self), flags).rawValue
 }

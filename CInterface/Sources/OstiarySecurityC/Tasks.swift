@@ -2,10 +2,10 @@ import Foundation
 import Security
 
 @c(SecTaskCreateFromSelf)
-func createTask(_ allocator: Handle?) -> Handle? { Handle(owning: SecTaskCreateFromSelf(nil)) }
+public func createTask(_ allocator: Handle?) -> Handle? { Handle(owning: SecTaskCreateFromSelf(nil)) }
 
 @c(SecTaskCopyValueForEntitlement)
-func copyEntitlement(_ task: Handle?, _ entitlement: Handle?, _ error: HandlePlace) -> Handle? {
+public func copyEntitlement(_ task: Handle?, _ entitlement: Handle?, _ error: HandlePlace) -> Handle? {
     reporting(to: error) { error throws(UnusableArgument) in
         let (task, name) = (try task.object(SecTask.self).required(), try entitlement.object(NSString.self).required())
         return SecTaskCopyValueForEntitlement(task, name, error) as? NSObject
@@ -13,7 +13,7 @@ func copyEntitlement(_ task: Handle?, _ entitlement: Handle?, _ error: HandlePla
 }
 
 @c(SecTaskCopyValuesForEntitlements)
-func copyEntitlements(_ task: Handle?, _ entitlements: Handle?, _ error: HandlePlace) -> Handle? {
+public func copyEntitlements(_ task: Handle?, _ entitlements: Handle?, _ error: HandlePlace) -> Handle? {
     reporting(to: error) { error throws(UnusableArgument) in
         SecTaskCopyValuesForEntitlements(
             try task.object(SecTask.self).required(), try entitlements.array.required(), error)
@@ -21,11 +21,11 @@ func copyEntitlements(_ task: Handle?, _ entitlements: Handle?, _ error: HandleP
 }
 
 @c(SecTaskCopySigningIdentifier)
-func copySigningIdentifier(_ task: Handle?, _ error: HandlePlace) -> Handle? {
+public func copySigningIdentifier(_ task: Handle?, _ error: HandlePlace) -> Handle? {
     reporting(to: error) { error throws(UnusableArgument) in
         SecTaskCopySigningIdentifier(try task.object(SecTask.self).required(), error)
     }
 }
 
 @c(SecTaskGetCodeSignStatus)
-func codeSignStatus(_ task: Handle?) -> UInt32 { task.object(SecTask.self).map(SecTaskGetCodeSignStatus) ?? 0 }
+public func codeSignStatus(_ task: Handle?) -> UInt32 { task.object(SecTask.self).map(SecTaskGetCodeSignStatus) ?? 0 }
