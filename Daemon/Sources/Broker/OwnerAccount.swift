@@ -35,8 +35,9 @@ package final class OwnerAccount: Sendable {
     let stretching: PasscodeStretching
     let eraser: JournalEraser
     /// Held while objects or keys change: an object that is made while everything is wrapped to new keys would be wrapped
-    /// to the old ones. Never held while a person is asked.
-    let changing = NSLock()
+    /// to the old ones. Changes of items without keys share it, so that they can become durable together. Never held while
+    /// a person is asked.
+    let changing = SharedLock()
     let sessionLocks = Mutex<SessionLockWatcher?>(nil)
 
     /// - Parameters:

@@ -515,7 +515,7 @@ struct ItemTests {
         try client.addItem("keys", ["atag": .text("tag")], data: nil, keyID: key)
         let items = fixture.account.items
         let selection = try ItemSelection(TestClient.query("keys"), groups: [application], digests: items.digests)
-        let deleted = try items.delete([selection], groups: AccessGroups(["com.example.shared"]))
+        let deleted = try items.delete([selection], groups: AccessGroups(["com.example.shared"]), withKeys: true)
         #expect(deleted.count == 1 && deleted.keys.isEmpty)
         #expect(try client.findKey(key).keyID == key)
         #expect(try refusal { _ = try client.findItems(TestClient.query("keys")) } == .notFound)

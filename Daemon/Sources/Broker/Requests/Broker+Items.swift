@@ -46,7 +46,7 @@ extension Broker {
         try session.verifyCaller()
         let event = event(request.eventName, session, object: itemClass.name)
         let keyEvent = draftKey.map { self.event("key-create", session, object: $0.attributes.identifier) }
-        let record = try changingItems(of: session.account, event, making: keyEvent) {
+        let record = try changingItems(of: session.account, event, making: keyEvent, alone: key != nil) {
             if let draftKey { try session.draftKeys.requireCurrent(draftKey.id, session.account.ring.publicHalves) }
             return try session.account.items.add(draft) { writer in
                 if let draftKey { try session.account.rights.insert(draftKey, in: writer) }
@@ -192,7 +192,7 @@ extension Broker {
             data: body.replacesData ? SecretBytes(copying: request.tail) : nil, applicationPassword: password)
         try session.verifyCaller()
         let event = event(request.eventName, session, object: openers.map(\.record).logName)
-        let count = try changingItems(of: session.account, event, whenStanding: proofs) {
+        let count = try changingItems(of: session.account, event, alone: !proved.isEmpty, whenStanding: proofs) {
             let targets = try session.account.items.all(selection).map { try Self.target($0, among: proved) }
             guard !targets.isEmpty else { throw ItemStore.notFound }
             try session.account.items.update(targets, change, now: Self.now())
@@ -225,9 +225,7 @@ extension Broker {
             try Self.withoutHost(ItemSelection($0, groups: groups, digests: session.account.items.digests))
         }
         try session.verifyCaller()
-        let deleted = try session.account.changing.withLock {
-            try session.account.items.delete(selections, groups: AccessGroups(groups))
-        }
+        let deleted = try delete(selections, groups: AccessGroups(groups), of: session.account)
         trail.end(event(request.eventName, session, object: deleted.name)) {
             for key in deleted.keys { sessions.endGrants(on: key) }
         }
@@ -235,24 +233,57 @@ extension Broker {
         return Reply(.done(.with { $0.count = UInt32(clamping: deleted.count) }))
     }
 
+    private func delete(
+        _ selections: [ItemSelection], groups: AccessGroups, of account: OwnerAccount
+    ) throws -> ItemStore.Deletion {
+        do {
+            return try account.changing.withSharedLock {
+                try account.items.delete(selections, groups: groups, withKeys: false)
+            }
+        } catch is ItemStore.KeysGoAlong {
+            return try account.changing.withLock {
+                try account.items.delete(selections, groups: groups, withKeys: true)
+            }
+        }
+    }
+
     // MARK: shared
 
     /// Changes items while no keys change: recorded before, since what cannot be recorded is not done.
     ///
-    /// - Parameter keyEvent: a key is made together with its item.
+    /// Several changes go on at the same time. If another one changes an item between the moment when `body` reads it and
+    /// the moment when it writes it, `body` throws a conflict, and runs once more, alone.
+    ///
+    /// - Parameters:
+    ///   - keyEvent: a key is made together with its item.
+    ///   - isAlone: whether no other change may go on meanwhile: keys change too, or what `body` opened opens only once.
     private func changingItems<Result>(
         of account: OwnerAccount, _ event: AuditTrail.Event, making keyEvent: AuditTrail.Event? = nil,
-        whenStanding proofs: ItemProofs? = nil,
-        _ body: () throws -> Result
+        alone isAlone: Bool, whenStanding proofs: ItemProofs? = nil, _ body: () throws -> Result
     ) throws -> Result {
-        account.changing.lock()
-        defer { account.changing.unlock() }
-        try trail.decide {
-            try proofs?.requireStanding()
-            if let keyEvent { try trail.change(keyEvent, durability: .soon) }
-            try trail.change(event, durability: .soon)
+        let record = { [trail] in
+            try trail.decide {
+                try proofs?.requireStanding()
+                if let keyEvent { try trail.change(keyEvent, durability: .soon) }
+                try trail.change(event, durability: .soon)
+            }
         }
-        return try body()
+        if !isAlone {
+            do {
+                return try account.changing.withSharedLock {
+                    try record()
+                    return try body()
+                }
+            } catch VaultError.conflict {
+                // Another change came first.
+            } catch VaultError.notFound {
+                // Another deletion came first.
+            }
+        }
+        return try account.changing.withLock {
+            try record()
+            return try body()
+        }
     }
 
     private static func withoutHost(_ selection: ItemSelection) throws(Refusal) -> ItemSelection {

@@ -8,13 +8,26 @@ package import Vault
 
 /// Deleting items, and with them the enclave keys that they stand for.
 extension ItemStore {
+    package struct Deletion {
+        package let count: Int
+        /// What the log calls the items.
+        package let name: String
+        /// The keys that were destroyed.
+        package let keys: [VaultID]
+    }
+
+    /// An item that is to be deleted stands for a key, and no key may be destroyed at this moment. Nothing was deleted.
+    package struct KeysGoAlong: Error {}
+
     /// Deletes every item of all selections in one step, locked and unreadable ones too; nothing when one of the selections
     /// is empty. With the last item that stands for a key goes the key, if it belongs to `groups`: a program that sees an
-    /// item of another's key deletes the item alone. Works on a full disk. Returns their number, what the log calls them,
-    /// and the keys that went.
+    /// item of another's key deletes the item alone. Works on a full disk.
+    ///
+    /// - Parameter mayDestroyKeys: whether nothing else that concerns keys goes on.
+    /// - Throws: ``KeysGoAlong`` if an item stands for a key and keys must stay.
     package func delete(
-        _ selections: [ItemSelection], groups: AccessGroups
-    ) throws -> (count: Int, name: String, keys: [VaultID]) {
+        _ selections: [ItemSelection], groups: AccessGroups, withKeys mayDestroyKeys: Bool
+    ) throws -> Deletion {
         var keys: [VaultID] = []
         let matches = try vault.write("item.delete", usingReserve: true) { writer in
             keys = []
@@ -22,13 +35,14 @@ extension ItemStore {
             for match in matches {
                 let record = try readable(match.id, in: writer)
                 if let record { try Self.requireDeletable(record) }
+                guard mayDestroyKeys || record?.keyID == nil else { throw KeysGoAlong() }
                 try writer.removeItem(match.id, owner: owner)
                 if let key = record?.keyID, try removeKey(key, groups, in: writer) { keys.append(key) }
             }
             return matches
         }
         eraser.erase()
-        return (matches.count, matches.logName, keys)
+        return Deletion(count: matches.count, name: matches.logName, keys: keys)
     }
 
     /// What the selections hold, each item once.

@@ -22,6 +22,8 @@ extension ItemStore {
     }
 
     /// Changes all targets or none.
+    ///
+    /// - Throws: ``VaultError/conflict`` or ``VaultError/notFound`` if one of them was changed or deleted since it was read.
     package func update(_ targets: [Target], _ change: borrowing ItemChange, now: Double) throws {
         var updated: [ItemRecord] = []
         for target in targets { updated.append(try self.updated(target, change, now: now)) }

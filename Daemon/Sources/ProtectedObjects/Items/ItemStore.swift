@@ -11,8 +11,8 @@ package import Vault
 /// The keychain items of the owner: making, finding, changing, deleting. Nothing here asks anybody; callers pass the
 /// proofs.
 ///
-/// Every change of items runs under `OwnerAccount.changing`, so that nothing changes between reading an item and the
-/// transaction.
+/// Every change of items shares `OwnerAccount.changing`, so that no keys change between reading an item and the transaction.
+/// Other items may be changed meanwhile; a change of an item that is no longer the one that was read is a conflict.
 package struct ItemStore: Sendable {
     package let vault: Vault
     package let ring: KeyRing
