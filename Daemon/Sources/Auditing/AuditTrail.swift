@@ -34,8 +34,9 @@ package final class AuditTrail: Sendable {
     private let vault: Vault
     private let seeds: LogSeeds
     private let log: Logger
-    private let refusals = Mutex(EntryAggregator())
-    private let isFoldScheduled = Atomic(false)
+    private let refusals = FoldedEntries()
+    /// What only takes away. They are written before the next record that releases something, so the log keeps its order.
+    private let notes = FoldedEntries()
     private let foldQueue = DispatchQueue(label: "ostiary.audit-trail")
     /// Held while an epoch begins: two must not take the same number.
     private let epochs = NSLock()
@@ -97,23 +98,21 @@ package final class AuditTrail: Sendable {
     /// Records a refusal; equal ones in a short time are folded into one record.
     package func refuse(_ event: Event, because refusal: Refusal) {
         let reason = refusal.cause.isEmpty ? "\(refusal.code)" : refusal.cause
-        let (due, next) = refusals.withLock { refusals in
-            (refusals.add(entry(event, "refused", reason: reason), at: BootTime.now()), refusals.nextDue)
-        }
-        for entry in due { writeOrWarn(entry) }
-        if next != nil { scheduleFolded() }
+        fold(entry(event, "refused", reason: reason), into: refusals)
     }
 
-    /// Writes folded refusals when their window has ended, in case no other refusal comes. Nothing wakes while none is held.
-    private func scheduleFolded() {
-        guard !isFoldScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    /// Writes the entry, or counts it where its like was written a short time ago.
+    private func fold(_ entry: AuditEntry, into entries: FoldedEntries) {
+        if entries.add(entry, writing: writeOrWarn) { scheduleFolded(entries) }
+    }
+
+    /// Writes folded entries when their window has ended, in case no other entry comes. Nothing wakes while none is held.
+    private func scheduleFolded(_ entries: FoldedEntries) {
+        guard entries.takesTurn() else { return }
         let seconds = EntryAggregator.window / .seconds(1)
         foldQueue.asyncAfter(deadline: .now() + seconds) { [weak self] in
             guard let self else { return }
-            isFoldScheduled.store(false, ordering: .releasing)
-            let (due, next) = refusals.withLock { ($0.takeDue(at: BootTime.now()), $0.nextDue) }
-            for entry in due { writeOrWarn(entry) }
-            if next != nil { scheduleFolded() }
+            if entries.endTurn(writing: writeOrWarn) { scheduleFolded(entries) }
         }
     }
 
@@ -122,12 +121,13 @@ package final class AuditTrail: Sendable {
         refuse(Event(name: "connect", program: program), because: Refusal(.callerChanged, "", cause: cause))
     }
 
-    /// Records what took effect and releases nothing.
-    package func note(_ event: Event, result: String = "done") { writeOrWarn(entry(event, result)) }
+    /// Records what took effect and releases nothing; equal records in a short time are folded into one.
+    package func note(_ event: Event, result: String = "done") { fold(entry(event, result), into: notes) }
 
     /// Writes what is held back and anchors the log: the daemon ends.
     package func close() {
-        for entry in refusals.withLock({ $0.takeAll() }) { writeOrWarn(entry) }
+        refusals.writeAll(writing: writeOrWarn)
+        notes.writeAll(writing: writeOrWarn)
         do { try audit.close() } catch { log.error("the audit log was not anchored", metadata: ["cause": "\(error)"]) }
     }
 
@@ -175,6 +175,7 @@ package final class AuditTrail: Sendable {
     }
 
     private func write(_ entry: AuditEntry, _ durability: AuditLog.Durability) throws(Refusal) {
+        notes.writeAll(writing: writeOrWarn)
         do { try audit.append(entry, durability: durability) } catch { throw unwritable(error) }
     }
 
