@@ -69,16 +69,17 @@ extension Broker {
         replacingDamagedLog: Bool = false, adding added: AddedAuthenticators = .none,
         around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
-        let user = try SystemUser.current()
+        let user = configuration.user
         let clock = try clock ?? Self.systemClock()
-        let state = try StateDirectory(path: configuration.stateDirectory)
+        let state = try StateDirectory(path: configuration.stateDirectory, userID: user.id)
         let (enclave, keys, vault) = try StoreOpening(path: state.path, userID: user.id, observer: observer).open()
         do {
             let owner = try Owner.current(
                 user, adopting: configuration.adoptedUserName, in: vault, enclave: enclave)
             let ring = try owner.keyRing(in: vault, enclave: enclave)
             let audit = try AuditOpening(
-                vault: vault, enclave: enclave, keys: keys, folder: configuration.stateDirectory
+                vault: vault, enclave: enclave, keys: keys, folder: configuration.stateDirectory,
+                userID: user.id
             ).open(replacingDamaged: replacingDamagedLog)
             let (enclave, prompter) = (around(enclave), prompter ?? Self.systemPrompter(configuration))
             let seeds = LogSeeds(vault: vault, enclave: enclave)
@@ -118,7 +119,9 @@ extension Broker {
 
     private static func systemPrompter(_ configuration: BrokerConfiguration) -> any Prompter {
         PromptQueue(
-            ProcessPrompter(program: configuration.promptProgram, configuration: configuration.prompts))
+            ProcessPrompter(
+                program: configuration.promptProgram, configuration: configuration.prompts,
+                userID: configuration.user.id))
     }
 }
 
@@ -127,7 +130,7 @@ struct StateDirectory {
     let path: String
 
     /// Makes the folder, or checks that it is private.
-    init(path: String) throws {
+    init(path: String, userID: UInt32) throws {
         self.path = path
         do {
             try FileManager.default.createDirectory(
@@ -137,7 +140,7 @@ struct StateDirectory {
         guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
             throw BrokerOpeningError.stateDirectory(path: path, "is not a folder.")
         }
-        guard status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
+        guard status.st_uid == userID, status.st_mode & 0o077 == 0 else {
             throw BrokerOpeningError.stateDirectory(
                 path: path, "must belong to you and be closed to others: chmod 700 \(path)")
         }
@@ -212,17 +215,20 @@ struct AuditOpening {
     let enclave: any Enclave
     let keys: StoreKeys
     let folder: String
+    let userID: UInt32
 
     func open(replacingDamaged: Bool) throws -> AuditLog {
         let anchors = VaultAnchorStore(vault: vault)
         let sealer = StoreLogKeySealer(keys: keys, enclave: enclave)
         let audit: AuditLog
         do {
-            audit = try AuditLog(folder: folder, anchors: anchors, sealer: sealer, readingAll: replacingDamaged)
+            audit = try AuditLog(
+                folder: folder, ownedBy: userID, anchors: anchors, sealer: sealer, readingAll: replacingDamaged)
         } catch AuditLogError.missing {
             let seed = SecretBytes(random: 32)
             return try AuditLog.create(
-                folder: folder, anchors: anchors, sealer: sealer, epoch: try newEpoch(seed), seed: seed,
+                folder: folder, ownedBy: userID, anchors: anchors, sealer: sealer, epoch: try newEpoch(seed),
+                seed: seed,
                 time: AuditTrail.milliseconds())
         } catch let error as AuditLogError {
             throw BrokerOpeningError.log(

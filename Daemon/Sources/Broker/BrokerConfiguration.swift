@@ -2,6 +2,8 @@ public import Prompting
 
 /// Where the daemon keeps its state and how it asks people.
 public struct BrokerConfiguration: Sendable {
+    /// The user whom the daemon runs as and serves; the state folder and all in it must belong to them.
+    public let user: SystemUser
     /// Folder with mode 0700 that holds the device secret, the store and the audit log.
     public let stateDirectory: String
     /// Absolute path of `ostiary-prompt`.
@@ -16,9 +18,11 @@ public struct BrokerConfiguration: Sendable {
     public let adoptedUserName: String?
 
     public init(
-        stateDirectory: String, promptProgram: String, prompts: PromptConfiguration, version: String,
+        user: SystemUser, stateDirectory: String, promptProgram: String, prompts: PromptConfiguration,
+        version: String,
         applicationsDirectory: String = Self.systemApplicationsDirectory, adoptedUserName: String? = nil
     ) {
+        self.user = user
         self.applicationsDirectory = applicationsDirectory
         self.stateDirectory = stateDirectory
         self.promptProgram = promptProgram

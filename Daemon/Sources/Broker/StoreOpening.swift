@@ -84,7 +84,7 @@ struct StoreOpening {
     private func openVault(_ keys: StoreKeys, newID: Data?) throws -> Vault {
         do {
             return try Vault(
-                folder: path, create: newID != nil, protector: keys, observer: observer,
+                folder: path, ownedBy: userID, create: newID != nil, protector: keys, observer: observer,
                 newID: newID.flatMap(VaultID.init(bytes:)))
         } catch let error as VaultError {
             throw complaint(error)

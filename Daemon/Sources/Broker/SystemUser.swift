@@ -16,6 +16,8 @@ public struct SystemUser: Equatable, Sendable {
         self.name = name
     }
 
-    /// The user whom this process runs as.
-    static func current() throws(BrokerOpeningError) -> SystemUser { try SystemUser(id: geteuid()) }
+    /// The user whom this process runs as. The daemon asks once, at its start; everything else gets the value.
+    ///
+    /// - Throws: ``BrokerOpeningError/unnamedUser(_:)``.
+    public static func current() throws(BrokerOpeningError) -> SystemUser { try SystemUser(id: geteuid()) }
 }

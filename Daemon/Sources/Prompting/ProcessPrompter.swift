@@ -10,18 +10,23 @@ import UnixSocket
 public struct ProcessPrompter: PlacingPrompter {
     private let program: String
     private let configuration: PromptConfiguration
+    private let userID: UInt32
     private let check: TerminalCheck
 
     private static let watchMilliseconds: CInt = 200
     /// The prompt keeps the time limit itself; past this it is taken to be stuck.
     private static let stuckPatience: Duration = .seconds(2)
 
-    /// `program` is the absolute path of `ostiary-prompt`, fixed when the daemon starts.
+    /// - Parameters:
+    ///   - program: the absolute path of `ostiary-prompt`, fixed when the daemon starts.
+    ///   - userID: the user who is asked; a pinentry that other users could replace is not started.
     public init(
-        program: String, configuration: PromptConfiguration, logins: any LoginRecords = SystemLoginRecords()
+        program: String, configuration: PromptConfiguration, userID: UInt32,
+        logins: any LoginRecords = SystemLoginRecords()
     ) {
         self.program = program
         self.configuration = configuration
+        self.userID = userID
         check = TerminalCheck(policy: configuration.terminalPolicy, logins: logins)
     }
 
@@ -53,7 +58,7 @@ public struct ProcessPrompter: PlacingPrompter {
     /// The reason why a pinentry must not be started now; nil when it may be. The prompt itself is not checked. It lies
     /// beside the daemon, and an attacker who can replace it can replace the daemon with this check too.
     private func distrust(_ program: String) -> ProgramDistrust? {
-        do { try ProgramTrust.verify(program, userID: geteuid()) } catch { return error }
+        do { try ProgramTrust.verify(program, userID: userID) } catch { return error }
         return nil
     }
 

@@ -10,17 +10,14 @@ import UnixSocket
 /// A running daemon: lock, store, socket, signals.
 struct Daemon {
     let options: Ostiaryd
+    let user: SystemUser
 
     /// Serves until a signal ends the process. Throws when it cannot serve.
     func run() throws -> Never {
-        // First: a file that was opened before could be descriptor 3, and the report would be written into it.
-        guard !options.reportsReadiness || ReadinessReport.hasReader else {
-            throw StartError("--reports-readiness needs a pipe as descriptor 3.")
-        }
         LoggingSystem.bootstrap(StreamLogHandler.standardError)
         let log = Logger(label: "ostiaryd")
         let signals = TerminationSignals()
-        let runtime = try RuntimeDirectory(path: options.runtimeDirectory)
+        let runtime = try RuntimeDirectory(path: options.runtimeDirectory, userID: user.id)
         // A daemon with another runtime folder and the same state folder finds the second lock taken.
         let locks = [try FolderLock(on: options.runtimeDirectory), try FolderLock(on: stateFolder())]
         defer { withExtendedLifetime(locks) {} }
@@ -45,7 +42,7 @@ struct Daemon {
     private func openBroker(_ log: Logger) throws -> Broker {
         do {
             let configuration = BrokerConfiguration(
-                stateDirectory: options.stateDirectory, promptProgram: try Self.promptProgram(),
+                user: user, stateDirectory: options.stateDirectory, promptProgram: try Self.promptProgram(),
                 prompts: try prompts(), version: DaemonVersion.text,
                 applicationsDirectory: options.applicationsDirectory, adoptedUserName: options.adoptUserName)
             return try Broker.open(configuration, log: log, replacingDamagedLog: options.replaceDamagedLog)
@@ -66,7 +63,7 @@ struct Daemon {
             guard let configuration = try load(named) else { throw StartError("\(named) does not exist.") }
             return configuration
         }
-        let standard = [Self.homeFolder.map { $0 + "/.config/ostiary/ostiaryd.conf" }, "/etc/ostiary/ostiaryd.conf"]
+        let standard = [homeFolder.map { $0 + "/.config/ostiary/ostiaryd.conf" }, "/etc/ostiary/ostiaryd.conf"]
         for path in standard.compactMap(\.self) {
             if let configuration = try load(path) { return configuration }
         }
@@ -74,19 +71,19 @@ struct Daemon {
     }
 
     private func load(_ path: String) throws -> PromptConfiguration? {
-        do { return try ConfigurationFile.load(path, userID: geteuid()) } catch {
+        do { return try ConfigurationFile.load(path, userID: user.id) } catch {
             throw StartError("The configuration \(path) cannot be used: \(error). Correct it and start again.")
         }
     }
 
     /// The state folder must exist before its lock can.
     private func stateFolder() throws -> String {
-        try PrivateFolder.make(options.stateDirectory)
+        try PrivateFolder.make(options.stateDirectory, userID: user.id)
         return options.stateDirectory
     }
 
-    private static var homeFolder: String? {
-        guard let entry = unsafe getpwuid(geteuid()), let home = unsafe entry.pointee.pw_dir else { return nil }
+    private var homeFolder: String? {
+        guard let entry = unsafe getpwuid(user.id), let home = unsafe entry.pointee.pw_dir else { return nil }
         return unsafe String(cString: home)
     }
 }

@@ -1,3 +1,4 @@
+import Broker
 import CLinuxShims
 import Foundation
 import Glibc
@@ -6,15 +7,19 @@ import UnixSocket
 /// Starts the daemon in the background and returns when it accepts connections.
 struct Detachment {
     private let options: Ostiaryd
+    private let user: SystemUser
     /// The file that takes the background daemon's log; a start empties it when it has grown.
     private var logPath: String { options.stateDirectory + "/ostiaryd.log" }
     private static let logByteCount = 1024 * 1024
 
-    init(of options: Ostiaryd) { self.options = options }
+    init(of options: Ostiaryd, as user: SystemUser) {
+        self.options = options
+        self.user = user
+    }
 
     func start() throws {
-        try PrivateFolder.make(options.runtimeDirectory)
-        try PrivateFolder.make(options.stateDirectory)
+        try PrivateFolder.make(options.runtimeDirectory, userID: user.id)
+        try PrivateFolder.make(options.stateDirectory, userID: user.id)
         let report = try ReadinessReport.Pipe()
         try spawn(report)
         switch report.read() {

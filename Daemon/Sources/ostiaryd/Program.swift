@@ -60,8 +60,14 @@ struct Ostiaryd: ParsableCommand {
     }
 
     func run() throws {
-        if detach { return try Detachment(of: self).start() }
-        try Daemon(options: self).run()
+        // First: a file that was opened before could be descriptor 3, and the report would be written into it.
+        guard !reportsReadiness || ReadinessReport.hasReader else {
+            throw StartError("--reports-readiness needs a pipe as descriptor 3.")
+        }
+        let user: SystemUser
+        do { user = try SystemUser.current() } catch { throw StartError(error.description) }
+        if detach { return try Detachment(of: self, as: user).start() }
+        try Daemon(options: self, user: user).run()
     }
 
     static func main() {

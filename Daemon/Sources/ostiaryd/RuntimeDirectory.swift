@@ -5,13 +5,13 @@ import UnixSocket
 /// Folders that only the user may enter.
 enum PrivateFolder {
     /// Makes the folder with mode 0700, or checks that it is the user's and closed to others.
-    static func make(_ path: String) throws {
+    static func make(_ path: String, userID: UInt32) throws {
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch { throw StartError("\(path) cannot be made: \(error.localizedDescription)") }
         var status = stat()
-        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(),
+        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == userID,
             status.st_mode & 0o077 == 0
         else { throw StartError("\(path) must be a folder of yours that is closed to others: chmod 700 \(path)") }
     }
@@ -20,11 +20,13 @@ enum PrivateFolder {
 /// The folder of the socket.
 struct RuntimeDirectory {
     let path: String
+    private let userID: UInt32
     var socketPath: String { path + "/ostiaryd.socket" }
 
-    init(path: String) throws {
+    init(path: String, userID: UInt32) throws {
         self.path = path
-        try PrivateFolder.make(path)
+        self.userID = userID
+        try PrivateFolder.make(path, userID: userID)
     }
 
     /// Removes the socket of a daemon that was killed. The caller holds the lock, so no other daemon of ours listens.
@@ -32,7 +34,7 @@ struct RuntimeDirectory {
     func clearStaleSocket() throws {
         var status = stat()
         guard unsafe lstat(socketPath, &status) == 0 else { return }
-        guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
+        guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == userID else {
             throw StartError("\(socketPath) is not a socket of yours; find out who made it, then remove it.")
         }
         do throws(SystemCallError) {

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SecretMemory
 import StoreTestSupport
 import Testing
@@ -92,7 +93,9 @@ struct AuditLogFormatTests {
         let folder = try TestFolder()
         func read(_ bytes: [UInt8]) throws -> LogHeader? {
             try Data(bytes).write(to: URL(fileURLWithPath: folder.path("part")))
-            guard let file = try LogFile(reading: folder.path("part")) else { throw AuditLogError.missing }
+            guard let file = try LogFile(reading: folder.path("part"), ownedBy: geteuid()) else {
+                throw AuditLogError.missing
+            }
             return try LogHeader(of: file.source)
         }
         #expect(try read(header.bytes + [1, 2, 3]) == header)
@@ -126,7 +129,7 @@ struct AuditLogFormatTests {
                 count: UInt64(records.count), head: file.suffix(32), epoch: 1,
                 sealedKey: try TestSealer().seal(key.copy()), place: nil))
         anchors.storeGeneration = 4
-        let log = try AuditLog(folder: folder.path, anchors: anchors, sealer: TestSealer())
+        let log = try AuditLog(folder: folder.path, ownedBy: geteuid(), anchors: anchors, sealer: TestSealer())
         #expect(log.state == .intact)
         let read = try log.page(from: 0, limit: 9).records
         #expect(read.map(\.content) == Array([Self.epochStart, Self.sign, Self.lock].prefix(records.count)))

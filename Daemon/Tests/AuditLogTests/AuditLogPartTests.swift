@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import StoreTestSupport
 import Testing
 
@@ -49,7 +50,8 @@ struct AuditLogPartTests {
         let folder = try TestFolder()
         let anchors = TestAnchorStore()
         let log = try AuditLog.create(
-            folder: folder.path, anchors: anchors, sealer: TestSealer(), epoch: 1, seed: testSeed(epoch: 1), time: 1,
+            folder: folder.path, ownedBy: geteuid(), anchors: anchors, sealer: TestSealer(), epoch: 1,
+            seed: testSeed(epoch: 1), time: 1,
             partByteCount: 3000)
         let results = concurrently(4) { thread in
             for number in 0..<100 { try log.append(LogFixture.entry(thread * 100 + number), durability: .soon) }
@@ -64,7 +66,7 @@ struct AuditLogPartTests {
         try log.close()
         let verdict = try log.verify(seeds: LogFixture.seeds)
         #expect(verdict.isIntact && verdict.sealsChecked, "\(verdict.explanation)")
-        let reopened = try AuditLog(folder: folder.path, anchors: anchors, sealer: TestSealer())
+        let reopened = try AuditLog(folder: folder.path, ownedBy: geteuid(), anchors: anchors, sealer: TestSealer())
         #expect(reopened.state == .intact && reopened.recordCount == log.recordCount)
     }
 
@@ -326,7 +328,7 @@ struct AuditLogPartTests {
             let acknowledged = result.output.split(separator: "\n").compactMap { UInt64($0) }.last ?? 0
             let anchors = try FileAnchorStore(path: folder.path("anchor"))
             do {
-                let log = try AuditLog(folder: folder.path, anchors: anchors, sealer: TestSealer())
+                let log = try AuditLog(folder: folder.path, ownedBy: geteuid(), anchors: anchors, sealer: TestSealer())
                 switch log.state {
                 case .intact, .recovered: break
                 case .damaged, .olderStore: Issue.record("call \(call): \(log.state)")

@@ -95,7 +95,9 @@ struct AuditLogRecoveryTests {
     @Test func `another enclave's anchor does not open`() throws {
         let fixture = try LogFixture(entries: 2)
         #expect(throws: (any Error).self) {
-            try AuditLog(folder: fixture.folder.path, anchors: fixture.anchors, sealer: TestSealer(number: 2))
+            try AuditLog(
+                folder: fixture.folder.path, ownedBy: geteuid(), anchors: fixture.anchors, sealer: TestSealer(number: 2)
+            )
         }
     }
 
@@ -173,7 +175,7 @@ struct AuditLogRecoveryTests {
         let folder = try TestFolder()
         try Data([1, 2]).write(to: URL(fileURLWithPath: folder.path("audit.log.new")))
         #expect(throws: AuditLogError.missing) {
-            try AuditLog(folder: folder.path, anchors: TestAnchorStore(), sealer: TestSealer())
+            try AuditLog(folder: folder.path, ownedBy: geteuid(), anchors: TestAnchorStore(), sealer: TestSealer())
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     }

@@ -243,7 +243,7 @@ struct Version1LogTests {
     }
 
     private func opened() throws -> AuditLog {
-        try AuditLog(folder: folder.path, anchors: anchors, sealer: TestSealer())
+        try AuditLog(folder: folder.path, ownedBy: geteuid(), anchors: anchors, sealer: TestSealer())
     }
 
     @Test func `it opens, is verified, and goes on with records of today`() throws {

@@ -171,7 +171,8 @@ struct AuditLogTamperTests {
         #expect(try log.verify().firstMisfit == 0)
         #expect(throws: AuditLogError.exists) {
             try AuditLog.create(
-                folder: fixture.folder.path, anchors: fixture.anchors, sealer: TestSealer(), epoch: 2,
+                folder: fixture.folder.path, ownedBy: geteuid(), anchors: fixture.anchors, sealer: TestSealer(),
+                epoch: 2,
                 seed: testSeed(epoch: 2), time: 0)
         }
     }

@@ -75,7 +75,8 @@ struct AuditLogWritingTests {
         defer { umount2(disk, Int32(MNT_DETACH)) }
         let anchors = TestAnchorStore()
         let log = try AuditLog.create(
-            folder: disk, anchors: anchors, sealer: TestSealer(), epoch: 1, seed: testSeed(epoch: 1), time: 0)
+            folder: disk, ownedBy: geteuid(), anchors: anchors, sealer: TestSealer(), epoch: 1,
+            seed: testSeed(epoch: 1), time: 0)
         let ballast = disk + "/ballast"
         _ = FileManager.default.createFile(atPath: ballast, contents: Data(count: 100_000))
         #expect(throws: AuditLogError.diskFull) {
@@ -89,7 +90,7 @@ struct AuditLogWritingTests {
         try log.append(LogFixture.entry(0), durability: .beforeUse)
         #expect(try log.verify(seeds: LogFixture.seeds).recordCount == count + 1)
         try log.close()
-        #expect(try AuditLog(folder: disk, anchors: anchors, sealer: TestSealer()).state == .intact)
+        #expect(try AuditLog(folder: disk, ownedBy: geteuid(), anchors: anchors, sealer: TestSealer()).state == .intact)
     }
 }
 
@@ -132,7 +133,7 @@ struct AuditLogProgramTests {
                 let anchors = try FileAnchorStore(path: folder.path("anchor"))
                 let log: AuditLog
                 do {
-                    log = try AuditLog(folder: folder.path, anchors: anchors, sealer: TestSealer())
+                    log = try AuditLog(folder: folder.path, ownedBy: geteuid(), anchors: anchors, sealer: TestSealer())
                 } catch AuditLogError.missing {
                     #expect(step == 1)
                     break

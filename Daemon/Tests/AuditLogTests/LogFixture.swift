@@ -17,7 +17,8 @@ struct LogFixture {
     init(entries count: Int = 0) throws {
         folder = try TestFolder()
         log = try AuditLog.create(
-            folder: folder.path, anchors: anchors, sealer: TestSealer(), epoch: 1, seed: testSeed(epoch: 1), time: 1)
+            folder: folder.path, ownedBy: geteuid(), anchors: anchors, sealer: TestSealer(), epoch: 1,
+            seed: testSeed(epoch: 1), time: 1)
         for number in 0..<count {
             if number == 3 { try log.startEpoch(2, seed: testSeed(epoch: 2), time: 2) }
             try log.append(Self.entry(number), durability: .soon)
@@ -33,7 +34,8 @@ struct LogFixture {
 
     /// - Parameter readingAll: also what lies before the anchor.
     func reopened(readingAll: Bool = false) throws -> AuditLog {
-        try AuditLog(folder: folder.path, anchors: anchors, sealer: TestSealer(), readingAll: readingAll)
+        try AuditLog(
+            folder: folder.path, ownedBy: geteuid(), anchors: anchors, sealer: TestSealer(), readingAll: readingAll)
     }
 
     func bytes() throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path)) }

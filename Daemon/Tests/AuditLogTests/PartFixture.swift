@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import StoreTestSupport
 
 @testable import AuditLog
@@ -35,7 +36,8 @@ struct PartFixture {
 
     /// The first byte of each record of a file, and its end.
     func starts(_ path: String) throws -> [Int] {
-        guard let file = try LogFile(reading: path), let header = try LogHeader(of: file.source) else {
+        guard let file = try LogFile(reading: path, ownedBy: geteuid()), let header = try LogHeader(of: file.source)
+        else {
             throw AuditLogError.damaged
         }
         var walk = ChainWalk(file.source, from: header.start, limit: file.end)

@@ -62,7 +62,8 @@ package final class BrokerFixture {
         umask(0o077)
         return try Broker.open(
             BrokerConfiguration(
-                stateDirectory: state, promptProgram: "/nonexistent", prompts: PromptConfiguration(), version: "test",
+                user: try SystemUser.current(), stateDirectory: state, promptProgram: "/nonexistent",
+                prompts: PromptConfiguration(), version: "test",
                 applicationsDirectory: applicationsDirectory, adoptedUserName: adoptedUserName),
             log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, stretching: stretching, prompter: prompter,
             clock: clock, observer: observer, replacingDamagedLog: replacingDamagedLog,

@@ -203,7 +203,8 @@ struct FormerStoreTests {
         var cuts = 0
         while true {
             do {
-                let vault = try Vault(folder: state, create: false, protector: Failing(keys, after: cuts))
+                let vault = try Vault(
+                    folder: state, ownedBy: geteuid(), create: false, protector: Failing(keys, after: cuts))
                 try vault.close()
                 break
             } catch is Failing.Failure {

@@ -21,7 +21,7 @@ extension RealPromptTests {
             configuration.pinentryPath = path
             configuration.timeLimitSeconds = seconds
             configuration.display = display
-            return ProcessPrompter(program: Build.prompt, configuration: configuration)
+            return ProcessPrompter(program: Build.prompt, configuration: configuration, userID: geteuid())
         }
 
         /// The caller's screen has to be large enough for curses.

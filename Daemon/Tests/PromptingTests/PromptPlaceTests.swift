@@ -1,3 +1,4 @@
+import Glibc
 import Prompting
 import TerminalTestSupport
 import Testing
@@ -32,7 +33,7 @@ extension RealPromptTests {
         private func queue(seconds: Int = 60) -> PromptQueue {
             var configuration = PromptConfiguration()
             configuration.timeLimitSeconds = seconds
-            return PromptQueue(ProcessPrompter(program: Build.prompt, configuration: configuration))
+            return PromptQueue(ProcessPrompter(program: Build.prompt, configuration: configuration, userID: geteuid()))
         }
 
         private func waitUntilWaiting(_ queue: PromptQueue, _ count: Int) throws {

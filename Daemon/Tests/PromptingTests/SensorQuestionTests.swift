@@ -31,7 +31,7 @@ extension RealPromptTests {
         private func ask(
             _ question: PromptQuestion, field: String, program: String = Build.prompt
         ) throws -> Asking {
-            let prompter = ProcessPrompter(program: program, configuration: PromptConfiguration())
+            let prompter = ProcessPrompter(program: program, configuration: PromptConfiguration(), userID: geteuid())
             let asking = try Asking(prompter, question, on: process.caller(terminal.slave))
             terminal.waitFor(field)
             return asking
@@ -49,7 +49,8 @@ extension RealPromptTests {
             for prompt in ["/bin/cat", "/bin/true"] {
                 let caller = try process.caller(terminal.slave)
                 let asking = try Asking(
-                    ProcessPrompter(program: prompt, configuration: PromptConfiguration()), .passcodeOrFinger,
+                    ProcessPrompter(program: prompt, configuration: PromptConfiguration(), userID: geteuid()),
+                    .passcodeOrFinger,
                     on: caller)
                 #expect(asking.wait() == .interrupted(.promptEnded))
                 #expect(!asking.isShown, "\(prompt) draws nothing")
@@ -64,7 +65,8 @@ extension RealPromptTests {
         @Test func `a question that has no room is not visible`() throws {
             var size = winsize(ws_row: 10, ws_col: 20, ws_xpixel: 0, ws_ypixel: 0)
             #expect(ioctl(terminal.slave.number, UInt(TIOCSWINSZ), &size) == 0)
-            let prompter = ProcessPrompter(program: Build.prompt, configuration: PromptConfiguration())
+            let prompter = ProcessPrompter(
+                program: Build.prompt, configuration: PromptConfiguration(), userID: geteuid())
             let asking = try Asking(prompter, .passcodeOrFinger, on: process.caller(terminal.slave))
             #expect(asking.wait() == .unavailable(.unshowable))
             #expect(!asking.isShown)
@@ -79,7 +81,7 @@ extension RealPromptTests {
             // 013 is 11 in octal: the word that the question is visible.
             try Data("#!/bin/sh\nprintf '\\013' >&5\n".utf8).write(to: URL(fileURLWithPath: program))
             #expect(chmod(program, 0o700) == 0)
-            let prompter = ProcessPrompter(program: program, configuration: PromptConfiguration())
+            let prompter = ProcessPrompter(program: program, configuration: PromptConfiguration(), userID: geteuid())
             let asking = try Asking(prompter, .passcodeOrFinger, on: process.caller(terminal.slave))
             #expect(asking.wait() == .interrupted(.promptEnded))
         }
@@ -149,7 +151,7 @@ extension RealPromptTests {
             var configuration = PromptConfiguration()
             configuration.frontEnds = [.pinentry]
             configuration.pinentryPath = "/usr/bin/pinentry-tty"
-            let prompter = ProcessPrompter(program: Build.prompt, configuration: configuration)
+            let prompter = ProcessPrompter(program: Build.prompt, configuration: configuration, userID: geteuid())
             return try Asking(prompter, question, on: process.caller(terminal.slave))
         }
 

@@ -23,7 +23,7 @@ extension RealPromptTests {
         private func prompter(seconds: Int = 60) -> ProcessPrompter {
             var configuration = PromptConfiguration()
             configuration.timeLimitSeconds = seconds
-            return ProcessPrompter(program: Build.prompt, configuration: configuration)
+            return ProcessPrompter(program: Build.prompt, configuration: configuration, userID: geteuid())
         }
 
         /// Puts the question and waits until its field is there.
@@ -400,13 +400,15 @@ extension RealPromptTests {
         }
 
         @Test func `without terminal and dialog nothing is started`() throws {
-            let prompter = ProcessPrompter(program: "/nonexistent", configuration: PromptConfiguration())
+            let prompter = ProcessPrompter(
+                program: "/nonexistent", configuration: PromptConfiguration(), userID: geteuid())
             let asking = try Asking(prompter, .passcode, on: process.caller(nil))
             #expect(asking.wait() == .unavailable(.notInteractive))
         }
 
         @Test func `a prompt program that is missing makes questions unavailable`() throws {
-            let prompter = ProcessPrompter(program: "/nonexistent", configuration: PromptConfiguration())
+            let prompter = ProcessPrompter(
+                program: "/nonexistent", configuration: PromptConfiguration(), userID: geteuid())
             let asking = try Asking(prompter, .passcode, on: process.caller(terminal.slave))
             #expect(asking.wait() == .unavailable(.promptFailed))
             #expect(terminal.isAsBefore)
@@ -414,7 +416,7 @@ extension RealPromptTests {
 
         @Test(arguments: ["/bin/true", "/bin/false", "/bin/cat"])
         func `a program that does not speak like a prompt answers nothing`(_ program: String) throws {
-            let prompter = ProcessPrompter(program: program, configuration: PromptConfiguration())
+            let prompter = ProcessPrompter(program: program, configuration: PromptConfiguration(), userID: geteuid())
             let asking = try Asking(prompter, .passcode, on: process.caller(terminal.slave))
             #expect(asking.wait() == .interrupted(.promptEnded))
             #expect(terminal.isAsBefore)

@@ -17,12 +17,14 @@ struct GatheringFixture: Sendable {
     init(folder: String? = nil) throws {
         ownFolder = folder == nil ? try TestFolder() : nil
         self.folder = folder ?? ownFolder!.path
-        vault = try Vault(folder: self.folder, create: true, protector: protector, observer: pause)
+        vault = try Vault(folder: self.folder, ownedBy: geteuid(), create: true, protector: protector, observer: pause)
         try vault.write("user") { try $0.addUser(alice) }
         pause.hold("first")
     }
 
-    func reopened() throws -> Vault { try Vault(folder: folder, create: false, protector: TestProtector()) }
+    func reopened() throws -> Vault {
+        try Vault(folder: folder, ownedBy: geteuid(), create: false, protector: TestProtector())
+    }
 
     /// Waits until so many threads stand in the queue to write.
     func waitForWriters(_ count: Int) {

@@ -13,14 +13,16 @@ struct ItemFixture {
 
     init(in folder: TestFolder? = nil) throws {
         self.folder = try folder ?? TestFolder()
-        vault = try Vault(folder: self.folder.path, create: true, protector: TestProtector())
+        vault = try Vault(folder: self.folder.path, ownedBy: geteuid(), create: true, protector: TestProtector())
         try vault.write("users") { writer in
             for user in [alice, bob] where try writer.user(user.id) == nil { try writer.addUser(user) }
         }
     }
 
     /// Opens the same files again: what is found then was read from them.
-    func reopened() throws -> Vault { try Vault(folder: folder.path, create: false, protector: TestProtector()) }
+    func reopened() throws -> Vault {
+        try Vault(folder: folder.path, ownedBy: geteuid(), create: false, protector: TestProtector())
+    }
 
     /// An item that is unique by `number` and found by `terms`.
     static func item(

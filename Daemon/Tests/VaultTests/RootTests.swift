@@ -17,7 +17,7 @@ struct RootTests {
     init() throws { fixture = try VaultFixture() }
 
     private func reopened() throws -> Vault {
-        try Vault(folder: fixture.folder.path, create: false, protector: TestProtector())
+        try Vault(folder: fixture.folder.path, ownedBy: geteuid(), create: false, protector: TestProtector())
     }
 
     private func guess(_ count: UInt32, in vault: Vault? = nil) throws {
@@ -173,7 +173,7 @@ struct RootTests {
         let copy = try TestFolder()
         let shared = try Data(contentsOf: URL(fileURLWithPath: path))
         try shared.write(to: URL(fileURLWithPath: copy.path("vault.sqlite")))
-        let other = try Vault(folder: copy.path, create: false, protector: TestProtector())
+        let other = try Vault(folder: copy.path, ownedBy: geteuid(), create: false, protector: TestProtector())
         try guess(7, in: other)
         #expect(try guesses(in: other) == 7)
         try other.close()
@@ -214,7 +214,7 @@ struct RootTests {
         let copy = try TestFolder()
         try FileManager.default.copyItem(atPath: path, toPath: copy.path("vault.sqlite"))
         func change(in folder: String, _ payload: UInt8) throws {
-            let vault = try Vault(folder: folder, create: false, protector: TestProtector())
+            let vault = try Vault(folder: folder, ownedBy: geteuid(), create: false, protector: TestProtector())
             try vault.write("change") { try $0.updateItem(first.changed(payload: payload)) }
             try vault.close()
         }

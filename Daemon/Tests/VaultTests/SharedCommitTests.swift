@@ -167,7 +167,7 @@ struct SharedCommitTests {
         let results = fixture.gather(5) { number in { try $0.insertItem(items[number]) } }
         #expect(errors(results) == [nil, nil, .diskFull, nil, nil])
         #expect(try fixture.vault.read { try $0.itemIDs(owner: fixture.owner).count } == 4)
-        let reopened = try Vault(folder: disk.path, create: false, protector: TestProtector())
+        let reopened = try Vault(folder: disk.path, ownedBy: geteuid(), create: false, protector: TestProtector())
         #expect(try reopened.read { try $0.itemIDs(owner: fixture.owner).count } == 4)
     }
 

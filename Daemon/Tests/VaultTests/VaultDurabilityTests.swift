@@ -13,7 +13,7 @@ struct VaultDurabilityTests {
     init() throws { folder = try TestFolder() }
 
     private func storedNumber() throws -> UInt32 {
-        let vault = try Vault(folder: folder.path, create: false, protector: TestProtector())
+        let vault = try Vault(folder: folder.path, ownedBy: geteuid(), create: false, protector: TestProtector())
         return try vault.read { reader throws in
             let owner = try #require(try reader.users().first?.record).id
             return try CrashTestData.consistentNumber(in: reader, owner: owner)
@@ -61,7 +61,7 @@ struct VaultDurabilityTests {
 
     /// What each thread's user has, compared with what the threads were told is on disk.
     private func requireAcknowledged(in output: String, threads: UInt32) throws {
-        let vault = try Vault(folder: folder.path, create: false, protector: TestProtector())
+        let vault = try Vault(folder: folder.path, ownedBy: geteuid(), create: false, protector: TestProtector())
         var acknowledged: [UInt32: UInt32] = [:]
         for line in output.split(separator: "\n") {
             let numbers = line.split(separator: " ").compactMap { UInt32($0) }
@@ -121,7 +121,7 @@ struct VaultDurabilityTests {
     @Test(.enabled(if: SmallDisk.canBeMounted, "mounting a small file system takes root and CAP_SYS_ADMIN"))
     func `a full disk refuses the write, keeps what was there, and lets things be removed`() throws {
         let disk = try SmallDisk(byteCount: 3 * 1024 * 1024)
-        let vault = try Vault(folder: disk.path, create: true, protector: TestProtector())
+        let vault = try Vault(folder: disk.path, ownedBy: geteuid(), create: true, protector: TestProtector())
         let user = UserRecord(uid: 1, name: "a", created: 0)
         try vault.write("user") { try $0.addUser(user) }
         var stored: [ObjectRecord] = []
@@ -164,7 +164,7 @@ struct VaultDurabilityTests {
     @Test(.enabled(if: SmallDisk.canBeMounted, "mounting a small file system takes root and CAP_SYS_ADMIN"))
     func `what a full disk kept from being erased is erased when something can be written again`() throws {
         let disk = try SmallDisk(byteCount: 12 * 1024 * 1024)
-        let vault = try Vault(folder: disk.path, create: true, protector: TestProtector())
+        let vault = try Vault(folder: disk.path, ownedBy: geteuid(), create: true, protector: TestProtector())
         let user = UserRecord(uid: 1, name: "a", created: 0)
         try vault.write("user") { try $0.addUser(user) }
         try vault.compactAfterSecretsChanged()

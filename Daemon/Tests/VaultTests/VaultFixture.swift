@@ -18,7 +18,7 @@ struct VaultFixture {
 
     init() throws {
         folder = try TestFolder()
-        vault = try Vault(folder: folder.path, create: true, protector: TestProtector())
+        vault = try Vault(folder: folder.path, ownedBy: geteuid(), create: true, protector: TestProtector())
         right = Self.object(owner: alice.id, identifier: Self.marker)
         otherRight = Self.object(owner: alice.id, identifier: "other")
         passcode = PasscodeRecord(

@@ -19,7 +19,7 @@ struct VaultMigrationTests {
     }
 
     private func open(_ number: UInt8 = 1) throws -> Vault {
-        try Vault(folder: folder.path, create: false, protector: TestProtector(number: number))
+        try Vault(folder: folder.path, ownedBy: geteuid(), create: false, protector: TestProtector(number: number))
     }
 
     private func version() throws -> Int {

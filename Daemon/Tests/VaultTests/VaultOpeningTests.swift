@@ -14,7 +14,7 @@ struct VaultOpeningTests {
 
     @discardableResult
     private func open(create: Bool = false, enclave: UInt8 = 1) throws -> Vault {
-        try Vault(folder: folder.path, create: create, protector: TestProtector(number: enclave))
+        try Vault(folder: folder.path, ownedBy: geteuid(), create: create, protector: TestProtector(number: enclave))
     }
 
     private func mode(_ path: String) throws -> mode_t {
@@ -36,13 +36,13 @@ struct VaultOpeningTests {
 
     @Test func `two stores differ`() throws {
         let other = try TestFolder()
-        let otherVault = try Vault(folder: other.path, create: true, protector: TestProtector())
+        let otherVault = try Vault(folder: other.path, ownedBy: geteuid(), create: true, protector: TestProtector())
         #expect(try open(create: true).storeID != otherVault.storeID)
     }
 
     @Test func `a missing folder is made, closed to others`() throws {
         let inner = folder.path("inner")
-        _ = try Vault(folder: inner, create: true, protector: TestProtector())
+        _ = try Vault(folder: inner, ownedBy: geteuid(), create: true, protector: TestProtector())
         #expect(try mode(inner) == 0o700)
         #expect(try mode(inner + "/vault.sqlite") == 0o600)
     }
@@ -125,7 +125,7 @@ struct VaultOpeningTests {
         let link = folder.path("link")
         #expect(symlink(folder.path, link) == 0)
         #expect(throws: VaultError.unreadable(.notOurFile)) {
-            try Vault(folder: link, create: true, protector: TestProtector())
+            try Vault(folder: link, ownedBy: geteuid(), create: true, protector: TestProtector())
         }
     }
 

@@ -12,7 +12,8 @@ struct VaultRecordTests {
     init() throws { fixture = try VaultFixture() }
 
     @Test func `every record is read back as it was written, also after opening again`() throws {
-        let reopened = try Vault(folder: fixture.folder.path, create: false, protector: TestProtector())
+        let reopened = try Vault(
+            folder: fixture.folder.path, ownedBy: geteuid(), create: false, protector: TestProtector())
         for vault in [vault, reopened] {
             try vault.read { reader throws in
                 #expect(try reader.user(owner) == fixture.alice)
@@ -179,7 +180,8 @@ struct VaultRecordTests {
         #expect(vault.storeGeneration == last)
         try vault.close()
         #expect(
-            try Vault(folder: fixture.folder.path, create: false, protector: TestProtector()).storeGeneration == last)
+            try Vault(folder: fixture.folder.path, ownedBy: geteuid(), create: false, protector: TestProtector())
+                .storeGeneration == last)
     }
 
     @Test func `two passcode records live side by side during a change`() throws {

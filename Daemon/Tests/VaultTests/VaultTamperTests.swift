@@ -228,7 +228,7 @@ struct VaultTamperTests {
     }
 
     private func reopened() throws -> Vault {
-        try Vault(folder: fixture.folder.path, create: false, protector: TestProtector())
+        try Vault(folder: fixture.folder.path, ownedBy: geteuid(), create: false, protector: TestProtector())
     }
 
     @Test func `a list of another table or owner does not stand in`() throws {

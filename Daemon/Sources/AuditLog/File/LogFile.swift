@@ -30,20 +30,22 @@ struct LogFile: ~Copyable, Sendable {
         reservedEnd = end
     }
 
-    /// The file at `path`, or nil if there is none. What is not a regular file of this user is damage.
-    init?(opening path: String) throws(AuditLogError) {
-        guard let (source, byteCount) = try Self.open(path, O_RDWR | O_APPEND) else { return nil }
+    /// The file at `path`, or nil if there is none. What is not a regular file of the user is damage.
+    init?(opening path: String, ownedBy userID: UInt32) throws(AuditLogError) {
+        guard let (source, byteCount) = try Self.open(path, O_RDWR | O_APPEND, ownedBy: userID) else { return nil }
         guard fchmod(source.descriptor.number, 0o600) == 0 else { throw AuditLogError(errno: errno) }
         self.init(source, end: byteCount)
     }
 
-    /// As ``init(opening:)``, for a closed part, which may be write-protected.
-    init?(reading path: String) throws(AuditLogError) {
-        guard let (source, byteCount) = try Self.open(path, O_RDONLY) else { return nil }
+    /// As ``init(opening:ownedBy:)``, for a closed part, which may be write-protected.
+    init?(reading path: String, ownedBy userID: UInt32) throws(AuditLogError) {
+        guard let (source, byteCount) = try Self.open(path, O_RDONLY, ownedBy: userID) else { return nil }
         self.init(source, end: byteCount)
     }
 
-    private static func open(_ path: String, _ mode: CInt) throws(AuditLogError) -> (LogSource, byteCount: Int)? {
+    private static func open(
+        _ path: String, _ mode: CInt, ownedBy userID: UInt32
+    ) throws(AuditLogError) -> (LogSource, byteCount: Int)? {
         let number = unsafe Glibc.open(path, mode | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         if number < 0 && errno == ENOENT { return nil }
         if number < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO) { throw .damaged }
@@ -51,7 +53,7 @@ struct LogFile: ~Copyable, Sendable {
         let descriptor = SharedDescriptor(Descriptor(owning: number))
         var status = stat()
         guard unsafe fstat(number, &status) == 0 else { throw AuditLogError(errno: errno) }
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(), status.st_nlink == 1 else {
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == userID, status.st_nlink == 1 else {
             throw .damaged
         }
         return (LogSource(descriptor), Int(status.st_size))

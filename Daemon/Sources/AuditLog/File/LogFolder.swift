@@ -6,6 +6,8 @@ import UnixSocket
 /// The names in the log's folder, and the moves between them.
 struct LogFolder: Sendable {
     let path: String
+    /// The user whom the logs must belong to.
+    let userID: UInt32
     var log: String { path + "/audit.log" }
     /// A log that is being made to take the place of another, or of none.
     var replacement: String { path + "/audit.log.new" }

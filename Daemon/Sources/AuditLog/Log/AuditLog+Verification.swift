@@ -91,7 +91,9 @@ private struct Verification: ~Copyable {
     ) throws -> AuditVerdict? {
         let (records, end) = (header.records(ofPart: number), header.closed[number - 1])
         let found: LogFile?
-        do throws(AuditLogError) { found = try LogFile(reading: folder.closed(number)) } catch .damaged {
+        do throws(AuditLogError) {
+            found = try LogFile(reading: folder.closed(number), ownedBy: folder.userID)
+        } catch .damaged {
             return misfit(records.lowerBound, "Part \(number) is not a file of the log.")
         }
         switch consume found {

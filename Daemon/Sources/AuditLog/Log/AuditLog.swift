@@ -63,16 +63,18 @@ public final class AuditLog: Sendable {
 
     /// Opens the log in `folder`; ``state`` says what was found.
     ///
-    /// - Parameter readingAll: whether the records before the anchor are read, too: to name the first that does not fit before
-    ///   the log is replaced.
-    /// - Parameter partByteCount: the size at which a part of the log is closed and another begins.
+    /// - Parameters:
+    ///   - userID: the user whom the file must belong to.
+    ///   - readingAll: whether the records before the anchor are read, too: to name the first that does not fit before
+    ///     the log is replaced.
+    ///   - partByteCount: the size at which a part of the log is closed and another begins.
     /// - Throws: ``AuditLogError/missing`` if there never was one, ``AuditLogError/tooNew(found:supported:)``,
     ///   ``AuditLogError/anchorUnreadable``, ``AuditLogError/io(code:)``, and what `anchors` and `sealer` throw.
     public convenience init(
-        folder path: String, anchors: any AnchorStore, sealer: any LogKeySealer, readingAll: Bool = false,
-        partByteCount: Int = AuditLog.partByteCount
+        folder path: String, ownedBy userID: UInt32, anchors: any AnchorStore, sealer: any LogKeySealer,
+        readingAll: Bool = false, partByteCount: Int = AuditLog.partByteCount
     ) throws {
-        let folder = LogFolder(path: path)
+        let folder = LogFolder(path: path, userID: userID)
         let contents: Contents
         switch try LogOpening.open(folder, anchors: anchors, sealer: sealer, reading: readingAll ? .whole : .tail) {
         case .live(let tail, let lostBytes):
@@ -96,11 +98,12 @@ public final class AuditLog: Sendable {
     ///   - time: Milliseconds since 1970.
     /// - Throws: ``AuditLogError/exists`` if there is a log or an anchor of one.
     public static func create(
-        folder path: String, anchors: any AnchorStore, sealer: any LogKeySealer, epoch: UInt32,
-        seed: borrowing SecretBytes, time: UInt64, partByteCount: Int = AuditLog.partByteCount
+        folder path: String, ownedBy userID: UInt32, anchors: any AnchorStore, sealer: any LogKeySealer,
+        epoch: UInt32, seed: borrowing SecretBytes, time: UInt64, partByteCount: Int = AuditLog.partByteCount
     ) throws -> AuditLog {
-        let folder = LogFolder(path: path)
-        guard try anchors.load() == nil, try LogFile(opening: folder.log) == nil else { throw AuditLogError.exists }
+        let folder = LogFolder(path: path, userID: userID)
+        guard try anchors.load() == nil, try LogFile(opening: folder.log, ownedBy: userID) == nil
+        else { throw AuditLogError.exists }
         let tail = try NewLog(folder: folder, anchors: anchors, sealer: sealer)
             .make(first: .epochStart(number: epoch, time: time), epoch: epoch, seed: seed)
         return AuditLog(

@@ -9,7 +9,7 @@ struct ClosedPartReader: Sendable {
     /// - Parameter header: of a later part, which was verified.
     /// - Throws: ``AuditLogError/damaged`` if it is not the part that was closed.
     init?(_ number: Int, of header: LogHeader, in folder: LogFolder) throws(AuditLogError) {
-        guard let file = try LogFile(reading: folder.closed(number)) else { return nil }
+        guard let file = try LogFile(reading: folder.closed(number), ownedBy: folder.userID) else { return nil }
         let end = header.closed[number - 1]
         guard let own = try LogHeader(of: file.source), own.precedes(header, asPart: number) else { throw .damaged }
         var walk = ChainWalk(file.source, from: own.start, limit: file.end)

@@ -22,7 +22,7 @@ enum LogOpening: ~Copyable {
     ) throws -> LogOpening {
         guard let anchor = try anchors.load() else { return try withoutAnchor(folder) }
         try settleReplacement(in: folder, anchor: anchor)
-        guard let file = try LogFile(opening: folder.log) else {
+        guard let file = try LogFile(opening: folder.log, ownedBy: folder.userID) else {
             return .refused(.damaged(Damage(firstMisfit: 0, kind: .cut)), nil)
         }
         guard let header = try LogHeader(of: file.source) else {
@@ -46,7 +46,7 @@ enum LogOpening: ~Copyable {
 
     /// Before the first anchor there is at most an unfinished first log.
     private static func withoutAnchor(_ folder: LogFolder) throws(AuditLogError) -> LogOpening {
-        guard let file = try LogFile(opening: folder.log) else {
+        guard let file = try LogFile(opening: folder.log, ownedBy: folder.userID) else {
             try folder.removeReplacement()
             throw .missing
         }
@@ -55,7 +55,7 @@ enum LogOpening: ~Copyable {
 
     /// Finishes a replacement that was anchored, and drops one that was not.
     private static func settleReplacement(in folder: LogFolder, anchor: Anchor) throws(AuditLogError) {
-        guard let file = try LogFile(opening: folder.replacement) else { return }
+        guard let file = try LogFile(opening: folder.replacement, ownedBy: folder.userID) else { return }
         guard let header = try LogHeader(of: file.source), try isAnchored(file, header, anchor),
             try !isInPlace(header, in: folder)
         else { return try folder.removeReplacement() }
@@ -72,7 +72,7 @@ enum LogOpening: ~Copyable {
 
     /// Whether the log is this one already: a copy of its beginning must not displace it.
     private static func isInPlace(_ header: LogHeader, in folder: LogFolder) throws(AuditLogError) -> Bool {
-        guard let file = try LogFile(opening: folder.log) else { return false }
+        guard let file = try LogFile(opening: folder.log, ownedBy: folder.userID) else { return false }
         return try LogHeader(of: file.source) == header
     }
 }

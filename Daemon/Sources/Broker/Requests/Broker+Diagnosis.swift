@@ -62,7 +62,7 @@ extension Broker {
         "Make root or yourself its owner, and remove write access for group and others."
 
     private func distrust(_ path: String) -> ProgramDistrust? {
-        do { try ProgramTrust.verify(path, userID: geteuid()) } catch { return error }
+        do { try ProgramTrust.verify(path, userID: configuration.user.id) } catch { return error }
         return nil
     }
 
@@ -85,7 +85,8 @@ extension Broker {
     private func folderFinding() -> WireFinding {
         var status = stat()
         let path = configuration.stateDirectory
-        guard unsafe stat(path, &status) == 0, status.st_mode & 0o077 == 0, status.st_uid == geteuid() else {
+        guard unsafe stat(path, &status) == 0, status.st_mode & 0o077 == 0, status.st_uid == configuration.user.id
+        else {
             return .problem("state folder", "\(path) is open to others.", advice: "chmod 700 \(path)")
         }
         return .ok("state folder", "\(path) is private.")

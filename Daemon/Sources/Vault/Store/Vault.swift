@@ -37,6 +37,7 @@ public final class Vault: Sendable {
     /// Opens the store in `folder`.
     ///
     /// - Parameters:
+    ///   - userID: The user whom folder and database must belong to, and as whom the process makes them.
     ///   - create: Whether to make the folder and the store if there is nothing. What is there but unusable is never
     ///     replaced.
     ///   - protector: The store's keys. A store of other keys is ``UnreadableReason/storeRecord``.
@@ -44,10 +45,10 @@ public final class Vault: Sendable {
     ///   - newID: The identity of the store if it is made; nil for a random one.
     /// - Throws: ``VaultError``, or what `protector` throws.
     public init(
-        folder: String, create: Bool, protector: any RecordProtector, observer: (any WriteObserver)? = nil,
-        newID: VaultID? = nil
+        folder: String, ownedBy userID: UInt32, create: Bool, protector: any RecordProtector,
+        observer: (any WriteObserver)? = nil, newID: VaultID? = nil
     ) throws {
-        let file = VaultFile(folder: folder)
+        let file = VaultFile(folder: folder, userID: userID)
         if try !file.exists() {
             guard create else { throw VaultError.missing }
             try VaultError.mapping { try Self.create(file, protector: protector, id: newID ?? VaultID()) }

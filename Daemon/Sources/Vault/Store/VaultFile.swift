@@ -5,7 +5,10 @@ import UnixSocket
 /// The folder and the database file: who owns them, their modes, and the moment a new store appears in its place.
 struct VaultFile {
     let folder: String
-    var path: String { folder + "/vault.sqlite" }
+    /// The user whom folder and file must belong to.
+    let userID: UInt32
+    var path: String { Self.path(inFolder: folder) }
+    static func path(inFolder folder: String) -> String { folder + "/vault.sqlite" }
     /// Space that is kept for removing things when the disk is full.
     var reservePath: String { folder + "/vault.reserve" }
     /// Removing writes every page of what is removed to the journal, and the largest object or item has 1 MiB of data.
@@ -26,7 +29,7 @@ struct VaultFile {
         let file = Descriptor(owning: number)
         var status = stat()
         guard unsafe fstat(file.number, &status) == 0 else { throw VaultError.io(code: errno) }
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(), status.st_nlink == 1 else {
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == userID, status.st_nlink == 1 else {
             throw VaultError.unreadable(.notOurFile)
         }
         guard fchmod(file.number, 0o600) == 0 else { throw VaultError.io(code: errno) }
@@ -91,7 +94,7 @@ struct VaultFile {
         let directory = Descriptor(owning: number)
         var status = stat()
         guard unsafe fstat(directory.number, &status) == 0 else { throw VaultError.io(code: errno) }
-        guard status.st_uid == geteuid() else { throw VaultError.unreadable(.notOurFile) }
+        guard status.st_uid == userID else { throw VaultError.unreadable(.notOurFile) }
         guard fchmod(directory.number, 0o700) == 0 else { throw VaultError.io(code: errno) }
         return true
     }

@@ -38,10 +38,11 @@ struct LogWriterProgram {
 
     fileprivate static func open(folder: String, anchors: FileAnchorStore) throws -> AuditLog {
         do {
-            return try AuditLog(folder: folder, anchors: anchors, sealer: TestSealer())
+            return try AuditLog(folder: folder, ownedBy: geteuid(), anchors: anchors, sealer: TestSealer())
         } catch AuditLogError.missing {
             return try AuditLog.create(
-                folder: folder, anchors: anchors, sealer: TestSealer(), epoch: 1, seed: testSeed(epoch: 1), time: 0)
+                folder: folder, ownedBy: geteuid(), anchors: anchors, sealer: TestSealer(), epoch: 1,
+                seed: testSeed(epoch: 1), time: 0)
         }
     }
 

@@ -20,7 +20,8 @@ struct VaultWriterProgram {
         let mode = arguments.count > 4 && ["threads", "rate"].contains(arguments[3]) ? arguments.remove(at: 3) : nil
         let threadCount = mode == nil ? 1 : Int(arguments.remove(at: 3))!
         let observer = arguments.count > 4 ? Executioner(when: arguments[3], commit: arguments[4]) : nil
-        let vault = try Vault(folder: arguments[1], create: true, protector: TestProtector(), observer: observer)
+        let vault = try Vault(
+            folder: arguments[1], ownedBy: geteuid(), create: true, protector: TestProtector(), observer: observer)
         let owner = try vault.write("user") { try CrashTestData.owner(in: $0) }
         say("ready")
         switch mode {
