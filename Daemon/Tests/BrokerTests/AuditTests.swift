@@ -419,6 +419,21 @@ struct AuditTests {
         #expect(try !renewed.client().verifyLog(interactive: false).sealsChecked)
     }
 
+    @Test func `locks in a loop are two records, and they stand before the next release`() throws {
+        try fixture.create("free", .unrestricted, .always)
+        let client = try fixture.client()
+        for _ in 0..<500 { try client.lock() }
+        #expect(try client.log().count { $0.event == "lock" } == 1, "the others are counted")
+        #expect(try fixture.opens("free"))
+        let log = try client.log()
+        let locks = log.filter { $0.event == "lock" }
+        #expect(locks.map(\.repetitions) == [1, 499])
+        let release = try #require(log.last { $0.event == "authorize" && $0.result == "granted" })
+        #expect(try #require(locks.last).index < release.index)
+        try client.lock()
+        #expect(try client.log().last?.event == "lock", "a window ended with the release")
+    }
+
     @Test func `an intact log is not replaced, whatever the daemon is told`() throws {
         #expect(try fixture.client().log().count == 1)
         try fixture.create("free", .unrestricted, .always)
