@@ -36,6 +36,7 @@ let package = Package(
         .executable(name: "ostiaryd", targets: ["ostiaryd"]),
         .executable(name: "ostiary-prompt", targets: ["ostiary-prompt"]),
         .executable(name: "ostiary-templates", targets: ["ostiary-templates"]),
+        .executable(name: "ostiary-sheet", targets: ["ostiary-sheet"]),
     ],
     dependencies: [
         .package(name: "Ostiary", path: ".."),
@@ -46,6 +47,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        .systemLibrary(name: "CGTK4", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CInotify"),
         .target(name: "Enclave", dependencies: [shared, crypto], swiftSettings: strict),
@@ -55,7 +57,9 @@ let package = Package(
         .target(name: "AuditLog", dependencies: [shared, crypto], swiftSettings: strict),
         .target(name: "Passcodes", dependencies: [shared, crypto, "CArgon2"], swiftSettings: strict),
         .target(name: "PromptProtocol", dependencies: [shared], swiftSettings: strict),
-        .target(name: "Prompting", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
+        .target(name: "Prompting", dependencies: [shared, "PromptProtocol", "SystemBus"], swiftSettings: strict),
+        // What the programs that ask people have in common.
+        .target(name: "PromptProgram", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
         .target(name: "SystemBus", dependencies: [shared, "CSystemd"], swiftSettings: strict),
         .target(name: "FingerprintReader", dependencies: [shared, "SystemBus"], swiftSettings: strict),
         // Both sides of the helper that digests fingerprint templates.
@@ -99,8 +103,13 @@ let package = Package(
                 "ProtectedObjects",
             ],
             swiftSettings: strict),
-        .executableTarget(name: "ostiaryd", dependencies: ["Broker", logging, arguments], swiftSettings: strict),
-        .executableTarget(name: "ostiary-prompt", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
+        .executableTarget(
+            name: "ostiaryd", dependencies: ["Broker", "Prompting", shared, logging, arguments], swiftSettings: strict),
+        .executableTarget(
+            name: "ostiary-prompt", dependencies: [shared, "PromptProgram", "PromptProtocol"], swiftSettings: strict),
+        .executableTarget(
+            name: "ostiary-sheet", dependencies: [shared, "CGTK4", "PromptProgram", "PromptProtocol"],
+            swiftSettings: adapter),
         .executableTarget(
             name: "ostiary-templates", dependencies: [shared, crypto, "CInotify", "TemplateAnswers"],
             swiftSettings: strict),
@@ -167,7 +176,8 @@ let package = Package(
         .testTarget(
             name: "PromptingTests",
             dependencies: [
-                "Prompting", "PromptProtocol", "TerminalTestSupport", "ostiary-prompt", "test-caller", shared,
+                "Prompting", "PromptProgram", "PromptProtocol", "TerminalTestSupport", "SystemBusTestSupport",
+                "StoreTestSupport", "ostiary-prompt", "ostiary-sheet", "test-caller", shared,
             ],
             swiftSettings: adapter),
         // Pseudo-terminals and the processes on them.

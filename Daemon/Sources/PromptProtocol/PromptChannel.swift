@@ -1,4 +1,4 @@
-/// The descriptors that `ostiary-prompt` is started with; 0, 1 and 2 are the null device.
+/// The descriptors that `ostiary-prompt` and `ostiary-sheet` are started with; 0, 1 and 2 are the null device.
 public enum PromptDescriptor {
     /// The request is read from here.
     public static let request: Int32 = 3
@@ -12,8 +12,10 @@ public enum PromptDescriptor {
     public static let control: Int32 = 6
     /// The caller's terminal, or the null device.
     public static let terminal: Int32 = 7
+    /// The connected socket of a Wayland compositor, or the null device.
+    public static let display: Int32 = 8
     /// How many descriptors the prompt is given.
-    public static let count = 8
+    public static let count = 9
 }
 
 /// A prompt's word: that its question is visible, or how it ended. A prompt that ends without a word was killed.
@@ -34,6 +36,8 @@ public enum PromptReply: UInt8, Equatable, Sendable, CaseIterable {
     case unshowable = 10
     /// The question is on the screen. The only word that is not the last one.
     case shown = 11
+    /// The display could not be opened.
+    case displayFailed = 12
 }
 
 /// Limits that both sides of a prompt keep.

@@ -6,6 +6,28 @@ public enum PromptFrontEnd: Codable, Equatable, Sendable {
     case terminal
     /// Asked by a pinentry program.
     case pinentry(PinentryOptions)
+    /// Drawn in a window by `ostiary-sheet`.
+    case sheet(SheetOptions)
+}
+
+/// How a sheet is drawn. The display comes from the configuration or from the user's session, never from a caller.
+public struct SheetOptions: Codable, Equatable, Sendable {
+    public enum Display: Codable, Equatable, Sendable {
+        /// On the connected socket ``PromptDescriptor/display``.
+        case wayland
+        /// On an X display, with the cookies in the file `authority`.
+        case x11(name: String, authority: String?)
+    }
+
+    public let display: Display
+    /// Light letters on a dark ground.
+    public let isDark: Bool
+    /// Size of the letters, 100 for the usual one.
+    public let textPercent: Int
+
+    public init(display: Display, isDark: Bool, textPercent: Int) {
+        (self.display, self.isDark, self.textPercent) = (display, isDark, textPercent)
+    }
 }
 
 /// How pinentry is started. All of it comes from configuration or from checks of the daemon, nothing from an environment.

@@ -102,6 +102,14 @@ public enum ConfigurationFile {
         case "prompt.display": configuration.display = value
         case "prompt.wayland-display": configuration.waylandDisplay = value
         case "prompt.xauthority": configuration.xAuthority = try absolutePath(value)
+        case "prompt.sheet-colors":
+            guard let isDark = ["light": false, "dark": true][value] else { throw .badValue }
+            configuration.sheetIsDark = isDark
+        case "prompt.sheet-text-percent":
+            guard let percent = Int(value), PromptConfiguration.textPercentBounds.contains(percent) else {
+                throw .badValue
+            }
+            configuration.sheetTextPercent = percent
         case "prompt.time-limit-seconds":
             guard let seconds = Int(value), PromptConfiguration.timeLimitBounds.contains(seconds) else {
                 throw .badValue

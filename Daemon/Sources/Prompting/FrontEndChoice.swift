@@ -10,18 +10,31 @@ struct FrontEndChoice {
     var isTyped = true
     /// Why the configured pinentry must not be started; nil when it may, or when none is configured.
     let pinentryDistrust: ProgramDistrust?
+    /// The display for a sheet, looked for only when a sheet comes first.
+    var findDisplay: () -> Result<SheetOptions.Display, DisplayRefusal> = { .failure(.none) }
 
     private var verifiedTerminal: VerifiedTerminal? { try? terminal?.get() }
 
     /// The way to ask, or why there is none.
     func choose() -> Result<PromptFrontEnd, PromptUnavailability> {
+        var displayRefusal: DisplayRefusal?
         for frontEnd in configuration.frontEnds {
             switch frontEnd {
             case .terminal: if verifiedTerminal != nil { return .success(.terminal) }
             case .pinentry: if let options = pinentryOptions { return .success(.pinentry(options)) }
+            case .sheet:
+                switch findDisplay() {
+                case .success(let display): return .success(.sheet(options(of: display)))
+                case .failure(let refusal): displayRefusal = refusal
+                }
             }
         }
-        return .failure(unavailability)
+        return .failure(unavailability(displayRefusal))
+    }
+
+    private func options(of display: SheetOptions.Display) -> SheetOptions {
+        SheetOptions(
+            display: display, isDark: configuration.sheetIsDark, textPercent: configuration.sheetTextPercent)
     }
 
     private var pinentryOptions: PinentryOptions? {
@@ -33,8 +46,12 @@ struct FrontEndChoice {
             xAuthority: configuration.xAuthority)
     }
 
-    private var unavailability: PromptUnavailability {
+    private func unavailability(_ displayRefusal: DisplayRefusal?) -> PromptUnavailability {
         if case .failure(let refusal) = terminal { return .terminalRefused(refusal) }
+        // A display that is named and cannot be used. Without any display there is just nobody to ask.
+        if let displayRefusal, displayRefusal != .none, displayRefusal != .noActiveSession {
+            return .displayRefused(displayRefusal)
+        }
         let couldPinentryAsk = isTyped && (configuration.hasDisplay || verifiedTerminal != nil)
         guard let pinentryDistrust, couldPinentryAsk, configuration.frontEnds.contains(.pinentry) else {
             return .notInteractive

@@ -3,7 +3,7 @@ public import PromptProtocol
 import SecretMemory
 import UnixSocket
 
-/// Asks through `ostiary-prompt`, a process of its own for each question.
+/// Asks through `ostiary-prompt` or `ostiary-sheet`, a process of its own for each question.
 ///
 /// The daemon keeps its own copy of the terminal's settings and puts them back however the prompt ended, kill -9 included.
 /// While a question is on a terminal it looks five times a second whether the caller is still there and in the foreground.
@@ -12,22 +12,29 @@ public struct ProcessPrompter: PlacingPrompter {
     private let configuration: PromptConfiguration
     private let userID: UInt32
     private let check: TerminalCheck
+    private let displays: DisplayFinder
+    private var sheetProgram: String { PathName.folder(of: program) + "/ostiary-sheet" }
 
     private static let watchMilliseconds: CInt = 200
     /// The prompt keeps the time limit itself; past this it is taken to be stuck.
     private static let stuckPatience: Duration = .seconds(2)
 
+    /// A display that has not shown the question within this time does not answer. A first start without a cache of fonts takes
+    /// more than a second.
+    static let drawPatience: Duration = .seconds(10)
+
     /// - Parameters:
-    ///   - program: the absolute path of `ostiary-prompt`, fixed when the daemon starts.
+    ///   - program: the absolute path of `ostiary-prompt`, fixed when the daemon starts; `ostiary-sheet` lies beside it.
     ///   - userID: the user who is asked; a pinentry that other users could replace is not started.
     public init(
         program: String, configuration: PromptConfiguration, userID: UInt32,
-        logins: any LoginRecords = SystemLoginRecords()
+        logins: any LoginRecords = SystemLoginRecords(), buses: SessionBuses = .standard
     ) {
         self.program = program
         self.configuration = configuration
         self.userID = userID
         check = TerminalCheck(policy: configuration.terminalPolicy, logins: logins)
+        displays = DisplayFinder(configuration: configuration, buses: buses)
     }
 
     public func place(
@@ -35,9 +42,16 @@ public struct ProcessPrompter: PlacingPrompter {
     ) -> Result<PlacedQuestion, PromptUnavailability> {
         guard !question.isShownInFull || Self.isNamedInFull(question, caller) else { return .failure(.unshowable) }
         let terminal = caller.terminal.map { terminal in verified(terminal, of: caller) }
+        var display: SheetDisplay?
         let choice = FrontEndChoice(
             configuration: configuration, terminal: terminal, terminalType: caller.terminalType,
-            isTyped: question.kind.isTyped, pinentryDistrust: configuration.pinentryPath.flatMap(distrust))
+            isTyped: question.kind.isTyped, pinentryDistrust: configuration.pinentryPath.flatMap(distrust),
+            findDisplay: {
+                findDisplay().map { found in
+                    display = found
+                    return found.options
+                }
+            })
         return choice.choose().map { frontEnd in
             let request = PromptRequest(
                 question: frontEnd.tellsWhenShown ? question : question.withoutSensors,
@@ -45,14 +59,22 @@ public struct ProcessPrompter: PlacingPrompter {
                 application: caller.application.map { DisplayText(fact: $0) }, processID: caller.processID,
                 frontEnd: frontEnd, timeLimitSeconds: configuration.timeLimitSeconds)
             let usedTerminal = frontEnd.usesTerminal ? try? terminal?.get() : nil
+            let drawn = frontEnd.isSheet ? display : nil
             return PlacedQuestion(at: usedTerminal.map { .terminal($0.device) } ?? .dialog) { live in
-                ask(request, on: usedTerminal?.descriptor, caller, live)
+                ask(request, on: usedTerminal?.descriptor, drawn, caller, live)
             }
         }
     }
 
     private static func isNamedInFull(_ question: PromptQuestion, _ caller: PromptCaller) -> Bool {
         DisplayText(wholeFact: caller.program) != nil && question.objects?.areAllNamedInFull != false
+    }
+
+    /// A sheet is optional, because it needs GTK.
+    private func findDisplay() -> Result<SheetDisplay, DisplayRefusal> {
+        let found = displays.find()
+        guard case .success = found, unsafe access(sheetProgram, X_OK) != 0 else { return found }
+        return .failure(.notInstalled)
     }
 
     /// The reason why a pinentry must not be started now; nil when it may be. The prompt itself is not checked. It lies
@@ -69,18 +91,21 @@ public struct ProcessPrompter: PlacingPrompter {
     }
 
     private func ask(
-        _ request: PromptRequest, on terminal: SharedDescriptor?, _ caller: PromptCaller, _ live: LiveQuestion
+        _ request: PromptRequest, on terminal: SharedDescriptor?, _ display: SheetDisplay?, _ caller: PromptCaller,
+        _ live: LiveQuestion
     ) -> PromptOutcome {
         let before: TerminalState?
         do { before = try terminal.map { try TerminalState(of: $0.number) } } catch {
             return .interrupted(by: .terminalGone)
         }
-        guard var process = try? PromptProcess(program: program, request: request, terminal: terminal?.number) else {
-            return .unavailable(.promptFailed)
-        }
+        guard
+            var process = try? PromptProcess(
+                program: display == nil ? program : sheetProgram, request: request, terminal: terminal?.number,
+                display: display?.socket?.number)
+        else { return .unavailable(.promptFailed) }
         let updates = process.updates
         let interruption = live.showingUpdates(with: updates.send) {
-            watch(&process, hasTerminal: terminal != nil, caller, live)
+            watch(&process, hasTerminal: terminal != nil, mustBeDrawn: display != nil, caller, live)
         }
         let end = process.finish()
         if let terminal { before?.restoreIfChanged(on: terminal.number) }
@@ -88,16 +113,20 @@ public struct ProcessPrompter: PlacingPrompter {
         switch interruption ?? live.cancellation.interruption.map(Interruption.because) {
         case .because(let interruption): return .interrupted(by: interruption)
         case .stuck: return .timedOut
+        case .notDrawn: return .unavailable(.displayRefused(.noAnswer))
         case nil: return outcome(of: end, to: request.question.kind)
         }
     }
 
-    private enum Interruption { case because(PromptInterruption), stuck }
+    private enum Interruption { case because(PromptInterruption), stuck, notDrawn }
 
     /// Waits until the prompt said its last word: then nil. Otherwise why it has to be ended.
     private func watch(
-        _ process: inout PromptProcess, hasTerminal: Bool, _ caller: PromptCaller, _ live: LiveQuestion
+        _ process: inout PromptProcess, hasTerminal: Bool, mustBeDrawn: Bool, _ caller: PromptCaller,
+        _ live: LiveQuestion
     ) -> Interruption? {
+        let drawDeadline = ContinuousClock.now.advanced(by: Self.drawPatience)
+        var isShown = false
         let limit = Duration.seconds(configuration.timeLimitSeconds) + Self.stuckPatience
         let deadline = ContinuousClock.now.advanced(by: limit)
         while ContinuousClock.now < deadline {
@@ -106,10 +135,14 @@ public struct ProcessPrompter: PlacingPrompter {
                 pollfd(fd: live.cancellation.descriptor, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: process.replyDescriptor, events: Int16(POLLIN), revents: 0),
             ]
-            guard unsafe poll(&polled, nfds_t(polled.count), Self.watchMilliseconds) > 0 else { continue }
+            guard unsafe poll(&polled, nfds_t(polled.count), Self.watchMilliseconds) > 0 else {
+                if mustBeDrawn, !isShown, ContinuousClock.now >= drawDeadline { return .notDrawn }
+                continue
+            }
             if let interruption = live.cancellation.interruption { return .because(interruption) }
             guard polled[1].revents != 0 else { continue }
             guard process.readWord() == .shown else { return nil }
+            isShown = true
             live.noteShown()
         }
         return .stuck
@@ -145,6 +178,7 @@ public struct ProcessPrompter: PlacingPrompter {
         case .timedOut: .timedOut
         case .terminalGone: .interrupted(by: .terminalGone)
         case .dialogFailed: .unavailable(.dialogFailed)
+        case .displayFailed: .unavailable(.displayRefused(.noAnswer))
         case .badRequest: .unavailable(.promptFailed)
         case .unshowable: .unavailable(.unshowable)
         case .shown, .ended, .entered, .confirmed: .interrupted(by: .promptEnded)
@@ -153,12 +187,26 @@ public struct ProcessPrompter: PlacingPrompter {
 }
 
 extension PromptFrontEnd {
-    fileprivate var tellsWhenShown: Bool { self == .terminal }
+    fileprivate var isSheet: Bool { if case .sheet = self { true } else { false } }
+    fileprivate var tellsWhenShown: Bool { self == .terminal || isSheet }
 
     fileprivate var usesTerminal: Bool {
         switch self {
         case .terminal: true
         case .pinentry(let options): options.terminalPath != nil
+        case .sheet: false
         }
     }
+}
+
+extension SheetDisplay {
+    /// Its name for the sheet.
+    fileprivate var options: SheetOptions.Display {
+        switch self {
+        case .wayland: .wayland
+        case .x11(let name, let authority): .x11(name: name, authority: authority)
+        }
+    }
+
+    fileprivate var socket: UnixSocket? { if case .wayland(let socket) = self { socket } else { nil } }
 }

@@ -4,7 +4,7 @@ import PromptProtocol
 import SecretMemory
 import UnixSocket
 
-/// A running `ostiary-prompt`, from this side of its pipes.
+/// A running `ostiary-prompt` or `ostiary-sheet`, from this side of its pipes.
 struct PromptProcess: ~Copyable {
     private let process: ChildProcess
     private let secret: Descriptor
@@ -17,7 +17,7 @@ struct PromptProcess: ~Copyable {
     private static let endPatienceMilliseconds: CInt = 1000
 
     /// Starts the prompt with a cleared environment, exactly its descriptors, and in a session of its own.
-    init(program: String, request: PromptRequest, terminal: CInt?) throws {
+    init(program: String, request: PromptRequest, terminal: CInt?, display: CInt?) throws {
         let requestPipe = try PipeEnds()
         try Self.write(request.encoded(), to: requestPipe.writer)
         let secretPipe = try PipeEnds()
@@ -29,8 +29,11 @@ struct PromptProcess: ~Copyable {
         descriptors[Int(PromptDescriptor.reply)] = replyPipe.writer.number
         descriptors[Int(PromptDescriptor.control)] = controlEnds.prompt.number
         descriptors[Int(PromptDescriptor.terminal)] = terminal ?? -1
+        descriptors[Int(PromptDescriptor.display)] = display ?? -1
+        var environment = Self.environment
+        if case .sheet(let options) = request.frontEnd { environment += options.environment }
         process = try ChildProcess(
-            program: program, environment: Self.environment, descriptors: descriptors, leadsSession: true)
+            program: program, environment: environment, descriptors: descriptors, leadsSession: true)
         secret = secretPipe.reader
         reply = replyPipe.reader
         control = controlEnds.daemon

@@ -74,6 +74,8 @@ public enum PromptUnavailability: Error, Equatable, Sendable {
     case dialogFailed
     /// Somebody else could have written the configured dialog program.
     case untrusted(ProgramDistrust)
+    /// There is a display, but it cannot be used.
+    case displayRefused(DisplayRefusal)
     /// `ostiary-prompt` could not be started.
     case promptFailed
     /// The terminal or the dialog has no room for all that must be shown.

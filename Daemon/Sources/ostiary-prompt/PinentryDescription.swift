@@ -1,3 +1,4 @@
+import PromptProgram
 import PromptProtocol
 
 /// A question as the one line that pinentry takes for the description of its dialog.

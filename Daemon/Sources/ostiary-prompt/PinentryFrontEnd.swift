@@ -1,4 +1,5 @@
 import Glibc
+import PromptProgram
 import PromptProtocol
 import SecretMemory
 import UnixSocket

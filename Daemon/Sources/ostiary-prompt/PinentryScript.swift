@@ -1,3 +1,4 @@
+import PromptProgram
 import PromptProtocol
 
 /// The settings that come before the question, in order. The external password cache is never allowed, and no key

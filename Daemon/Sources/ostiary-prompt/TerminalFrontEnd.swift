@@ -1,5 +1,6 @@
 import CLinuxShims
 import Glibc
+import PromptProgram
 import PromptProtocol
 import SecretMemory
 import UnixSocket

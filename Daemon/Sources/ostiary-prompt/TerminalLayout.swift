@@ -1,4 +1,5 @@
 import Glibc
+import PromptProgram
 import PromptProtocol
 
 /// Lays a question out in lines for a terminal. What begins a line is Ostiary's own: every line with foreign text in

@@ -15,7 +15,7 @@ import UnixSocket
     @Test func `an empty file means the defaults`() throws {
         let configuration = try ConfigurationFile.parse("\n# nothing here\n   \n")
         #expect(configuration == PromptConfiguration())
-        #expect(configuration.frontEnds == [.terminal, .pinentry])
+        #expect(configuration.frontEnds == [.terminal, .pinentry, .sheet])
         #expect(configuration.terminalPolicy == .any)
         #expect(configuration.timeLimitSeconds == 120)
         #expect(configuration.pinentryPath == nil)
@@ -25,21 +25,24 @@ import UnixSocket
         let configuration = try ConfigurationFile.parse(
             """
             # how to ask
-            prompt.front-ends = pinentry, terminal
+            prompt.front-ends = sheet, pinentry, terminal
             prompt.terminal=login
             prompt.pinentry = /usr/bin/pinentry-gnome3
             prompt.display = :0
             prompt.wayland-display = /run/user/1000/wayland-0
             prompt.xauthority = /home/me/x = y
+            prompt.sheet-colors = dark
+            prompt.sheet-text-percent = 150
             prompt.time-limit-seconds = 30
             """)
-        #expect(configuration.frontEnds == [.pinentry, .terminal])
+        #expect(configuration.frontEnds == [.sheet, .pinentry, .terminal])
         #expect(configuration.terminalPolicy == .login)
         #expect(configuration.pinentryPath == "/usr/bin/pinentry-gnome3")
         #expect(configuration.display == ":0")
         #expect(configuration.waylandDisplay == "/run/user/1000/wayland-0")
         #expect(configuration.xAuthority == "/home/me/x = y")
         #expect(configuration.timeLimitSeconds == 30)
+        #expect(configuration.sheetIsDark && configuration.sheetTextPercent == 150)
     }
 
     @Test(
@@ -52,6 +55,8 @@ import UnixSocket
             ("prompt.front-ends = terminal, terminal", .badValue), ("prompt.pinentry = pinentry-tty", .badValue),
             ("prompt.pinentry = \"/usr/bin/pinentry\"", .badValue), ("prompt.xauthority = ~/.Xauthority", .badValue),
             ("prompt.display = :0\u{0}", .badValue), ("prompt.display = :\u{1B}0", .badValue),
+            ("prompt.sheet-colors = blue", .badValue), ("prompt.sheet-text-percent = 99", .badValue),
+            ("prompt.sheet-text-percent = 201", .badValue), ("prompt.sheet-text-percent = 150%", .badValue),
             ("prompt.time-limit-seconds = 4", .badValue), ("prompt.time-limit-seconds = 601", .badValue),
             ("prompt.time-limit-seconds = -1", .badValue), ("prompt.time-limit-seconds = 1e2", .badValue),
             ("prompt.time-limit-seconds = 99999999999999999999", .badValue),

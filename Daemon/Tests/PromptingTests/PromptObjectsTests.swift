@@ -1,4 +1,5 @@
 import Foundation
+@testable import PromptProgram
 @testable import PromptProtocol
 import Testing
 @testable import ostiary_prompt

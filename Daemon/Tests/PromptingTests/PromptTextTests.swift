@@ -239,12 +239,13 @@ import UnixSocket
 @Suite struct FrontEndChoiceTests {
     private func choose(
         _ configure: (inout PromptConfiguration) -> Void, terminal: Result<VerifiedTerminal, TerminalRefusal>? = nil,
-        distrust: ProgramDistrust? = nil
+        distrust: ProgramDistrust? = nil, display: Result<SheetOptions.Display, DisplayRefusal> = .failure(.none)
     ) -> Result<PromptFrontEnd, PromptUnavailability> {
         var configuration = PromptConfiguration()
         configure(&configuration)
         return FrontEndChoice(
-            configuration: configuration, terminal: terminal, terminalType: .vt100, pinentryDistrust: distrust
+            configuration: configuration, terminal: terminal, terminalType: .vt100, pinentryDistrust: distrust,
+            findDisplay: { display }
         ).choose()
     }
 
@@ -264,6 +265,31 @@ import UnixSocket
         })
         guard case .success(.pinentry(let options)) = dialog else { Issue.record("no dialog"); return }
         #expect(options.terminalPath == nil && options.display == ":0")
+    }
+
+    @Test func `a sheet is for callers without a terminal, unless it comes first`() throws {
+        let (terminal, onX) = (try terminal(), SheetOptions.Display.x11(name: ":0", authority: nil))
+        let sheet = PromptFrontEnd.sheet(SheetOptions(display: onX, isDark: false, textPercent: 100))
+        #expect(choose({ _ in }, terminal: terminal, display: .success(onX)) == .success(.terminal))
+        #expect(choose({ _ in }, display: .success(onX)) == .success(sheet))
+        #expect(choose({ _ in }, terminal: .failure(.callerStopped), display: .success(onX)) == .success(sheet))
+        let first: (inout PromptConfiguration) -> Void = { $0.frontEnds = [.sheet, .terminal] }
+        #expect(choose(first, terminal: terminal, display: .success(onX)) == .success(sheet))
+        #expect(choose(first, terminal: terminal, display: .failure(.noAnswer)) == .success(.terminal))
+    }
+
+    @Test(arguments: [
+        (DisplayRefusal.none, PromptUnavailability.notInteractive), (.noActiveSession, .notInteractive),
+        (.otherOwner, .displayRefused(.otherOwner)), (.noAnswer, .displayRefused(.noAnswer)),
+        (.notInstalled, .displayRefused(.notInstalled)),
+    ]) func `a display that cannot be used is said, none at all is not`(
+        _ refusal: DisplayRefusal, _ expected: PromptUnavailability
+    ) {
+        #expect(choose({ _ in }, display: .failure(refusal)) == .failure(expected))
+        // What is wrong with the caller's own terminal is said first.
+        #expect(
+            choose({ _ in }, terminal: .failure(.otherOwner), display: .failure(refusal))
+                == .failure(.terminalRefused(.otherOwner)))
     }
 
     @Test func `a dialog gets the terminal's own name`() throws {

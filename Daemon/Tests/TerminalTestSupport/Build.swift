@@ -9,14 +9,15 @@ public enum Build {
     }
 
     public static let prompt = program("ostiary-prompt")
+    public static let sheet = program("ostiary-sheet")
 }
 
-/// The running prompts that `parent` has started and not reaped.
-public func runningPrompts(of parent: pid_t = getpid()) -> [pid_t] {
+/// The running prompts, or other programs of that name, that `parent` has started and not reaped.
+public func runningPrompts(of parent: pid_t = getpid(), named name: String = "ostiary-prompt") -> [pid_t] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     return names.compactMap { pid_t($0) }.filter { processID in
         guard let text = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8) else { return false }
-        guard let end = text.range(of: " (ostiary-prompt) ") else { return false }
+        guard let end = text.range(of: " (\(name)) ") else { return false }
         let fields = text[end.upperBound...].split(separator: " ")
         return fields[0] != "Z" && fields[1] == "\(parent)"
     }

@@ -91,6 +91,9 @@ package struct Questioning {
                 .notInteractive,
                 "The configured pinentry was not started, because another user could have replaced it: \(distrust). "
                     + "`ostiary doctor` says more.", cause: "prompt.untrusted")
+        case .displayRefused(let refusal):
+            Refusal(
+                .notInteractive, "Nobody can be asked on the display: \(refusal.words).", cause: "prompt.display")
         case .promptFailed:
             Refusal(
                 .notInteractive, "ostiary-prompt could not be started; run `ostiary doctor`.", cause: "prompt.failed")

@@ -18,7 +18,7 @@ extension Broker {
                 store.itemFinding(), logFinding(), store.epochFinding(), store.passcodeFinding(),
                 store.attemptFinding(), store.keyPairFinding(), store.startFinding(), promptFinding(),
                 pinentryFinding(), memoryFinding(), dumpFinding(), folderFinding(), sessionLockFinding(account),
-                LoadedCode.ofThisProcess().finding(userID: geteuid()),
+                LoadedCode.ofThisProcess().finding(userID: configuration.user.id),
             ]
         }
     }

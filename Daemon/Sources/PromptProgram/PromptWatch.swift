@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
-import PromptProtocol
+public import PromptProtocol
 import UnixSocket
 
 /// Watches for the events that end a waiting prompt: the daemon, a signal, the clock.
-struct PromptWatch: ~Copyable {
+public struct PromptWatch: ~Copyable {
     private let control: CInt
     private let signals: Descriptor
     private let deadline: ContinuousClock.Instant
@@ -15,7 +15,7 @@ struct PromptWatch: ~Copyable {
         deadline = .now.advanced(by: timeLimit)
     }
 
-    enum Event: Equatable {
+    public enum Event: Equatable, Sendable {
         /// The daemon has another text for a sensor.
         case updated(PromptUpdate)
         /// Something can be read.
@@ -29,8 +29,12 @@ struct PromptWatch: ~Copyable {
         case ended
     }
 
-    /// Waits until `descriptor` is readable or one of the other things happens; no longer than `patience`, if given.
-    borrowing func wait(for descriptor: CInt, patience: Duration? = nil) -> Event {
+    /// Readable when there is something else than the descriptor of a ``wait(for:patience:)``.
+    public var descriptors: [CInt] { [control, signals.number] }
+
+    /// Waits until `descriptor` is readable or one of the other things happens; no longer than `patience`, if given. With a
+    /// negative descriptor it waits for the other things only.
+    public borrowing func wait(for descriptor: CInt, patience: Duration? = nil) -> Event {
         let patienceEnd = patience.map { ContinuousClock.Instant.now.advanced(by: $0) }
         while true {
             let end = min(deadline, patienceEnd ?? deadline)

@@ -1,15 +1,15 @@
 import Glibc
-import PromptProtocol
-import SecretMemory
+public import PromptProtocol
+public import SecretMemory
 
 /// The result of a front end.
-enum Answer: ~Copyable {
+public enum Answer: ~Copyable {
     case entered(SecretBytes)
     case reply(PromptReply)
 }
 
 /// Tells the daemon how the prompt ended.
-enum Reply {
+public enum Reply {
     /// Writes the secret first and the reply last: the daemon takes a secret only after the word that it is complete.
     static func send(_ answer: consuming Answer) {
         switch consume answer {
@@ -22,7 +22,7 @@ enum Reply {
     }
 
     /// Tells the daemon that the question is visible.
-    static func sendShown() { send(.shown) }
+    public static func sendShown() { send(.shown) }
 
     private static func send(_ reply: PromptReply) {
         unsafe withUnsafeBytes(of: reply.rawValue) { _ = unsafe write($0, to: PromptDescriptor.reply) }

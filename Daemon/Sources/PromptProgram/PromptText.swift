@@ -1,14 +1,18 @@
-import PromptProtocol
+public import PromptProtocol
 
 /// The words of a question, the same for every front end.
-struct PromptText {
+public struct PromptText {
     let request: PromptRequest
     /// How many objects are named at most; the others are only counted.
-    var namedObjectCount = PromptObjects.maximumNameCount
+    let namedObjectCount: Int
     private var question: PromptQuestion { request.question }
 
+    public init(request: PromptRequest, namedObjectCount: Int = PromptObjects.maximumNameCount) {
+        (self.request, self.namedObjectCount) = (request, namedObjectCount)
+    }
+
     /// Who asks, and for what: Ostiary, not the program.
-    var heading: String {
+    public var heading: String {
         switch question.kind {
         case .enterPasscode: "Ostiary asks for your passcode\(Self.alternatives(sensors))."
         case .newPasscode: "Ostiary asks for a new passcode."
@@ -22,9 +26,9 @@ struct PromptText {
     }
 
     /// Devices that the person may use instead of typing.
-    var sensors: [PromptSensor] { question.sensors }
+    public var sensors: [PromptSensor] { question.sensors }
 
-    var isTyped: Bool { question.kind.isTyped }
+    public var isTyped: Bool { question.kind.isTyped }
 
     private static func alternatives(_ sensors: [PromptSensor]) -> String {
         sensors.map { " or \(noun(of: $0.kind))" }.joined()
@@ -39,7 +43,7 @@ struct PromptText {
     }
 
     /// What begins a sensor's line.
-    static func label(of kind: PromptSensor.Kind) -> String {
+    public static func label(of kind: PromptSensor.Kind) -> String {
         switch kind {
         case .finger: "Finger"
         case .face: "Face"
@@ -48,7 +52,7 @@ struct PromptText {
     }
 
     /// The name of the field.
-    var field: String {
+    public var field: String {
         switch question.kind {
         case .enterPasscode: "Passcode"
         case .newPasscode: "New passcode"
@@ -62,18 +66,18 @@ struct PromptText {
     }
 
     /// Something that the daemon vouches for.
-    struct Fact {
-        let label: String
+    public struct Fact {
+        public let label: String
         /// Before the text, and short.
-        var lead = ""
-        let text: String
+        public var lead = ""
+        public let text: String
         /// Behind the text, and short.
-        var detail = ""
+        public var detail = ""
         /// Whether the text is Ostiary's own. The only foreign words in it are names that were checked before.
-        var isOfOstiary = false
+        public var isOfOstiary = false
     }
 
-    var facts: [Fact] {
+    public var facts: [Fact] {
         var facts = [Fact(label: "Program", text: request.program.string, detail: " (process \(request.processID))")]
         if let application = request.application { facts.append(Fact(label: "Known as", text: application.string)) }
         if let objects = question.objects { facts.append(fact(of: objects)) }
@@ -99,7 +103,7 @@ struct PromptText {
     }
 
     /// The program's reason, which must be quoted.
-    var reason: (label: String, words: String)? {
+    public var reason: (label: String, words: String)? {
         guard let reason = question.reason, !reason.isEmpty else { return nil }
         return ("It says", Self.quotable(reason))
     }
@@ -109,12 +113,12 @@ struct PromptText {
         String(words.string.map { "“”„‟".contains($0) ? "\"" : $0 })
     }
 
-    var warning: String? {
+    public var warning: String? {
         if case .confirmation(let warning) = question.kind { warning.string } else { nil }
     }
 
     /// The mistake in the last try, and the number of tries left.
-    var notice: String? {
+    public var notice: String? {
         let tries: String? =
             switch question.triesLeft {
             case nil: nil
@@ -126,6 +130,6 @@ struct PromptText {
     }
 
     /// The program's titles for cancelling and for the other way, which must be quoted.
-    var cancelTitle: String? { question.cancelTitle.map(Self.quotable) }
-    var fallbackTitle: String? { question.fallbackTitle.map(Self.quotable) }
+    public var cancelTitle: String? { question.cancelTitle.map(Self.quotable) }
+    public var fallbackTitle: String? { question.fallbackTitle.map(Self.quotable) }
 }

@@ -1,17 +1,16 @@
-import Glibc
-import SystemBusTestSupport
+public import Glibc
 import TerminalTestSupport
 
 /// What a daemon sees of systemd-logind: the template "logind" of python-dbusmock.
 ///
 /// A stand-in, since the real one is root's, asks systemd itself for each session (without it, it makes none), and
 /// would take the seats and virtual terminals of the machine that the tests run on.
-final class StandInLogind {
+public final class StandInLogind {
     private let bus: PrivateBus
     private let service: MockService
     private static let name = "org.freedesktop.login1"
 
-    init(on bus: PrivateBus) throws {
+    public init(on bus: PrivateBus) throws {
         self.bus = bus
         service = try MockService(
             Self.name, at: "/org/freedesktop/login1", on: bus, ["--template", "logind"])
@@ -21,23 +20,27 @@ final class StandInLogind {
         }
     }
 
-    func stop() { service.stop() }
+    public func stop() { service.stop() }
 
-    static func path(_ session: String) -> String { "/org/freedesktop/login1/session/\(session)" }
+    public static func path(_ session: String) -> String { "/org/freedesktop/login1/session/\(session)" }
 
-    func addSession(_ session: String, of userID: uid_t) throws {
+    public func addSession(_ session: String, of userID: uid_t, isActive: Bool = true, isRemote: Bool = false) throws {
         try bus.call(
             Self.name, "/org/freedesktop/login1", "org.freedesktop.DBus.Mock.AddSession",
-            [session, "seat0", "\(userID)", "somebody", "true"])
+            [session, "seat0", "\(userID)", "somebody", "\(isActive)"])
+        guard isRemote else { return }
+        try bus.call(
+            Self.name, Self.path(session), "org.freedesktop.DBus.Properties.Set",
+            ["org.freedesktop.login1.Session", "Remote", "<true>"])
     }
 
     /// What a screen locker does.
-    func setLockedHint(_ session: String, _ isLocked: Bool) throws {
+    public func setLockedHint(_ session: String, _ isLocked: Bool) throws {
         try bus.call(Self.name, Self.path(session), "org.freedesktop.login1.Session.SetLockedHint", ["\(isLocked)"])
     }
 
     /// What `loginctl lock-session` does.
-    func sendLock(_ session: String) throws {
+    public func sendLock(_ session: String) throws {
         try bus.call(Self.name, Self.path(session), "org.freedesktop.login1.Session.Lock")
     }
 }

@@ -1,0 +1,41 @@
+import CLinuxShims
+import Foundation
+import Glibc
+public import PromptProtocol
+import UnixSocket
+
+/// What the programs that ask people have in common: they put one question and end. The daemon starts them, with the
+/// descriptors of ``PromptDescriptor``; they take no arguments and decide nothing by their environment.
+public enum PromptProgram {
+    /// Reads the request, lets `ask` put the question, and tells the daemon the answer.
+    public static func run(_ ask: (PromptRequest, borrowing PromptWatch) -> Answer) {
+        guard ostiary_occupy_standard_descriptors() == 0 else { exit(1) }
+        // A prompt that can be dumped or traced would show the typed secret.
+        guard ostiary_forbid_dumps() == 0 else { exit(1) }
+        ostiary_overwrite_freed_memory()
+        _ = ostiary_die_with_parent(SIGTERM)
+        signal(SIGPIPE, SIG_IGN)
+        Reply.send(answer(ask))
+    }
+
+    private static func answer(_ ask: (PromptRequest, borrowing PromptWatch) -> Answer) -> Answer {
+        guard let signals = try? Descriptor(ostiary_end_signals(), from: "signalfd") else { return .reply(.badRequest) }
+        guard let request = readRequest() else { return .reply(.badRequest) }
+        let watch = PromptWatch(
+            control: PromptDescriptor.control, signals: signals, timeLimit: .seconds(request.timeLimitSeconds))
+        return ask(request, watch)
+    }
+
+    private static func readRequest() -> PromptRequest? {
+        var bytes = Data()
+        var part = [UInt8](repeating: 0, count: 4096)
+        while bytes.count <= PromptRequest.maximumByteCount + 4 {
+            let count = unsafe read(PromptDescriptor.request, &part, part.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { return nil }
+            if count == 0 { return try? PromptRequest(decoding: bytes) }
+            bytes.append(contentsOf: part[..<count])
+        }
+        return nil
+    }
+}

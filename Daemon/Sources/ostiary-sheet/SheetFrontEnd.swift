@@ -1,0 +1,95 @@
+import CGTK4
+import CLinuxShims
+import Glibc
+import PromptProgram
+import PromptProtocol
+
+/// Asks in a window. The loop is this thread's: GTK draws in it, and after each round it looks whether the person, the
+/// daemon or the clock has ended the question.
+struct SheetFrontEnd {
+    let request: PromptRequest
+    let options: SheetOptions
+
+    func ask(_ watch: borrowing PromptWatch) -> Answer {
+        g_set_prgname("ostiary-sheet")
+        guard gtk_init_check() != 0, let display = gdk_display_get_default() else { return .reply(.displayFailed) }
+        SheetStyle(options).apply(to: display)
+        let events = SheetEvents()
+        let sheet = SheetWindow(
+            text: PromptText(request: request), question: request.question, options: options, events: events)
+        let wakeups = watch.descriptors.map(LoopWakeup.init)
+        defer { wakeups.forEach { $0.remove() } }
+        let timer = LoopTimer(every: 1000)
+        defer { timer.remove() }
+        sheet.present()
+        let answer = answer(sheet, events, watch)
+        sheet.close()
+        Self.forgetKeys(on: display)
+        return answer
+    }
+
+    private func answer(
+        _ sheet: SheetWindow, _ events: SheetEvents, _ watch: borrowing PromptWatch
+    ) -> Answer {
+        while true {
+            switch watch.wait(for: -1, patience: .zero) {
+            case .ended: return .reply(.ended)
+            case .timedOut: return .reply(.timedOut)
+            case .updated(let update): sheet.show(update)
+            case .readable, .closed, .quiet: break
+            }
+            while let event = events.next() {
+                switch event {
+                case .drawn: Reply.sendShown()
+                case .cancelled: return .reply(.cancelled)
+                case .fallback: return .reply(.fallback)
+                case .confirmed: return .reply(.confirmed)
+                case .submitted:
+                    if let secret = sheet.takeSecret() { return .entered(secret) }
+                }
+            }
+            g_main_context_iteration(nil, 1)
+        }
+    }
+
+    /// libwayland keeps the messages that it read last in a ring of 4 KiB, key codes among them. Answers of the compositor
+    /// overwrite it.
+    private static func forgetKeys(on display: OpaquePointer) {
+        for _ in 0..<200 { gdk_display_sync(display) }
+    }
+}
+
+/// What the person did, and what GTK did, in order. Signals of GTK put it in; the front end's loop takes it out.
+final class SheetEvents {
+    enum Event {
+        /// The question is on the screen.
+        case drawn
+        case submitted, confirmed, cancelled, fallback
+    }
+
+    private var events: [Event] = []
+
+    func add(_ event: Event) { events.append(event) }
+    func next() -> Event? { events.isEmpty ? nil : events.removeFirst() }
+}
+
+/// Ends a wait of the main loop when a descriptor is readable.
+private struct LoopWakeup {
+    private let source: guint
+
+    init(_ descriptor: CInt) {
+        let conditions = GIOCondition(G_IO_IN.rawValue | G_IO_HUP.rawValue | G_IO_ERR.rawValue)
+        source = g_unix_fd_add(descriptor, conditions, { _, _, _ in gboolean(1) }, nil)
+    }
+
+    func remove() { g_source_remove(source) }
+}
+
+/// Ends a wait of the main loop now and then, so that the time limit is seen.
+private struct LoopTimer {
+    private let source: guint
+
+    init(every milliseconds: guint) { source = g_timeout_add(milliseconds, { _ in gboolean(1) }, nil) }
+
+    func remove() { g_source_remove(source) }
+}

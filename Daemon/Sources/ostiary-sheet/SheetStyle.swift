@@ -1,0 +1,37 @@
+import CGTK4
+import PromptProtocol
+
+/// How the sheet looks: GTK's own theme, light or dark, letters of the configured size.
+struct SheetStyle {
+    /// Pixels around the content.
+    static let margin: CInt = 24
+
+    private let options: SheetOptions
+
+    init(_ options: SheetOptions) { self.options = options }
+
+    func apply(to display: OpaquePointer) {
+        let settings = UnsafeMutableRawPointer(gtk_settings_get_for_display(display)!)
+        setProperty("gtk-theme-name", of: settings, to: "Default")
+        setProperty("gtk-application-prefer-dark-theme", of: settings, to: options.isDark)
+        // 96 dots per inch, in the unit of this setting.
+        setProperty("gtk-xft-dpi", of: settings, to: CInt(96 * 1024 * options.textPercent / 100))
+        setProperty("gtk-enable-animations", of: settings, to: false)
+        let provider = gtk_css_provider_new()!
+        gtk_css_provider_load_from_data(provider, css, -1)
+        gtk_style_context_add_provider_for_display(
+            display, OpaquePointer(provider), guint(GTK_STYLE_PROVIDER_PRIORITY_APPLICATION))
+        g_object_unref(provider)
+    }
+
+    private var css: String {
+        """
+        .sheet { padding: 22px \(Self.margin)px; }
+        .heading { font-size: 1.2em; font-weight: bold; }
+        .facts { background: alpha(currentColor, .06); border-radius: 8px; padding: 12px 14px; }
+        .label { opacity: .75; }
+        .fact { font-family: monospace; }
+        .notice, .warning { font-weight: bold; color: \(options.isDark ? "#ff938c" : "#b3141f"); }
+        """
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import Glibc
+@testable import Prompting
+import StoreTestSupport
+import SystemBusTestSupport
+import TerminalTestSupport
+import Testing
+import UnixSocket
+
+extension RealPromptTests {
+    /// Real buses; systemd and logind are played, because this machine may run neither.
+    @Suite struct DisplayFinderTests {
+        private let system: PrivateBus
+        private let user: PrivateBus
+        private let logind: StandInLogind
+        private let manager: MockService
+        private let folder: TestFolder
+
+        init() throws {
+            (system, user, folder) = (try PrivateBus(), try PrivateBus(), try TestFolder())
+            logind = try StandInLogind(on: system)
+            manager = try MockService(
+                "org.freedesktop.systemd1", at: "/org/freedesktop/systemd1",
+                interface: "org.freedesktop.systemd1.Manager", on: user)
+        }
+
+        private func setEnvironment(_ variables: [String]) throws {
+            let list = variables.map { "'\($0)'" }.joined(separator: ", ")
+            try user.call(
+                "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.DBus.Mock.AddProperty",
+                ["org.freedesktop.systemd1.Manager", "Environment", "<@as [\(list)]>"])
+        }
+
+        /// The display in a form that can be compared.
+        private func found(_ configuration: PromptConfiguration = PromptConfiguration()) -> String {
+            let finder = DisplayFinder(
+                configuration: configuration, buses: SessionBuses(system: system.path, user: user.path),
+                runtimeFolder: folder.path(""))
+            switch finder.find() {
+            case .success(.wayland): return "wayland"
+            case .success(.x11(let name, let authority)): return "x11 \(name) \(authority ?? "-")"
+            case .failure(let refusal): return "\(refusal)"
+            }
+        }
+
+        @Test func `the display that the user manager names is used while the session is active`() throws {
+            try setEnvironment(["HOME=/root", "DISPLAY=:7", "XAUTHORITY=/run/cookies", "EMPTY="])
+            #expect(found() == "noActiveSession")
+            try logind.addSession("1", of: geteuid())
+            #expect(found() == "x11 :7 /run/cookies")
+        }
+
+        @Test func `a Wayland display comes first, and is connected by the daemon`() throws {
+            try logind.addSession("1", of: geteuid())
+            try setEnvironment(["DISPLAY=:7", "WAYLAND_DISPLAY=wayland-7"])
+            #expect(found() == "noAnswer")
+            let listener = try UnixSocket.listen(at: folder.path("wayland-7"))
+            #expect(found() == "wayland")
+            withExtendedLifetime(listener) {}
+        }
+
+        @Test func `a session of another user, one from another machine and one in the background do not count`() throws
+        {
+            try setEnvironment(["DISPLAY=:7"])
+            try logind.addSession("other", of: geteuid() + 1)
+            try logind.addSession("remote", of: geteuid(), isRemote: true)
+            try logind.addSession("background", of: geteuid(), isActive: false)
+            #expect(found() == "noActiveSession")
+            try logind.addSession("mine", of: geteuid())
+            #expect(found() == "x11 :7 -")
+        }
+
+        @Test(arguments: [
+            [], ["DISPLAY="], ["DISPLAY=host:0"], ["DISPLAY=host/unix:0"], ["DISPLAY=:"], ["DISPLAY=:0.0.0"],
+            ["DISPLAY=:x"], ["DISPLAY=tcp/localhost:0"],
+        ]) func `no display of another machine is used`(_ variables: [String]) throws {
+            try logind.addSession("1", of: geteuid())
+            try setEnvironment(variables)
+            #expect(found() == "none")
+        }
+
+        @Test func `a file of cookies with a relative path is not used`() throws {
+            try logind.addSession("1", of: geteuid())
+            try setEnvironment(["DISPLAY=:0.1", "XAUTHORITY=.Xauthority"])
+            #expect(found() == "x11 :0.1 -")
+        }
+
+        @Test func `without logind or without the user's bus there is no display`() throws {
+            try setEnvironment(["DISPLAY=:7"])
+            try logind.addSession("1", of: geteuid())
+            user.stop()
+            #expect(found() == "none")
+            logind.stop()
+            #expect(found() == "noActiveSession")
+            system.stop()
+            #expect(found() == "noActiveSession")
+        }
+
+        @Test func `a configured display counts alone`() throws {
+            try setEnvironment(["DISPLAY=:7", "XAUTHORITY=/run/cookies"])
+            var configuration = PromptConfiguration()
+            configuration.display = ":9"
+            #expect(found(configuration) == "x11 :9 -")
+            configuration.waylandDisplay = folder.path("nobody")
+            #expect(found(configuration) == "noAnswer")
+        }
+
+        @Test(.enabled(if: geteuid() == 0, "only root can listen as another user"))
+        func `a compositor of another user is refused`() throws {
+            let path = folder.path("foreign")
+            let listener = try SpawnedProcess(
+                "/usr/bin/setpriv",
+                ["--reuid=65534", "--clear-groups", "/usr/bin/python3", "-c", Self.listening, "\(path)-open/socket"])
+            _ = (mkdir("\(path)-open", 0o777), chmod("\(path)-open", 0o777), chmod(folder.path(""), 0o755))
+            var configuration = PromptConfiguration()
+            configuration.waylandDisplay = "\(path)-open/socket"
+            try eventually("somebody listens") { found(configuration) != "noAnswer" }
+            #expect(found(configuration) == "otherOwner")
+            listener.end()
+        }
+
+        private static let listening = """
+            import os, socket, sys, time
+            while not os.path.isdir(os.path.dirname(sys.argv[1])): time.sleep(0.01)
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(sys.argv[1])
+            listener.listen()
+            time.sleep(600)
+            """
+    }
+}
