@@ -35,8 +35,8 @@ package final class AuditTrail: Sendable {
     private let seeds: LogSeeds
     private let log: Logger
     private let refusals = FoldedEntries()
-    /// What only takes away. They are written before the next record that releases something, so the log keeps its order.
-    private let notes = FoldedEntries()
+    /// Ends of grants. They are written before the next record of another kind, so the log keeps its order.
+    private let ends = FoldedEntries()
     private let foldQueue = DispatchQueue(label: "ostiary.audit-trail")
     /// Held while an epoch begins: two must not take the same number.
     private let epochs = NSLock()
@@ -63,11 +63,12 @@ package final class AuditTrail: Sendable {
     }
 
     /// Ends grants at once, whoever is deciding, and then again in one step with the record, for what was granted in between.
+    /// A program can do this in a loop, so equal records in a short time are folded into one.
     package func end(_ event: Event, _ grants: () -> Void) {
         grants()
         decide {
             grants()
-            note(event)
+            fold(entry(event, "done"), into: ends)
         }
     }
 
@@ -121,13 +122,16 @@ package final class AuditTrail: Sendable {
         refuse(Event(name: "connect", program: program), because: Refusal(.callerChanged, "", cause: cause))
     }
 
-    /// Records what took effect and releases nothing; equal records in a short time are folded into one.
-    package func note(_ event: Event, result: String = "done") { fold(entry(event, result), into: notes) }
+    /// Records what took effect and releases nothing.
+    package func note(_ event: Event, result: String = "done") {
+        ends.writeAll(writing: writeOrWarn)
+        writeOrWarn(entry(event, result))
+    }
 
     /// Writes what is held back and anchors the log: the daemon ends.
     package func close() {
         refusals.writeAll(writing: writeOrWarn)
-        notes.writeAll(writing: writeOrWarn)
+        ends.writeAll(writing: writeOrWarn)
         do { try audit.close() } catch { log.error("the audit log was not anchored", metadata: ["cause": "\(error)"]) }
     }
 
@@ -175,7 +179,7 @@ package final class AuditTrail: Sendable {
     }
 
     private func write(_ entry: AuditEntry, _ durability: AuditLog.Durability) throws(Refusal) {
-        notes.writeAll(writing: writeOrWarn)
+        ends.writeAll(writing: writeOrWarn)
         do { try audit.append(entry, durability: durability) } catch { throw unwritable(error) }
     }
 

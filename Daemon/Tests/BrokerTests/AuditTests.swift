@@ -149,7 +149,7 @@ struct AuditTests {
             let before = try client.log().count
             try body()
             #expect(fixture.prompter.unusedAnswers.isEmpty)
-            let record = try #require(client.log().dropFirst(before).first)
+            let record = try #require(client.log().dropFirst(before).first { $0.event != "lock" })
             #expect(Line(record) == Line("authorize", "granted", object, factors: ["passcode"], strength: "key-bound"))
             #expect(record.operation == request)
             #expect(try client.status().unlocked)
