@@ -11,7 +11,8 @@ public struct ClaimedReader: ~Copyable {
         try connection.receive(ScanAction.verification.statusSignal, of: path)
         try connection.receive(ScanAction.enrollment.statusSignal, of: path)
         try connection.receive(ScanAction.fingerSelected, of: path)
-        try connection.call(path, FprintName.device, "Claim", user ?? FprintName.callingUser)
+        try connection.begin(
+            path, "Claim", user ?? FprintName.callingUser, endedBy: "Release", within: connection.limits.answer)
     }
 
     /// A reader that cannot be released is gone, or fprintd releases it when the connection is closed.
@@ -143,7 +144,7 @@ public struct ClaimedReader: ~Copyable {
     ) throws(ReaderFailure) {
         // Signals before the answer are dropped here, and those after the stop was sent in `stop`.
         let patience = action == .enrollment ? connection.limits.permission : connection.limits.answer
-        try connection.call(path, FprintName.device, action.start, finger, within: patience)
+        try connection.begin(path, action.start, finger, endedBy: action.stop, within: patience)
         let deadline = ContinuousClock.now.advanced(by: duration)
         do throws(ReaderFailure) {
             armed()
@@ -152,14 +153,15 @@ public struct ClaimedReader: ~Copyable {
             }
         } catch {
             // An action that does not stop now does so when the connection is closed.
-            try? stop(action)
+            try? stop(action, within: connection.limits.ending)
             throw error
         }
-        try stop(action)
+        // The result needs the answer; some readers take half a second for it.
+        try stop(action, within: connection.limits.answer)
     }
 
-    private func stop(_ action: ScanAction) throws(ReaderFailure) {
-        try connection.finish(path, action.stop, until: .now.advanced(by: connection.limits.ending))
+    private func stop(_ action: ScanAction, within duration: Duration) throws(ReaderFailure) {
+        try connection.finish(path, action.stop, until: .now.advanced(by: duration))
     }
 
     private func decode(_ signal: BusMessage, _ action: ScanAction) throws(ReaderFailure) -> Signal? {

@@ -56,6 +56,21 @@ final class ReaderConnection {
         try answer(to: sentToService(path, interface, member, arguments), within: duration ?? limits.answer, stop)
     }
 
+    /// Calls a method of a reader that begins something, and waits for the answer. When the wait is stopped meanwhile,
+    /// it still waits for the answer and ends what has begun: fprintd, told to let go of a reader that it is about to
+    /// start, may never let go of it.
+    func begin(
+        _ path: String, _ member: String, _ argument: String, endedBy end: String, within duration: Duration
+    ) throws(ReaderFailure) {
+        let call = try sentToService(path, FprintName.device, member, [argument])
+        do throws(ReaderFailure) { _ = try answer(to: call, within: duration, stop) } catch {
+            if error == .stopped, (try? answer(to: call, within: limits.ending, nil)) != nil {
+                try? finish(path, end, until: .now.advanced(by: limits.ending))
+            }
+            throw error
+        }
+    }
+
     /// Calls the method that ends something, although the wait was stopped; not longer than until `deadline`. Signals
     /// that come before its answer are dropped.
     func finish(_ path: String, _ member: String, until deadline: ContinuousClock.Instant) throws(ReaderFailure) {

@@ -7,7 +7,7 @@ struct ReaderLimits: Sendable {
     var permission: Duration = .seconds(120)
     /// For forgetting a reader that was unplugged.
     var forgetting: Duration = .milliseconds(300)
-    /// For stopping, and again for releasing. The evaluation waits a second for a sensor that it stopped. When this is
-    /// over the connection is closed, and fprintd then stops and releases by itself.
-    var ending: Duration = .milliseconds(400)
+    /// For stopping what was cancelled or failed, and again for releasing. An evaluation waits a second for a sensor
+    /// that it stopped. When this is over the connection is closed, and fprintd then stops and releases by itself.
+    var ending: Duration = .milliseconds(800)
 }

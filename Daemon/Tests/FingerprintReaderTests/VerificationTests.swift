@@ -1,4 +1,5 @@
 import FingerprintTestSupport
+import Foundation
 import Glibc
 import Testing
 
@@ -145,6 +146,20 @@ import Testing
             }
         }
         try expectFree()
+    }
+
+    @Test func `a cancel at any moment of claim and start leaves the reader free`() throws {
+        for microseconds in stride(from: UInt32(0), to: 20_000, by: 250) {
+            let stop = try ReaderStop()
+            Thread.detachNewThread {
+                usleep(microseconds)
+                stop.cancel()
+            }
+            #expect(throws: ReaderFailure.stopped) { try reader.verify(stop) { _ in } }
+            try expectFree()
+            let isArmed = try stack.isArmed()
+            #expect(!isArmed)
+        }
     }
 
     @Test func `a reader that nobody touches ends by time-out, disarmed`() throws {
