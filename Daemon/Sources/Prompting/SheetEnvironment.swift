@@ -4,9 +4,12 @@ extension SheetOptions {
     /// The environment of `ostiary-sheet`: all of it is made here, nothing comes from the daemon's own or from a caller.
     var environment: [String] {
         displayVariables + [
-            // GTK would read settings and style sheets of the user there, which change what a question looks like.
-            "HOME=/nonexistent", "XDG_CONFIG_HOME=/nonexistent", "XDG_DATA_HOME=/nonexistent",
-            "XDG_CACHE_HOME=/nonexistent", "GSETTINGS_BACKEND=memory", "GTK_USE_PORTAL=0",
+            // GTK would read settings and style sheets of the user there, which change what a question looks like. Below a
+            // device nobody can make folders, and libraries try.
+            "HOME=/dev/null", "XDG_CONFIG_HOME=/dev/null", "XDG_DATA_HOME=/dev/null", "XDG_CACHE_HOME=/dev/null",
+            "GSETTINGS_BACKEND=memory", "GTK_USE_PORTAL=0",
+            // Without an address GLib would start a bus, which outlives the sheet.
+            "DBUS_SESSION_BUS_ADDRESS=unix:path=/dev/null",
             // No module of an input method sees what is typed.
             "GTK_IM_MODULE=gtk-im-context-simple",
             // Drawn by the processor: the start of OpenGL takes a second.
@@ -22,7 +25,7 @@ extension SheetOptions {
         switch display {
         case .wayland:
             // GTK does not open a Wayland display without a runtime folder, though it needs nothing in it.
-            ["GDK_BACKEND=wayland", "WAYLAND_SOCKET=\(PromptDescriptor.display)", "XDG_RUNTIME_DIR=/nonexistent"]
+            ["GDK_BACKEND=wayland", "WAYLAND_SOCKET=\(PromptDescriptor.display)", "XDG_RUNTIME_DIR=/dev/null"]
         case .x11(let name, let authority):
             ["GDK_BACKEND=x11", "DISPLAY=\(name)"] + (authority.map { ["XAUTHORITY=\($0)"] } ?? [])
         }

@@ -252,7 +252,7 @@ extension RealPromptTests {
                 Set(names) == [
                     "SWIFT_BACKTRACE", "LC_ALL", "PATH", "GDK_BACKEND", "DISPLAY", "HOME", "XDG_CONFIG_HOME",
                     "XDG_DATA_HOME", "XDG_CACHE_HOME", "GSETTINGS_BACKEND", "GTK_USE_PORTAL", "GTK_IM_MODULE",
-                    "GSK_RENDERER", "GDK_DEBUG", "G_SLICE", "MALLOC_PERTURB_", "GTK_A11Y",
+                    "GSK_RENDERER", "GDK_DEBUG", "G_SLICE", "MALLOC_PERTURB_", "GTK_A11Y", "DBUS_SESSION_BUS_ADDRESS",
                 ])
             #expect(try strings("cmdline") == [Build.sheet])
             try server.press("Escape")
