@@ -24,7 +24,7 @@ extension RealPromptTests {
             configuration.display = server.display
             configuration.timeLimitSeconds = seconds
             configure(&configuration)
-            return ProcessPrompter(program: Build.prompt, configuration: configuration)
+            return ProcessPrompter(program: Build.prompt, configuration: configuration, userID: geteuid())
         }
 
         /// A program without a terminal.
@@ -206,7 +206,8 @@ extension RealPromptTests {
             var configuration = PromptConfiguration()
             configuration.frontEnds = [.sheet, .terminal]
             let buses = SessionBuses(system: "/nonexistent", user: "/nonexistent")
-            let none = ProcessPrompter(program: Build.prompt, configuration: configuration, buses: buses)
+            let none = ProcessPrompter(
+                program: Build.prompt, configuration: configuration, userID: geteuid(), buses: buses)
             #expect(try Asking(none, .passcode, on: caller).wait() == .unavailable(.notInteractive))
         }
 
@@ -214,7 +215,8 @@ extension RealPromptTests {
             var configuration = PromptConfiguration()
             configuration.frontEnds = [.sheet]
             configuration.display = server.display
-            let prompter = ProcessPrompter(program: "/nonexistent/ostiary-prompt", configuration: configuration)
+            let prompter = ProcessPrompter(
+                program: "/nonexistent/ostiary-prompt", configuration: configuration, userID: geteuid())
             #expect(
                 try Asking(prompter, .passcode, on: caller).wait() == .unavailable(.displayRefused(.notInstalled)))
         }

@@ -21,7 +21,7 @@ extension RealPromptTests {
             var configuration = PromptConfiguration()
             configuration.frontEnds = [.sheet]
             configuration.waylandDisplay = display ?? compositor.display
-            return ProcessPrompter(program: Build.prompt, configuration: configuration)
+            return ProcessPrompter(program: Build.prompt, configuration: configuration, userID: geteuid())
         }
 
         private func start(_ display: String? = nil) throws -> Asking {
