@@ -62,7 +62,12 @@ final class TestXServer {
 
     var hasSheet: Bool { (try? run("search", "--onlyvisible", "--name", "^Ostiary$")) == 0 }
 
-    func type(_ text: String) throws { #expect(try run("type", "--delay", "5", text) == 0) }
+    /// Characters that the keyboard lacks need time: xdotool changes the keyboard for each, and programs are told.
+    func type(_ text: String) throws {
+        let delay = text.allSatisfy(\.isASCII) ? "5" : "80"
+        #expect(try run("type", "--delay", delay, text) == 0)
+    }
+
     func press(_ keys: String...) throws { for key in keys { #expect(try run("key", key) == 0) } }
 
     /// Writes a picture of the screen.
