@@ -10,7 +10,7 @@ import Testing
 struct ItemCommandTests {
     private let date = Date(timeIntervalSinceReferenceDate: 0)
 
-    private func item(_ attributes: ItemAttributes, _ requirement: Requirement = .unrestricted) -> StoredItem {
+    private func item(_ attributes: ItemAttributeValues, _ requirement: Requirement = .unrestricted) -> StoredItem {
         StoredItem(
             id: Data(repeating: 0xab, count: 16), itemClass: "genp", attributes: attributes,
             accessControl: AccessControl(availability: .whenUnlocked, reading: requirement), hasData: true)

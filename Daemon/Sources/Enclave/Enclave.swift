@@ -31,7 +31,7 @@ public protocol Enclave: Sendable {
     /// - Throws: ``EnclaveError/unsupportedKey`` when this enclave makes no keys of this type. Every enclave makes P-256.
     func makeKey(
         _ type: EnclaveKeyType, authorization: borrowing SecretBytes, binding: KeyBinding
-    ) throws(EnclaveError) -> EnclaveKey
+    ) throws(EnclaveError) -> WrappedKey
 
     /// Makes `key` ready for use until the result is released.
     ///
@@ -40,7 +40,7 @@ public protocol Enclave: Sendable {
     ///   binding requires a session that was not brought, ``EnclaveError/unreadable`` when blob, public key or `binding` is
     ///   not what the key was made with, ``EnclaveError/refused`` when only the authorization is wrong.
     func openKey(
-        _ key: EnclaveKey, authorization: borrowing SecretBytes, binding: KeyBinding, session: (any PasscodeSession)?
+        _ key: WrappedKey, authorization: borrowing SecretBytes, binding: KeyBinding, session: (any PasscodeSession)?
     ) throws(EnclaveError) -> any OpenEnclaveKey
 
     /// Encrypts `secret` so that only this enclave with this `authorization` gives it back. An empty authorization is
@@ -66,7 +66,7 @@ public protocol Enclave: Sendable {
 
 extension Enclave {
     /// Makes a P-256 key.
-    public func makeKey(authorization: borrowing SecretBytes, binding: KeyBinding) throws(EnclaveError) -> EnclaveKey {
+    public func makeKey(authorization: borrowing SecretBytes, binding: KeyBinding) throws(EnclaveError) -> WrappedKey {
         try makeKey(.p256, authorization: authorization, binding: binding)
     }
 }

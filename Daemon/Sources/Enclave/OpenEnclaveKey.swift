@@ -7,7 +7,7 @@ public import SecretMemory
 ///
 /// What a key's type does not do throws ``EnclaveError/unsupportedKey``.
 public protocol OpenEnclaveKey: Sendable {
-    /// As in ``EnclaveKey/publicKey``.
+    /// As in ``WrappedKey/publicKey``.
     var publicKey: Data { get }
 
     /// P-256: ECDSA over a digest that the caller computed.

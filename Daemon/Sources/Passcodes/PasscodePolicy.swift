@@ -4,7 +4,7 @@ public import SecretMemory
 ///
 /// The module Enclave has a type of its own with the same meaning. The two modules do not know each other; the broker
 /// translates.
-public enum GuessingExposure: Equatable, Sendable, CaseIterable {
+public enum PasscodeExposure: Equatable, Sendable, CaseIterable {
     /// Nobody: an attacker who copies the files can guess offline, as with the software enclave.
     case offline
     /// A chip that counts guesses and refuses after a few.
@@ -16,9 +16,9 @@ public struct PasscodePolicy: Equatable, Sendable {
     /// Longest passcode in UTF-8 bytes; also the largest entry that a prompt takes.
     public static let maximumByteCount = 1024
 
-    public let exposure: GuessingExposure
+    public let exposure: PasscodeExposure
 
-    public init(exposure: GuessingExposure) { self.exposure = exposure }
+    public init(exposure: PasscodeExposure) { self.exposure = exposure }
 
     /// Fewest characters (Unicode scalars): eight where guessing is offline, six where a chip counts.
     public var minimumCharacterCount: Int {

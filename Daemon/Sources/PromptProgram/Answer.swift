@@ -9,7 +9,7 @@ public enum Answer: ~Copyable {
 }
 
 /// Tells the daemon how the prompt ended.
-public enum Reply {
+public enum ReplyPipe {
     /// Writes the secret first and the reply last: the daemon takes a secret only after the word that it is complete.
     static func send(_ answer: consuming Answer) {
         switch consume answer {

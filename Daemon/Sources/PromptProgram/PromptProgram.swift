@@ -15,7 +15,7 @@ public enum PromptProgram {
         ostiary_overwrite_freed_memory()
         _ = ostiary_die_with_parent(SIGTERM)
         signal(SIGPIPE, SIG_IGN)
-        Reply.send(answer(ask))
+        ReplyPipe.send(answer(ask))
     }
 
     private static func answer(_ ask: (PromptRequest, borrowing PromptWatch) -> Answer) -> Answer {

@@ -26,15 +26,16 @@ public struct ProcessPrompter: PlacingPrompter {
     /// - Parameters:
     ///   - program: the absolute path of `ostiary-prompt`, fixed when the daemon starts; `ostiary-sheet` lies beside it.
     ///   - userID: the user who is asked; a pinentry that other users could replace is not started.
+    ///   - buses: where to ask for the user's session; this machine's buses when nil.
     public init(
         program: String, configuration: PromptConfiguration, userID: UInt32,
-        logins: any LoginRecords = SystemLoginRecords(), buses: SessionBuses = .standard
+        logins: any LoginRecords = SystemLoginRecords(), buses: SessionBuses? = nil
     ) {
         self.program = program
         self.configuration = configuration
         self.userID = userID
         check = TerminalCheck(policy: configuration.terminalPolicy, logins: logins)
-        displays = DisplayFinder(configuration: configuration, buses: buses)
+        displays = DisplayFinder(configuration: configuration, buses: buses, userID: userID)
     }
 
     public func place(

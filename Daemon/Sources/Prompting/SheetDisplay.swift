@@ -45,8 +45,8 @@ public struct SessionBuses: Sendable {
     public init(system: String, user: String) { (self.system, self.user) = (system, user) }
 
     /// The buses of this machine.
-    public static var standard: SessionBuses {
-        SessionBuses(system: "/run/dbus/system_bus_socket", user: "/run/user/\(geteuid())/bus")
+    public static func standard(of userID: UInt32) -> SessionBuses {
+        SessionBuses(system: "/run/dbus/system_bus_socket", user: "/run/user/\(userID)/bus")
     }
 }
 
@@ -55,8 +55,17 @@ public struct SessionBuses: Sendable {
 struct DisplayFinder {
     let configuration: PromptConfiguration
     let buses: SessionBuses
+    /// The user who is asked.
+    let userID: UInt32
     /// Where relative names of Wayland displays are.
-    var runtimeFolder = "/run/user/\(geteuid())"
+    let runtimeFolder: String
+
+    init(configuration: PromptConfiguration, buses: SessionBuses?, userID: UInt32, runtimeFolder: String? = nil) {
+        self.configuration = configuration
+        self.buses = buses ?? .standard(of: userID)
+        self.userID = userID
+        self.runtimeFolder = runtimeFolder ?? "/run/user/\(userID)"
+    }
 
     func find() -> Result<SheetDisplay, DisplayRefusal> {
         do throws(DisplayRefusal) {
@@ -66,8 +75,8 @@ struct DisplayFinder {
                         wayland: configuration.waylandDisplay, x11: configuration.display,
                         authority: configuration.xAuthority))
             }
-            guard Self.hasActiveSession(buses.system) else { throw .noActiveSession }
-            let variables = Self.sessionVariables(buses.user)
+            guard hasActiveSession(buses.system) else { throw .noActiveSession }
+            let variables = sessionVariables(buses.user)
             return .success(
                 try display(
                     wayland: variables["WAYLAND_DISPLAY"], x11: variables["DISPLAY"].flatMap(Self.localDisplay),
@@ -88,7 +97,7 @@ struct DisplayFinder {
         guard let socket = try? UnixSocket.connectInTime(to: path), let peer = try? socket.peerCredentials() else {
             throw .noAnswer
         }
-        guard peer.userID == geteuid() || peer.userID == 0 else { throw .otherOwner }
+        guard peer.userID == userID || peer.userID == 0 else { throw .otherOwner }
         return socket
     }
 
@@ -103,7 +112,7 @@ struct DisplayFinder {
 
     /// The environment that the user manager gives its services (org.freedesktop.systemd1(5)); the desktop puts its display
     /// there. Empty without a user manager.
-    private static func sessionVariables(_ path: String) -> [String: String] {
+    private func sessionVariables(_ path: String) -> [String: String] {
         var variables: [String: String] = [:]
         do throws(BusError) {
             guard let bus = try connection(path) else { return [:] }
@@ -120,26 +129,26 @@ struct DisplayFinder {
     }
 
     /// A bus of the user or of root: in a folder of another user it would name that user's display.
-    private static func connection(_ path: String) throws(BusError) -> Bus? {
+    private func connection(_ path: String) throws(BusError) -> Bus? {
         guard let socket = try? UnixSocket.connectInTime(to: path), let peer = try? socket.peerCredentials(),
-            peer.userID == geteuid() || peer.userID == 0
+            peer.userID == userID || peer.userID == 0
         else { return nil }
         return try Bus(on: socket)
     }
 
     /// Whether logind has a session of the user that is in the foreground of a seat of this machine.
-    private static func hasActiveSession(_ path: String) -> Bool {
+    private func hasActiveSession(_ path: String) -> Bool {
         do throws(BusError) {
             guard let socket = try? UnixSocket.connectInTime(to: path) else { return false }
             let bus = try Bus(on: socket)
             // By its own name: the answer is from the connection that owns logind's name now.
             guard let logind = try ServiceOwner(of: "org.freedesktop.login1", on: bus).connection else { return false }
-            for session in try sessions(logind, bus) where try isActive(session, logind, bus) { return true }
+            for session in try sessions(logind, bus) where try Self.isActive(session, logind, bus) { return true }
             return false
         } catch { return false }
     }
 
-    private static func sessions(_ logind: String, _ bus: Bus) throws(BusError) -> [String] {
+    private func sessions(_ logind: String, _ bus: Bus) throws(BusError) -> [String] {
         let answer = try bus.call(
             logind, "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "ListSessions")
         var paths: [String] = []
@@ -150,7 +159,7 @@ struct DisplayFinder {
             try answer.skip("ss")
             let path = try answer.readText(.objectPath)
             try answer.exitContainer()
-            if user == geteuid() { paths.append(path) }
+            if user == userID { paths.append(path) }
         }
         return paths
     }

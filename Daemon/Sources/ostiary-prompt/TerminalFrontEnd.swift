@@ -30,7 +30,7 @@ struct TerminalFrontEnd {
         }
         defer { before.restore(on: terminal) }
         guard draw(layout.lines.joined(separator: "\r\n") + "\r\n" + layout.field) else { return .reply(.terminalGone) }
-        Reply.sendShown()
+        ReplyPipe.sendShown()
         let answer = readLine(layout, watch)
         _ = draw("\r\n")
         return answer

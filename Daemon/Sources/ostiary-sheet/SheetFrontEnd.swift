@@ -40,7 +40,7 @@ struct SheetFrontEnd {
             }
             while let event = events.next() {
                 switch event {
-                case .drawn: Reply.sendShown()
+                case .drawn: ReplyPipe.sendShown()
                 case .cancelled: return .reply(.cancelled)
                 case .fallback: return .reply(.fallback)
                 case .confirmed: return .reply(.confirmed)

@@ -12,7 +12,7 @@ private struct FailingEnclave: ForwardingEnclave {
     let error: EnclaveError
 
     func openKey(
-        _ key: EnclaveKey, authorization: borrowing SecretBytes, binding: KeyBinding, session: (any PasscodeSession)?
+        _ key: WrappedKey, authorization: borrowing SecretBytes, binding: KeyBinding, session: (any PasscodeSession)?
     ) throws(EnclaveError) -> any OpenEnclaveKey {
         throw error
     }

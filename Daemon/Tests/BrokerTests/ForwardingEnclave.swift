@@ -14,12 +14,12 @@ extension ForwardingEnclave {
 
     func makeKey(
         _ type: EnclaveKeyType, authorization: borrowing SecretBytes, binding: KeyBinding
-    ) throws(EnclaveError) -> EnclaveKey {
+    ) throws(EnclaveError) -> WrappedKey {
         try enclave.makeKey(type, authorization: authorization, binding: binding)
     }
 
     func openKey(
-        _ key: EnclaveKey, authorization: borrowing SecretBytes, binding: KeyBinding, session: (any PasscodeSession)?
+        _ key: WrappedKey, authorization: borrowing SecretBytes, binding: KeyBinding, session: (any PasscodeSession)?
     ) throws(EnclaveError) -> any OpenEnclaveKey {
         try enclave.openKey(key, authorization: authorization, binding: binding, session: session)
     }

@@ -19,7 +19,7 @@ struct InterludeEnclave: ForwardingEnclave {
     var isImmediate = true
 
     func openKey(
-        _ key: EnclaveKey, authorization: borrowing SecretBytes, binding: KeyBinding, session: (any PasscodeSession)?
+        _ key: WrappedKey, authorization: borrowing SecretBytes, binding: KeyBinding, session: (any PasscodeSession)?
     ) throws(EnclaveError) -> any OpenEnclaveKey {
         Key(
             key: try enclave.openKey(key, authorization: authorization, binding: binding, session: session),

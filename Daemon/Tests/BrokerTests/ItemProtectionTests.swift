@@ -356,7 +356,7 @@ struct ItemProtectionTests {
         let items = fixture.account.items
         let groups = [try client.status().caller.program]
         return try #require(
-            items.all(ItemSelection(query(account), groups: groups, digests: items.digests)).first)
+            items.all(VisibleItems(query(account), groups: groups, digests: items.digests)).first)
     }
 
     private static func opens(_ opener: ItemOpener, _ secret: borrowing SecretBytes) throws -> Bool {

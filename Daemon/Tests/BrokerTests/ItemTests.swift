@@ -514,7 +514,7 @@ struct ItemTests {
         let key = try client.createKey(.p256, .item(.unrestricted)).keyID
         try client.addItem("keys", ["atag": .text("tag")], data: nil, keyID: key)
         let items = fixture.account.items
-        let selection = try ItemSelection(TestClient.query("keys"), groups: [application], digests: items.digests)
+        let selection = try VisibleItems(TestClient.query("keys"), groups: [application], digests: items.digests)
         let deleted = try items.delete([selection], groups: AccessGroups(["com.example.shared"]), withKeys: true)
         #expect(deleted.count == 1 && deleted.keys.isEmpty)
         #expect(try client.findKey(key).keyID == key)
@@ -534,7 +534,7 @@ struct ItemTests {
     }
 
     private func visible(to groups: [String], _ values: ItemValues = [:]) throws -> [String] {
-        let selection = try ItemSelection(
+        let selection = try VisibleItems(
             TestClient.query("genp", values), groups: groups, digests: fixture.account.items.digests)
         return try fixture.account.items.all(selection).map { try $0.attributes().text("agrp")! }
     }

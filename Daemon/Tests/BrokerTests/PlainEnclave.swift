@@ -8,7 +8,7 @@ struct PlainEnclave: ForwardingEnclave {
 
     func makeKey(
         _ type: EnclaveKeyType, authorization: borrowing SecretBytes, binding: KeyBinding
-    ) throws(EnclaveError) -> EnclaveKey {
+    ) throws(EnclaveError) -> WrappedKey {
         guard type == .p256 else { throw .unsupportedKey }
         return try enclave.makeKey(type, authorization: authorization, binding: binding)
     }

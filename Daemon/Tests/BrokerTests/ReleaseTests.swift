@@ -152,7 +152,7 @@ struct ReleaseTests {
         let client = try fixture.client()
         try client.addItem(["acct": .text("alice")])
         let openers = try fixture.account.items.all(
-            ItemSelection(
+            VisibleItems(
                 Self.query, groups: [CallerProgram.unknown, Self.ownPath], digests: fixture.account.items.digests))
         let opener = try #require(openers.first)
         try opener.requireOpen()

@@ -6,7 +6,7 @@ import Testing
 
 extension EnclaveContract {
     /// A new key of `type`; nil when the enclave makes none, which it must say by ``EnclaveError/unsupportedKey``.
-    private func makeKey(_ type: EnclaveKeyType) throws -> EnclaveKey? {
+    private func makeKey(_ type: EnclaveKeyType) throws -> WrappedKey? {
         do {
             return try open().makeKey(type, authorization: Self.secret(1), binding: Self.binding)
         } catch EnclaveError.unsupportedKey {
@@ -17,7 +17,7 @@ extension EnclaveContract {
 
     /// Runs `body` with an open key of each of `types` that the enclave makes.
     private func withKeys(
-        _ types: [EnclaveKeyType] = EnclaveKeyType.allCases, _ body: (EnclaveKey, any OpenEnclaveKey) throws -> Void
+        _ types: [EnclaveKeyType] = EnclaveKeyType.allCases, _ body: (WrappedKey, any OpenEnclaveKey) throws -> Void
     ) throws {
         for type in types {
             guard let key = try makeKey(type) else { continue }
@@ -27,7 +27,7 @@ extension EnclaveContract {
 
     private static let message = Data("a message".utf8)
 
-    private static func isValid(_ signature: Data, for message: Data, _ key: EnclaveKey) throws -> Bool {
+    private static func isValid(_ signature: Data, for message: Data, _ key: WrappedKey) throws -> Bool {
         switch key.type {
         case .mlDSA65: try MLDSA65.PublicKey(rawRepresentation: key.publicKey).isValidSignature(signature, for: message)
         case .mlDSA87: try MLDSA87.PublicKey(rawRepresentation: key.publicKey).isValidSignature(signature, for: message)
@@ -36,7 +36,7 @@ extension EnclaveContract {
     }
 
     private static func isValid(
-        _ signature: Data, for message: Data, in context: Data, _ key: EnclaveKey
+        _ signature: Data, for message: Data, in context: Data, _ key: WrappedKey
     ) throws -> Bool {
         switch key.type {
         case .mlDSA65:
@@ -49,7 +49,7 @@ extension EnclaveContract {
         }
     }
 
-    private static func encapsulate(to key: EnclaveKey) throws -> (encapsulated: Data, secret: Data) {
+    private static func encapsulate(to key: WrappedKey) throws -> (encapsulated: Data, secret: Data) {
         let result =
             key.type == .mlKEM768
             ? try MLKEM768.PublicKey(rawRepresentation: key.publicKey).encapsulate()

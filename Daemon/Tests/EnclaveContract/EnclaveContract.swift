@@ -65,10 +65,10 @@ public struct EnclaveContract: Sendable {
 
     /// `key` with `change` applied to a copy of its parts.
     static func altered(
-        _ key: EnclaveKey, kind: EnclaveKind? = nil, type: EnclaveKeyType? = nil, publicKey: Data? = nil,
+        _ key: WrappedKey, kind: EnclaveKind? = nil, type: EnclaveKeyType? = nil, publicKey: Data? = nil,
         blob: Data? = nil
-    ) -> EnclaveKey {
-        EnclaveKey(
+    ) -> WrappedKey {
+        WrappedKey(
             kind: kind ?? key.kind, type: type ?? key.type, publicKey: publicKey ?? key.publicKey,
             blob: blob ?? key.blob)
     }

@@ -49,7 +49,7 @@ import Testing
         let key = try enclave.makeKey(authorization: Self.secret(1), binding: binding)
         var blob = key.blob
         blob[1] = EnclaveKind.tpm.code
-        let foreign = EnclaveKey(kind: .software, publicKey: key.publicKey, blob: blob)
+        let foreign = WrappedKey(kind: .software, publicKey: key.publicKey, blob: blob)
         #expect(throws: EnclaveError.wrongKind) {
             _ = try enclave.openKey(foreign, authorization: Self.secret(1), binding: binding, session: nil)
         }
@@ -66,13 +66,13 @@ import Testing
         for index in key.blob.indices where index != 1 {
             var blob = key.blob
             blob[index] ^= 0x80
-            let damaged = EnclaveKey(kind: .software, publicKey: key.publicKey, blob: blob)
+            let damaged = WrappedKey(kind: .software, publicKey: key.publicKey, blob: blob)
             #expect(throws: EnclaveError.unreadable, "byte \(index)") {
                 _ = try enclave.openKey(damaged, authorization: Self.secret(1), binding: binding, session: nil)
             }
         }
         for count in 0..<key.blob.count {
-            let cut = EnclaveKey(kind: .software, publicKey: key.publicKey, blob: key.blob.prefix(count))
+            let cut = WrappedKey(kind: .software, publicKey: key.publicKey, blob: key.blob.prefix(count))
             #expect(throws: EnclaveError.unreadable, "cut to \(count)") {
                 _ = try enclave.openKey(cut, authorization: Self.secret(1), binding: binding, session: nil)
             }

@@ -3,7 +3,7 @@ import SecretMemory
 import Testing
 
 @Suite struct PasscodePolicyTests {
-    private func violation(_ text: String, _ exposure: GuessingExposure) -> PasscodeViolation? {
+    private func violation(_ text: String, _ exposure: PasscodeExposure) -> PasscodeViolation? {
         PasscodePolicy(exposure: exposure).violation(of: SecretBytes(text))
     }
 
@@ -25,8 +25,8 @@ import Testing
         #expect(violation(passcode, .limitedByHardware) == nil)
     }
 
-    @Test(arguments: ["aaaaaaaa", "AAAAaaaa", "00000000", "ßßßßßßßß", "        "], GuessingExposure.allCases)
-    func `one character repeated is refused`(_ passcode: String, _ exposure: GuessingExposure) {
+    @Test(arguments: ["aaaaaaaa", "AAAAaaaa", "00000000", "ßßßßßßßß", "        "], PasscodeExposure.allCases)
+    func `one character repeated is refused`(_ passcode: String, _ exposure: PasscodeExposure) {
         #expect(violation(passcode, exposure) == .oneCharacterRepeated)
     }
 
@@ -35,8 +35,8 @@ import Testing
             "abcdefgh", "hgfedcba", "12345678", "87654321", "1234567890", "qwertyui", "QwErTyUi", "poiuytre",
             "asdfghjkl",
             "qwertzuiop", "azertyui", "αβγδεζηθ",
-        ], GuessingExposure.allCases)
-    func `a run along alphabet, digits or keyboard is refused`(_ passcode: String, _ exposure: GuessingExposure) {
+        ], PasscodeExposure.allCases)
+    func `a run along alphabet, digits or keyboard is refused`(_ passcode: String, _ exposure: PasscodeExposure) {
         #expect(violation(passcode, exposure) == .sequence)
     }
 

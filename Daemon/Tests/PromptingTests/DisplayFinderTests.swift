@@ -35,7 +35,7 @@ extension RealPromptTests {
         private func found(_ configuration: PromptConfiguration = PromptConfiguration()) -> String {
             let finder = DisplayFinder(
                 configuration: configuration, buses: SessionBuses(system: system.path, user: user.path),
-                runtimeFolder: folder.path(""))
+                userID: geteuid(), runtimeFolder: folder.path(""))
             switch finder.find() {
             case .success(.wayland): return "wayland"
             case .success(.x11(let name, let authority)): return "x11 \(name) \(authority ?? "-")"

@@ -237,7 +237,7 @@ public final class AuthorizationContext: Sendable {
     func call(
         tail: borrowing SecretBytes, terminal: SharedDescriptor?, cancellation: Cancellation?,
         _ body: (UInt64) -> WireRequest.OneOf_Body
-    ) throws -> Answer {
+    ) throws -> DaemonAnswer {
         let opened = try open()
         return try opened.connection.call(body(opened.id), tail: tail, terminal: terminal, cancellation: cancellation)
     }
@@ -294,7 +294,7 @@ public final class AuthorizationContext: Sendable {
         }
     }
 
-    private static func data(_ answer: consuming Answer) throws -> Data {
+    private static func data(_ answer: consuming DaemonAnswer) throws -> Data {
         Data(exposing: answer.tail)
     }
 }

@@ -7,7 +7,7 @@ import Synchronization
 import UnixSocket
 
 /// The daemon's answer to one request.
-struct Answer: ~Copyable {
+struct DaemonAnswer: ~Copyable {
     private let message: WireReply
     let tail: SecretBytes
 
@@ -82,7 +82,7 @@ final class Connection: Sendable {
         _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
         terminal: SharedDescriptor? = nil,
         cancellation: Cancellation? = nil
-    ) throws -> Answer {
+    ) throws -> DaemonAnswer {
         let call = try register()
         try cancellation?.begin { [weak self] in self?.cancel(call.id) }
         defer { cancellation?.end() }
@@ -137,7 +137,7 @@ final class Connection: Sendable {
     private final class Call: @unchecked Sendable {
         // SAFETY: (@unchecked) the variables are only touched under the lock of `calls`.
         let id: UInt64
-        var result: Answer?
+        var result: DaemonAnswer?
         /// Made when the call begins to wait for another thread, which one that reads for itself never does.
         var wakeUp: DispatchSemaphore?
         init(id: UInt64) { self.id = id }
@@ -174,12 +174,12 @@ final class Connection: Sendable {
 
     /// The next step of a call that has been sent.
     private enum Turn: ~Copyable {
-        case take(Answer)
+        case take(DaemonAnswer)
         case read
         case wait(DispatchSemaphore)
     }
 
-    private func wait(for call: Call) throws -> Answer {
+    private func wait(for call: Call) throws -> DaemonAnswer {
         while true {
             switch try turn(of: call) {
             case .take(let answer): return answer
@@ -204,10 +204,10 @@ final class Connection: Sendable {
     }
 
     /// Reads for all until the answer to `call` has come or the connection is lost, then gives the reading role up.
-    private func read(until call: Call) throws -> Answer {
+    private func read(until call: Call) throws -> DaemonAnswer {
         do {
             while true {
-                let answer = Answer(try unsafe frames.next(WireReply.self))
+                let answer = DaemonAnswer(try unsafe frames.next(WireReply.self))
                 if answer.id == call.id {
                     endReading(for: call)
                     return answer
@@ -233,9 +233,9 @@ final class Connection: Sendable {
     }
 
     /// Hands an answer to the call that waits for it; an answer nobody waits for any more is dropped.
-    private func deliver(_ answer: consuming Answer) {
+    private func deliver(_ answer: consuming DaemonAnswer) {
         let id = answer.id
-        var box: Answer? = consume answer
+        var box: DaemonAnswer? = consume answer
         let wakeUp = calls.withLock { calls in
             let call = calls.waiting.removeValue(forKey: id)
             call?.result = box.take()

@@ -10,7 +10,7 @@ public enum ItemAttributeValue: Sendable, Hashable {
 }
 
 /// Attributes by Apple's four-letter names, for example `acct`.
-public typealias ItemAttributes = [String: ItemAttributeValue]
+public typealias ItemAttributeValues = [String: ItemAttributeValue]
 
 extension WireAttribute {
     init(_ key: String, _ value: ItemAttributeValue) {
@@ -26,7 +26,7 @@ extension WireAttribute {
     }
 
     /// The same attributes always make the same message.
-    static func list(_ attributes: ItemAttributes) -> [WireAttribute] {
+    static func list(_ attributes: ItemAttributeValues) -> [WireAttribute] {
         attributes.sorted { $0.key < $1.key }.map(WireAttribute.init)
     }
 }
@@ -43,8 +43,8 @@ extension ItemAttributeValue {
     }
 
     /// Reads the attributes of an answer; an attribute twice or without a value is no answer.
-    static func attributes(_ list: [WireAttribute]) throws -> ItemAttributes {
-        var attributes: ItemAttributes = [:]
+    static func attributes(_ list: [WireAttribute]) throws -> ItemAttributeValues {
+        var attributes: ItemAttributeValues = [:]
         for attribute in list {
             guard let value = attribute.value,
                 attributes.updateValue(ItemAttributeValue(value), forKey: attribute.key) == nil

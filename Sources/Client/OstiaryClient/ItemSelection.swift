@@ -11,7 +11,7 @@ public struct ItemSelection: Sendable, Equatable {
 
     /// `genp`, `inet`, `keys` or `cert`.
     public var itemClass: String
-    public var attributes: ItemAttributes
+    public var attributes: ItemAttributeValues
     public var synchronizable: Synchronizable
     /// 16 bytes that name one item. It matches only if the attributes that are given beside them do.
     public var id: Data?
@@ -19,7 +19,7 @@ public struct ItemSelection: Sendable, Equatable {
     public var hostOrSubdomainOf: String?
 
     public init(
-        itemClass: String, attributes: ItemAttributes = [:], synchronizable: Synchronizable = .no, id: Data? = nil,
+        itemClass: String, attributes: ItemAttributeValues = [:], synchronizable: Synchronizable = .no, id: Data? = nil,
         hostOrSubdomainOf: String? = nil
     ) {
         self.itemClass = itemClass

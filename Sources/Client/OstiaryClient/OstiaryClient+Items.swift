@@ -14,7 +14,7 @@ extension OstiaryClient {
     ///   - keyID: the enclave key that the item stands for; the key goes when the item goes.
     ///   - returningAttributes: the answer has attributes, too.
     public func addItem(
-        _ itemClass: String, attributes: ItemAttributes, accessControl: AccessControl,
+        _ itemClass: String, attributes: ItemAttributeValues, accessControl: AccessControl,
         shownAccessControl: Data = Data(),
         data: borrowing SecretBytes? = nil, keyID: Data? = nil, returningAttributes: Bool = false,
         use: ItemUse = ItemUse()
@@ -37,7 +37,7 @@ extension OstiaryClient {
         }
     }
 
-    private func added(_ answer: consuming Answer) throws -> StoredItem {
+    private func added(_ answer: consuming DaemonAnswer) throws -> StoredItem {
         guard case .items(let page) = answer.body, let item = page.items.first, page.items.count == 1 else {
             throw Self.unexpected()
         }
@@ -84,7 +84,7 @@ extension OstiaryClient {
     ///   - data: replaces the data; nil leaves it.
     @discardableResult
     public func updateItems(
-        _ selection: ItemSelection, attributes: ItemAttributes = [:], accessControl: AccessControl? = nil,
+        _ selection: ItemSelection, attributes: ItemAttributeValues = [:], accessControl: AccessControl? = nil,
         shownAccessControl: Data = Data(), data: borrowing SecretBytes? = nil, use: ItemUse = ItemUse()
     ) throws -> Int {
         var request = WireUpdateItemsRequest.with {
@@ -120,7 +120,7 @@ extension OstiaryClient {
         return try count(call(.deleteItems(request)))
     }
 
-    private func count(_ answer: consuming Answer) throws -> Int {
+    private func count(_ answer: consuming DaemonAnswer) throws -> Int {
         guard case .done(let done) = answer.body else { throw Self.unexpected() }
         return Int(done.count)
     }
@@ -129,7 +129,7 @@ extension OstiaryClient {
     func call(
         under use: ItemUse, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
         _ body: (WireItemUse) -> WireRequest.OneOf_Body
-    ) throws -> Answer {
+    ) throws -> DaemonAnswer {
         try call(under: use, tail: tail, isWithholdingQuestion: false, body)
     }
 
@@ -137,7 +137,7 @@ extension OstiaryClient {
     private func callAskingSeldom(
         under use: ItemUse, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
         _ body: (WireItemUse) -> WireRequest.OneOf_Body
-    ) throws -> Answer {
+    ) throws -> DaemonAnswer {
         guard use.mayAsk else { return try call(under: use, tail: tail, body) }
         // A reason that the daemon would refuse is refused here, even if no question is needed.
         guard use.interaction?.reason.utf8.count ?? 0 <= WireLimits.reasonByteCount else {
@@ -153,7 +153,7 @@ extension OstiaryClient {
     private func call(
         under use: ItemUse, tail: borrowing SecretBytes, isWithholdingQuestion: Bool,
         _ body: (WireItemUse) -> WireRequest.OneOf_Body
-    ) throws -> Answer {
+    ) throws -> DaemonAnswer {
         let terminal = isWithholdingQuestion ? nil : use.interaction?.terminal
         guard let context = use.context else {
             return try call(

@@ -109,7 +109,7 @@ extension OstiaryClient {
         _ = try call(.removeKey(request), terminal: interaction.terminal)
     }
 
-    private func key(_ answer: consuming Answer) throws -> EnclaveKey {
+    private func key(_ answer: consuming DaemonAnswer) throws -> EnclaveKey {
         guard case .key(let key) = answer.body else { throw Self.unexpected() }
         return try EnclaveKey(key)
     }
@@ -155,9 +155,9 @@ extension EnclaveKey {
     /// what it can do.
     ///
     /// `klbl` is the SHA-1 of the public key, as programs compute it to find the private half.
-    public var itemAttributes: ItemAttributes {
+    public var itemAttributes: ItemAttributeValues {
         let isP256 = kind == .p256
-        var attributes: ItemAttributes = [
+        var attributes: ItemAttributeValues = [
             "tkid": .text(Self.tokenID), "kcls": .number(1), "klbl": .data(HashAlgorithm.sha1.digest(of: publicKey)),
             "perm": .number(1), "priv": .number(1), "modi": .number(1), "sens": .number(1), "asen": .number(1),
             "extr": .number(0), "next": .number(1), "sign": .number(kind.signs ? 1 : 0),

@@ -91,7 +91,7 @@ extension OstiaryClient {
         return Int(done.count)
     }
 
-    private func right(_ answer: consuming Answer) throws -> StoredRight {
+    private func right(_ answer: consuming DaemonAnswer) throws -> StoredRight {
         guard case .right(let right) = answer.body else { throw Self.unexpected() }
         return try StoredRight(right)
     }

@@ -93,7 +93,7 @@ public final class OstiaryClient: Sendable {
         _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
         terminal: SharedDescriptor? = nil,
         cancellation: Cancellation? = nil
-    ) throws -> Answer {
+    ) throws -> DaemonAnswer {
         do {
             return try connection().call(body, tail: tail, terminal: terminal, cancellation: cancellation)
         } catch  where Connection.isUnsent(error) {

@@ -8,7 +8,7 @@ public struct StoredItem: Sendable, Equatable {
     public let id: Data
     public let itemClass: String
     /// Empty when they were not asked for.
-    public let attributes: ItemAttributes
+    public let attributes: ItemAttributeValues
     /// Nil when attributes were not asked for.
     public let accessControl: AccessControl?
     /// The access control as the program gave it, for showing it again; empty when it gave none.
@@ -18,7 +18,7 @@ public struct StoredItem: Sendable, Equatable {
     public let keyID: Data?
 
     public init(
-        id: Data, itemClass: String, attributes: ItemAttributes = [:], accessControl: AccessControl? = nil,
+        id: Data, itemClass: String, attributes: ItemAttributeValues = [:], accessControl: AccessControl? = nil,
         shownAccessControl: Data = Data(), hasData: Bool = false, keyID: Data? = nil
     ) {
         self.id = id

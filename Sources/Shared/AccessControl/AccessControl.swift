@@ -96,7 +96,7 @@ extension AccessControl {
     ///
     /// - Throws: ``CanonicalFormError`` for anything that ``canonicalBytes`` does not produce.
     public init(canonicalBytes bytes: [UInt8]) throws(CanonicalFormError) {
-        var reader = CanonicalReader(bytes)
+        var reader = RuleReader(bytes)
         guard try reader.readByte() == Self.formatVersion else { throw .unsupportedVersion }
         guard let availability = AvailabilityClass(rawValue: try reader.readByte()) else {
             throw .unknownAvailabilityClass

@@ -18,7 +18,7 @@ public enum CanonicalFormError: Error, Hashable, Sendable {
 }
 
 /// Reads a canonical form byte by byte.
-struct CanonicalReader {
+struct RuleReader {
     private let bytes: [UInt8]
     private var position = 0
 

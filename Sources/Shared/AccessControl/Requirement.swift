@@ -68,7 +68,7 @@ extension Requirement {
     ///
     /// - Throws: ``CanonicalFormError`` for anything that ``canonicalBytes`` does not produce.
     public init(canonicalBytes bytes: [UInt8]) throws(CanonicalFormError) {
-        var reader = CanonicalReader(bytes)
+        var reader = RuleReader(bytes)
         guard try reader.readByte() == Self.formatVersion else { throw .unsupportedVersion }
         self = try Requirement(bodyFrom: &reader)
         try reader.finish(comparingWith: canonicalBytes)
@@ -77,7 +77,7 @@ extension Requirement {
     /// The canonical bytes without the version, as they stand inside a larger form.
     var canonicalBody: [UInt8] { [UInt8(alternatives.count)] + alternatives.map(\.rawValue) }
 
-    init(bodyFrom reader: inout CanonicalReader) throws(CanonicalFormError) {
+    init(bodyFrom reader: inout RuleReader) throws(CanonicalFormError) {
         var sets: [FactorSet] = []
         for _ in 0..<(try reader.readByte()) {
             let set = FactorSet(rawValue: try reader.readByte())

@@ -58,7 +58,7 @@ final class ItemStoreDouble: ItemService {
     // MARK: ItemService
 
     func addItem(
-        _ itemClass: String, attributes: ItemAttributes, accessControl: AccessControl, shownAccessControl: Data,
+        _ itemClass: String, attributes: ItemAttributeValues, accessControl: AccessControl, shownAccessControl: Data,
         data: borrowing SecretBytes?, keyID: Data?, returningAttributes: Bool, use: ItemUse
     ) throws -> StoredItem {
         try record(.add, use)
@@ -93,7 +93,8 @@ final class ItemStoreDouble: ItemService {
     }
 
     func updateItems(
-        _ selection: ItemSelection, attributes: ItemAttributes, accessControl: AccessControl?, shownAccessControl: Data,
+        _ selection: ItemSelection, attributes: ItemAttributeValues, accessControl: AccessControl?,
+        shownAccessControl: Data,
         data: borrowing SecretBytes?, use: ItemUse
     ) throws -> Int {
         try record(.update, use, selection)

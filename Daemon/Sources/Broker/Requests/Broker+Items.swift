@@ -86,7 +86,7 @@ extension Broker {
         _ body: WireFindItemsRequest, _ request: IncomingRequest, _ session: Session,
         _ cancellation: RequestCancellation?
     ) throws -> Reply {
-        let selection = try ItemSelection(
+        let selection = try VisibleItems(
             body.query, groups: session.caller.accessGroups, digests: session.account.items.digests)
         let proofs = ItemProofs(
             of: self, for: body.use, operation: "read a keychain item", request, session, cancellation)
@@ -103,7 +103,7 @@ extension Broker {
     }
 
     private func page(
-        of selection: ItemSelection, _ body: WireFindItemsRequest, _ request: IncomingRequest, _ session: Session,
+        of selection: VisibleItems, _ body: WireFindItemsRequest, _ request: IncomingRequest, _ session: Session,
         _ proofs: ItemProofs
     ) throws -> Reply {
         let limit = body.limit == 0 ? Int.max : Int(body.limit)
@@ -140,7 +140,7 @@ extension Broker {
     }
 
     private func read(
-        _ opener: ItemOpener, _ selection: ItemSelection, _ body: WireFindItemsRequest, _ proofs: ItemProofs,
+        _ opener: ItemOpener, _ selection: VisibleItems, _ body: WireFindItemsRequest, _ proofs: ItemProofs,
         _ session: Session, into page: inout ItemPageBuilder
     ) throws {
         let needsAttributes = body.returnsAttributes || selection.host != nil || opener.isProtected
@@ -168,7 +168,7 @@ extension Broker {
         _ cancellation: RequestCancellation?
     ) throws -> Reply {
         let selection = try Self.withoutHost(
-            ItemSelection(body.query, groups: session.caller.accessGroups, digests: session.account.items.digests))
+            VisibleItems(body.query, groups: session.caller.accessGroups, digests: session.account.items.digests))
         let openers = try session.account.items.all(selection)
         guard let itemClass = openers.first?.record.itemClass else { throw ItemStore.notFound }
         var attributes = try ItemAttributes(body.attributes, of: itemClass)
@@ -222,7 +222,7 @@ extension Broker {
                 cause: "item.query-count")
         }
         let selections = try ([body.query] + body.also).map {
-            try Self.withoutHost(ItemSelection($0, groups: groups, digests: session.account.items.digests))
+            try Self.withoutHost(VisibleItems($0, groups: groups, digests: session.account.items.digests))
         }
         try session.verifyCaller()
         let deleted = try delete(selections, groups: AccessGroups(groups), of: session.account)
@@ -234,7 +234,7 @@ extension Broker {
     }
 
     private func delete(
-        _ selections: [ItemSelection], groups: AccessGroups, of account: OwnerAccount
+        _ selections: [VisibleItems], groups: AccessGroups, of account: OwnerAccount
     ) throws -> ItemStore.Deletion {
         do {
             return try account.changing.withSharedLock {
@@ -286,7 +286,7 @@ extension Broker {
         }
     }
 
-    private static func withoutHost(_ selection: ItemSelection) throws(Refusal) -> ItemSelection {
+    private static func withoutHost(_ selection: VisibleItems) throws(Refusal) -> VisibleItems {
         guard selection.host == nil else {
             throw Refusal(.invalidParameter, "Only a search takes a host.", cause: "item.host")
         }

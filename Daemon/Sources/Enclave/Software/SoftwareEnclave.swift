@@ -34,14 +34,14 @@ public final class SoftwareEnclave: Enclave {
 
     public func makeKey(
         _ type: EnclaveKeyType, authorization: borrowing SecretBytes, binding: KeyBinding
-    ) throws(EnclaveError) -> EnclaveKey {
+    ) throws(EnclaveError) -> WrappedKey {
         guard KeyAuthorization.isUsable(authorization) else { throw .invalidAuthorization }
         guard binding.outsideInfo.count <= KeyBinding.maximumByteCount else { throw .invalidBinding }
         let pair = try Self.makePair(type)
         let blob = try keys.seal(
             pair.secret, authorization: authorization, as: .key,
             associatedData: Self.associatedData(type, publicKey: pair.publicKey, binding: binding))
-        return EnclaveKey(kind: kind, type: type, publicKey: pair.publicKey, blob: blob)
+        return WrappedKey(kind: kind, type: type, publicKey: pair.publicKey, blob: blob)
     }
 
     private struct Pair: ~Copyable {
@@ -61,7 +61,7 @@ public final class SoftwareEnclave: Enclave {
     }
 
     public func openKey(
-        _ key: EnclaveKey, authorization: borrowing SecretBytes, binding: KeyBinding, session: (any PasscodeSession)?
+        _ key: WrappedKey, authorization: borrowing SecretBytes, binding: KeyBinding, session: (any PasscodeSession)?
     ) throws(EnclaveError) -> any OpenEnclaveKey {
         guard key.kind == kind else { throw .wrongKind }
         if binding.requiresPasscode {

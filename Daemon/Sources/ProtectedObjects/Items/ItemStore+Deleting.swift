@@ -26,7 +26,7 @@ extension ItemStore {
     /// - Parameter mayDestroyKeys: whether nothing else that concerns keys goes on.
     /// - Throws: ``KeysGoAlong`` if an item stands for a key and keys must stay.
     package func delete(
-        _ selections: [ItemSelection], groups: AccessGroups, withKeys mayDestroyKeys: Bool
+        _ selections: [VisibleItems], groups: AccessGroups, withKeys mayDestroyKeys: Bool
     ) throws -> Deletion {
         var keys: [VaultID] = []
         let matches = try vault.write("item.delete", usingReserve: true) { writer in
@@ -46,7 +46,7 @@ extension ItemStore {
     }
 
     /// What the selections hold, each item once.
-    private func matches(of selections: [ItemSelection], in reader: VaultReader) throws -> [ItemMatch] {
+    private func matches(of selections: [VisibleItems], in reader: VaultReader) throws -> [ItemMatch] {
         var seen: Set<VaultID> = []
         return try selections.flatMap { selection in
             let matches = try reader.items(matching: selection.query, owner: owner)

@@ -133,7 +133,7 @@ package struct ItemStore: Sendable {
     }
 
     /// The next items of a selection from `begin` on: at most `limit`, and no more than fit into one page.
-    package func batch(_ selection: ItemSelection, from begin: UInt64, limit: Int) throws -> Batch {
+    package func batch(_ selection: VisibleItems, from begin: UInt64, limit: Int) throws -> Batch {
         try vault.readItems { reader in
             var query = selection.query
             query.begin = begin
@@ -171,7 +171,7 @@ package struct ItemStore: Sendable {
     /// All items of a selection, to be changed together.
     ///
     /// - Throws: the refusal `tooLarge` when they are more than ``ItemRequestLimits/updateByteCount``.
-    package func all(_ selection: ItemSelection) throws -> [ItemOpener] {
+    package func all(_ selection: VisibleItems) throws -> [ItemOpener] {
         try vault.readItems { reader in
             var byteCount = 0
             return try reader.items(matching: selection.query, owner: owner).map { match in

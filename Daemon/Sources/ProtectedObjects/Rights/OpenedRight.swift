@@ -38,7 +38,7 @@ package final class OpenedRight: Sendable {
         guard object.enclaveKind == enclave.kind.code else { throw EnclaveError.wrongKind }
         keyType = try object.keyType
         key = try enclave.openKey(
-            EnclaveKey(kind: enclave.kind, type: keyType, publicKey: object.publicKey, blob: object.keyBlob),
+            WrappedKey(kind: enclave.kind, type: keyType, publicKey: object.publicKey, blob: object.keyBlob),
             authorization: KeyAuthorization.derived(from: accessSecret), binding: try KeyBinding(of: header),
             session: evaluation.session)
         self.accessSecret = accessSecret

@@ -93,7 +93,7 @@ struct ImportedFile {
     func store(_ calls: ItemCalls, _ options: borrowing ImportOptions) throws {
         guard let identity else { return }
         let query = options.attributes.merging([
-            "class": ItemClass.identity.rawValue, ControlKey.ValueKey.reference.rawValue: identity,
+            "class": KeychainClass.identity.rawValue, ControlKey.ValueKey.reference.rawValue: identity,
         ]) { $1 }
         // Both parts are stored already. An `OstiaryError` of this kind would mean another certificate of the same
         // number.

@@ -72,7 +72,7 @@ enum AttributeName: String, CaseIterable, Sendable {
 }
 
 /// The way in which an attribute's value is read and stored.
-enum AttributeKind: Sendable {
+enum AttributeForm: Sendable {
     /// Text, data or a number, kept as given.
     case blob
     /// Data; text and numbers become data.

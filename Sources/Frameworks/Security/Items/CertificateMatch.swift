@@ -80,7 +80,7 @@ final class IssuerChain {
     private func issuers(of subject: Data) throws -> Set<Data> {
         if let issuers = known[subject] { return issuers }
         let selection = ItemSelection(
-            itemClass: ItemClass.certificate.rawValue, attributes: [AttributeName.subject.rawValue: .data(subject)],
+            itemClass: KeychainClass.certificate.rawValue, attributes: [AttributeName.subject.rawValue: .data(subject)],
             synchronizable: .any)
         var issuers: Set<Data> = []
         do {

@@ -4,16 +4,16 @@ import OstiaryClient
 /// The attributes that a dictionary gives, checked against the class and converted, with those set apart that are more than
 /// values: accessibility, access control and synchronizability.
 struct GivenAttributes {
-    private let values: ItemAttributes
-    private let itemClass: ItemClass
+    private let values: ItemAttributeValues
+    private let itemClass: KeychainClass
     private let accessible: String?
     private let accessControl: SecAccessControl?
     let synchronizable: ItemSelection.Synchronizable?
 
     /// - Throws: `errSecNoSuchAttr` for an attribute that the class has not, `errSecParam` for a value that it cannot have.
-    init(_ given: [String: QueryValue], of itemClass: ItemClass) throws(StatusError) {
+    init(_ given: [String: QueryValue], of itemClass: KeychainClass) throws(StatusError) {
         let schema = ItemSchema.of(itemClass)
-        var values: ItemAttributes = [:]
+        var values: ItemAttributeValues = [:]
         var accessControl: SecAccessControl?
         var synchronizable: ItemSelection.Synchronizable?
         for (key, value) in given.sorted(by: { $0.key < $1.key }) {
@@ -54,7 +54,7 @@ struct GivenAttributes {
 
     /// The attributes that narrow a search. The access control and `mdat` do not narrow it, so that the attributes of
     /// an item find it again. Values that every item shares are left out.
-    func ofSearch() -> ItemAttributes {
+    func ofSearch() -> ItemAttributeValues {
         var attributes = values
         attributes[AttributeName.modificationDate.rawValue] = nil
         Self.removeConstants(&attributes)
@@ -63,7 +63,7 @@ struct GivenAttributes {
     }
 
     /// The attributes of a new item. The store sets the dates.
-    func ofNewItem() throws(StatusError) -> ItemAttributes {
+    func ofNewItem() throws(StatusError) -> ItemAttributeValues {
         guard synchronizable != .any else { throw .parameter("A new item is either synchronizable or not.") }
         var attributes = values
         attributes[AttributeName.creationDate.rawValue] = nil
@@ -74,7 +74,7 @@ struct GivenAttributes {
     }
 
     /// The attributes that an update sets.
-    func ofChange() throws(StatusError) -> ItemAttributes {
+    func ofChange() throws(StatusError) -> ItemAttributeValues {
         guard synchronizable != .any else { throw .parameter("An item is either synchronizable or not.") }
         guard values[AttributeName.sharingGroup.rawValue] == nil else {
             throw .parameter("The sharing group of an item cannot be changed.")
@@ -93,7 +93,7 @@ struct GivenAttributes {
         return attributes
     }
 
-    private func checkSynchronizable(_ attributes: ItemAttributes) throws(StatusError) {
+    private func checkSynchronizable(_ attributes: ItemAttributeValues) throws(StatusError) {
         guard synchronizable == .yes else { return }
         guard accessControl?.operations == nil else {
             throw .parameter("An item with an access control cannot be synchronizable.")
@@ -121,7 +121,7 @@ struct GivenAttributes {
         }
     }
 
-    private static func takeAccessible(_ values: inout ItemAttributes) throws(StatusError) -> String? {
+    private static func takeAccessible(_ values: inout ItemAttributeValues) throws(StatusError) -> String? {
         guard let value = values.removeValue(forKey: AttributeName.accessible.rawValue) else { return nil }
         guard case .text(let accessible) = value, SecAccessControl.protections.contains(accessible) else {
             throw .parameter("kSecAttrAccessible must be one of its constants.")
@@ -130,12 +130,12 @@ struct GivenAttributes {
     }
 
     /// Attributes that results have and that are the same for every item here.
-    private static let constants: ItemAttributes = [
+    private static let constants: ItemAttributeValues = [
         AttributeName.multiUser.rawValue: .data(Data()), AttributeName.tombstone.rawValue: .number(0),
         AttributeName.sharingGroup.rawValue: .text(""),
     ]
 
-    private static func removeConstants(_ attributes: inout ItemAttributes) {
+    private static func removeConstants(_ attributes: inout ItemAttributeValues) {
         for (key, value) in constants where attributes[key] == value { attributes[key] = nil }
     }
 }

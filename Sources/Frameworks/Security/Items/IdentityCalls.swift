@@ -9,7 +9,7 @@ struct IdentityCalls {
 
     // MARK: find
 
-    func find(_ query: ItemQuery) throws -> [AnyObject] {
+    func find(_ query: KeychainQuery) throws -> [AnyObject] {
         var (found, count): ([AnyObject], Int) = ([], 0)
         do {
             try forEach(query) { identity in
@@ -28,7 +28,7 @@ struct IdentityCalls {
     private static let notFound = StatusError(errSecItemNotFound, "No certificate with a private key matches.")
 
     /// The identities in the order of their certificates; a certificate with several keys is as many identities.
-    private func forEach(_ query: ItemQuery, _ body: (ItemAnswer) throws -> Void) throws {
+    private func forEach(_ query: KeychainQuery, _ body: (ItemAnswer) throws -> Void) throws {
         let parts = IdentityParts(query)
         let needsObject = query.returned.contains(.reference)
         let (match, chain) = (query.certificateMatch, IssuerChain(service: service))
@@ -50,7 +50,7 @@ struct IdentityCalls {
     }
 
     private func keys(
-        _ selection: ItemSelection, needsObject: Bool, _ query: ItemQuery, _ use: ItemUse
+        _ selection: ItemSelection, needsObject: Bool, _ query: KeychainQuery, _ use: ItemUse
     ) throws -> [(item: StoredItem, data: Data?)] {
         var keys: [(StoredItem, Data?)] = []
         try Self.unlessAbsent {
@@ -64,7 +64,7 @@ struct IdentityCalls {
 
     /// The identity itself; nil if the parts, which were stored as belonging together, do not.
     private func identity(
-        _ certificate: Data?, _ key: (item: StoredItem, data: Data?), _ query: ItemQuery
+        _ certificate: Data?, _ key: (item: StoredItem, data: Data?), _ query: KeychainQuery
     ) throws -> SecIdentity? {
         guard let certificate = certificate.flatMap({ try? SecCertificate($0) }) else { return nil }
         var privateKey: SecKey?
@@ -80,7 +80,7 @@ struct IdentityCalls {
 
     /// Adds certificate and key, both or neither. A part that is stored already stays. If both are stored, the identity
     /// is a duplicate.
-    func add(_ dictionary: CFDictionary, _ query: ItemQuery) throws -> CFTypeRef? {
+    func add(_ dictionary: CFDictionary, _ query: KeychainQuery) throws -> CFTypeRef? {
         guard let identity = query.object as? SecIdentity, query.data == nil else {
             throw StatusError.parameter("An identity is added by its reference and without data.")
         }
@@ -113,7 +113,7 @@ struct IdentityCalls {
     /// One that is there stays; another one with its issuer and number is in the way, and the daemon's refusal is
     /// thrown.
     func addCertificate(
-        _ query: ItemQuery, _ certificate: SecCertificate
+        _ query: KeychainQuery, _ certificate: SecCertificate
     ) throws -> (item: StoredItem, isNew: Bool) {
         do {
             return (try items.store(NewItem(query), query, returningAttributes: true), true)
@@ -131,7 +131,9 @@ struct IdentityCalls {
         }
     }
 
-    private func addKey(_ query: ItemQuery, besides certificate: (item: StoredItem, isNew: Bool)) throws -> StoredItem {
+    private func addKey(_ query: KeychainQuery, besides certificate: (item: StoredItem, isNew: Bool)) throws
+        -> StoredItem
+    {
         do { return try items.store(NewItem(query), query, returningAttributes: true) } catch {
             // The first error says what went wrong.
             if certificate.isNew { _ = try? service.deleteItems(.certificate(certificate.item.id)) }
@@ -139,7 +141,7 @@ struct IdentityCalls {
         }
     }
 
-    private func storedKey(_ selection: ItemSelection, _ query: ItemQuery) throws -> StoredItem {
+    private func storedKey(_ selection: ItemSelection, _ query: KeychainQuery) throws -> StoredItem {
         var key: StoredItem?
         try service.findItems(
             selection, limit: 1, returningData: false, returningAttributes: true,
@@ -152,7 +154,7 @@ struct IdentityCalls {
     // MARK: delete
 
     /// Deletes certificates with their keys, both or neither; a key that another certificate uses stays. Asks nobody.
-    func delete(_ query: ItemQuery) throws {
+    func delete(_ query: KeychainQuery) throws {
         let parts = IdentityParts(query)
         let certificates = try hashes(parts.certificates)
         let ids = Set(certificates.map(\.id))
@@ -186,7 +188,8 @@ struct IdentityCalls {
     /// Whether a certificate that stays holds the same public key.
     private func isUsed(_ hash: Data, besides ids: Set<Data>) throws -> Bool {
         let selection = ItemSelection(
-            itemClass: ItemClass.certificate.rawValue, attributes: [AttributeName.publicKeyHash.rawValue: .data(hash)],
+            itemClass: KeychainClass.certificate.rawValue,
+            attributes: [AttributeName.publicKeyHash.rawValue: .data(hash)],
             synchronizable: .any)
         return try hashes(selection).contains { !ids.contains($0.id) }
     }
@@ -214,7 +217,7 @@ struct IdentityCalls {
     }
 }
 
-extension ItemQuery {
+extension KeychainQuery {
     /// What its attributes take in a message, roughly.
     fileprivate var byteCount: Int {
         attributes.reduce(0) { sum, attribute in
@@ -238,7 +241,7 @@ extension StoredItem {
 
 extension ItemSelection {
     fileprivate static func certificate(_ id: Data) -> ItemSelection {
-        ItemSelection(itemClass: ItemClass.certificate.rawValue, synchronizable: .any, id: id)
+        ItemSelection(itemClass: KeychainClass.certificate.rawValue, synchronizable: .any, id: id)
     }
 }
 
@@ -251,7 +254,7 @@ extension ItemAnswer {
         let ofCertificate = certificate.attributes.filter { IdentityParts.certificateAttributes.contains($0.key) }
         self.init(
             item: StoredItem(
-                id: certificate.id, itemClass: ItemClass.identity.rawValue,
+                id: certificate.id, itemClass: KeychainClass.identity.rawValue,
                 attributes: ofKey.merging(ofCertificate) { $1 },
                 accessControl: key.accessControl, shownAccessControl: key.shownAccessControl,
                 hasData: certificate.hasData),

@@ -5,9 +5,9 @@ import OstiaryClient
 /// under the class of identities; the hash of the public key joins the two, `pkhh` of a certificate and `klbl` of a
 /// key.
 struct IdentityParts {
-    private let query: ItemQuery
+    private let query: KeychainQuery
 
-    init(_ query: ItemQuery) { self.query = query }
+    init(_ query: KeychainQuery) { self.query = query }
 
     /// The attributes that an identity takes from its certificate, and that find it. All others come from the key.
     static let certificateAttributes: Set<String> = Set(
@@ -24,7 +24,7 @@ struct IdentityParts {
     var certificates: ItemSelection {
         guard query.persistentReference == nil else { return query.selection }
         return ItemSelection(
-            itemClass: ItemClass.certificate.rawValue,
+            itemClass: KeychainClass.certificate.rawValue,
             attributes: query.attributes.filter {
                 Self.certificateAttributes.contains($0.key) || Self.attributesOfBoth.contains($0.key)
             }, synchronizable: query.synchronizable ?? .no)
@@ -34,14 +34,14 @@ struct IdentityParts {
     /// query is about keys that cannot be.
     func keys(of publicKeyHash: Data) -> ItemSelection? {
         var attributes = query.attributes.filter { !Self.certificateAttributes.contains($0.key) }
-        let joining: ItemAttributes = [
+        let joining: ItemAttributeValues = [
             AttributeName.applicationLabel.rawValue: .data(publicKeyHash), AttributeName.keyClass.rawValue: .number(1),
         ]
         for (name, value) in joining {
             guard attributes.updateValue(value, forKey: name) ?? value == value else { return nil }
         }
         return ItemSelection(
-            itemClass: ItemClass.key.rawValue, attributes: attributes,
+            itemClass: KeychainClass.key.rawValue, attributes: attributes,
             synchronizable: query.persistentReference == nil ? query.synchronizable ?? .no : .any,
             id: query.persistentReference?.keyID)
     }
@@ -54,7 +54,7 @@ struct IdentityParts {
     /// private key: it gets the accessibility that the access control names.
     static func new(
         _ part: any ItemObject, of dictionary: CFDictionary
-    ) throws(StatusError) -> ItemQuery {
+    ) throws(StatusError) -> KeychainQuery {
         let isKey = part.itemClass == .key
         let schema = ItemSchema.of(part.itemClass).attributes
         var entries: [String: Any] = [
@@ -74,6 +74,6 @@ struct IdentityParts {
             default: continue
             }
         }
-        return try ItemQuery(entries as CFDictionary, for: .add)
+        return try KeychainQuery(entries as CFDictionary, for: .add)
     }
 }

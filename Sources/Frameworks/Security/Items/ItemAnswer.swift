@@ -4,7 +4,7 @@ import OstiaryClient
 /// One item on its way to the program that asked for it.
 struct ItemAnswer {
     let item: StoredItem
-    let itemClass: ItemClass
+    let itemClass: KeychainClass
     let data: Data?
     /// The key or certificate that the item is; passwords have none.
     let object: AnyObject?

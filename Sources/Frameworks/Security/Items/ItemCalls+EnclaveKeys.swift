@@ -5,7 +5,7 @@ import OstiaryWire
 extension ItemCalls {
     /// Deletes the items of a selection; when there are none and the query names an enclave key, the key, if no item
     /// stands for it. This is the end of keys that were never stored, CryptoKit's among them.
-    func deleteItems(_ query: ItemQuery) throws {
+    func deleteItems(_ query: KeychainQuery) throws {
         do {
             _ = try service.deleteItems(query.selection)
         } catch let error as OstiaryError where error.isFailure(.notFound) {
@@ -18,7 +18,8 @@ extension ItemCalls {
     /// synchronizable or was given other attributes.
     private func hasItem(_ key: Data) throws -> Bool {
         let selection = ItemSelection(
-            itemClass: ItemClass.key.rawValue, attributes: [AttributeName.tokenID.rawValue: .text(EnclaveKey.tokenID)],
+            itemClass: KeychainClass.key.rawValue,
+            attributes: [AttributeName.tokenID.rawValue: .text(EnclaveKey.tokenID)],
             synchronizable: .any)
         var isFound = false
         do {

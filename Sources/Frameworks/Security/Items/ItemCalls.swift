@@ -11,7 +11,7 @@ package struct ItemCalls {
     // MARK: add
 
     package func add(_ dictionary: CFDictionary) throws -> CFTypeRef? {
-        let query = try ItemQuery(dictionary, for: .add)
+        let query = try KeychainQuery(dictionary, for: .add)
         guard query.itemClass != .identity else { return try IdentityCalls(items: self).add(dictionary, query) }
         let new = try NewItem(query)
         // Attributes are needed to make the object of a stored item, too.
@@ -24,7 +24,8 @@ package struct ItemCalls {
             .value(of: query.returned)
     }
 
-    func store(_ new: NewItem, _ query: ItemQuery, returningAttributes returnsAttributes: Bool) throws -> StoredItem {
+    func store(_ new: NewItem, _ query: KeychainQuery, returningAttributes returnsAttributes: Bool) throws -> StoredItem
+    {
         let use = try query.authentication.use(reason: "add an item to your keychain")
         let shown = new.shownAccessControl
         guard let data = new.data else {
@@ -43,7 +44,7 @@ package struct ItemCalls {
 
     /// - Parameter isResultWanted: the caller gave a place for the result.
     package func find(_ dictionary: CFDictionary, isResultWanted: Bool) throws -> CFTypeRef? {
-        let query = try ItemQuery(dictionary, for: .find)
+        let query = try KeychainQuery(dictionary, for: .find)
         guard isResultWanted || query.returned.isEmpty else {
             throw StatusError.parameter("The query asks for a result, but the result pointer is nil.")
         }
@@ -54,7 +55,7 @@ package struct ItemCalls {
 
     /// The found items. Items of enclave keys that this program cannot use are left out: they do not count towards the
     /// limit, and if only such items match, nothing is found.
-    private func items(_ query: ItemQuery) throws -> [AnyObject] {
+    private func items(_ query: KeychainQuery) throws -> [AnyObject] {
         guard query.certificateMatch.isEmpty else { return try certificates(query) }
         var search = Search()
         try collect(query, limit: query.limit.count, into: &search)
@@ -70,7 +71,7 @@ package struct ItemCalls {
     }
 
     /// The certificates that match keys admit; those that they do not admit take no place of others.
-    private func certificates(_ query: ItemQuery) throws -> [AnyObject] {
+    private func certificates(_ query: KeychainQuery) throws -> [AnyObject] {
         let chain = IssuerChain(service: service)
         var (found, count): ([AnyObject], Int) = ([], 0)
         do {
@@ -101,7 +102,7 @@ package struct ItemCalls {
     private struct Enough: Error {}
 
     /// - Parameter enough: ends a search without a limit, by throwing ``Enough``.
-    private func collect(_ query: ItemQuery, limit: Int?, enough: Int = .max, into search: inout Search) throws {
+    private func collect(_ query: KeychainQuery, limit: Int?, enough: Int = .max, into search: inout Search) throws {
         let needsObject = query.returned.contains(.reference) && !query.itemClass.isPassword
         try service.findItems(
             query.selection, limit: limit, returningData: query.returned.contains(.data) || needsObject,
@@ -117,7 +118,7 @@ package struct ItemCalls {
         }
     }
 
-    private func storedObject(_ item: StoredItem, _ query: ItemQuery, _ data: Data?) throws -> AnyObject? {
+    private func storedObject(_ item: StoredItem, _ query: KeychainQuery, _ data: Data?) throws -> AnyObject? {
         try StoredObject(service: service, authentication: query.authentication)
             .object(of: item, query.itemClass, data: data)
     }
@@ -125,7 +126,7 @@ package struct ItemCalls {
     // MARK: update
 
     package func update(_ dictionary: CFDictionary, _ changes: CFDictionary) throws {
-        let query = try ItemQuery(dictionary, for: .update)
+        let query = try KeychainQuery(dictionary, for: .update)
         let changes = try ItemChanges(changes, of: query.itemClass)
         guard query.itemClass != .identity else {
             throw StatusError(
@@ -149,7 +150,7 @@ package struct ItemCalls {
     // MARK: delete
 
     package func delete(_ dictionary: CFDictionary) throws {
-        let query = try ItemQuery(dictionary, for: .delete)
+        let query = try KeychainQuery(dictionary, for: .delete)
         guard query.itemClass != .identity else { return try IdentityCalls(items: self).delete(query) }
         try deleteItems(query)
     }

@@ -2,7 +2,7 @@ import Foundation
 
 /// An object that stands for an item in a query (`kSecValueRef`): a key, a certificate, or an identity of both.
 protocol ItemObject: AnyObject {
-    var itemClass: ItemClass { get }
+    var itemClass: KeychainClass { get }
 
     /// The attributes by which its item is stored and found, without those about the uses of a key.
     func itemAttributes() throws(StatusError) -> [AttributeName: QueryValue]

@@ -1,9 +1,9 @@
 /// Which attributes the items of a class have, and of what kind they are. The daemon checks them once more by a table of its
 /// own, which also knows what makes an item unique.
 struct ItemSchema: Sendable {
-    let attributes: [AttributeName: AttributeKind]
+    let attributes: [AttributeName: AttributeForm]
 
-    private init(_ groups: [AttributeKind: [AttributeName]]) {
+    private init(_ groups: [AttributeForm: [AttributeName]]) {
         attributes = Dictionary(
             uniqueKeysWithValues: groups.flatMap { kind, names in names.map { ($0, kind) } })
     }
@@ -13,7 +13,7 @@ struct ItemSchema: Sendable {
     }
 
     /// The attributes of a class, those of every class among them.
-    static func of(_ itemClass: ItemClass) -> ItemSchema {
+    static func of(_ itemClass: KeychainClass) -> ItemSchema {
         switch itemClass {
         case .genericPassword: genericPassword
         case .internetPassword: internetPassword

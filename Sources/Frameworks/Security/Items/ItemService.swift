@@ -6,7 +6,7 @@ package import SecretMemory
 /// The daemon's calls that this module uses; ``OstiaryClient`` describes each. Tests put a store of their own here.
 package protocol ItemService: Sendable {
     func addItem(
-        _ itemClass: String, attributes: ItemAttributes, accessControl: AccessControl, shownAccessControl: Data,
+        _ itemClass: String, attributes: ItemAttributeValues, accessControl: AccessControl, shownAccessControl: Data,
         data: borrowing SecretBytes?, keyID: Data?, returningAttributes: Bool, use: ItemUse
     ) throws -> StoredItem
 
@@ -16,7 +16,8 @@ package protocol ItemService: Sendable {
     ) throws
 
     func updateItems(
-        _ selection: ItemSelection, attributes: ItemAttributes, accessControl: AccessControl?, shownAccessControl: Data,
+        _ selection: ItemSelection, attributes: ItemAttributeValues, accessControl: AccessControl?,
+        shownAccessControl: Data,
         data: borrowing SecretBytes?, use: ItemUse
     ) throws -> Int
 

@@ -19,15 +19,15 @@ package struct KeychainKeys: KeyStoring {
     }
 
     package func remove(_ item: Data) throws {
-        let selection = ItemSelection(itemClass: ItemClass.key.rawValue, synchronizable: .any, id: item)
+        let selection = ItemSelection(itemClass: KeychainClass.key.rawValue, synchronizable: .any, id: item)
         _ = try reportingStatus { try calls.service.deleteItems(selection) }
     }
 
-    private func query(_ attributes: [String: Any], _ key: SecKey? = nil) throws(StatusError) -> ItemQuery {
+    private func query(_ attributes: [String: Any], _ key: SecKey? = nil) throws(StatusError) -> KeychainQuery {
         var dictionary = attributes
         dictionary[kSecClass as String] = kSecClassKey
         dictionary[kSecValueRef as String] = key
-        return try ItemQuery(dictionary as CFDictionary, for: .add)
+        return try KeychainQuery(dictionary as CFDictionary, for: .add)
     }
 
     private func reportingStatus<Result>(_ call: () throws -> Result) throws -> Result {

@@ -4,14 +4,14 @@ import OstiaryClient
 
 /// The item that the query of an add stores.
 struct NewItem {
-    let attributes: ItemAttributes
+    let attributes: ItemAttributeValues
     let accessControl: AccessControl
     let shownAccessControl: Data
     let data: Data?
     /// The enclave key that the item stands for.
     let keyID: Data?
 
-    init(_ query: ItemQuery) throws {
+    init(_ query: KeychainQuery) throws {
         if let enclaveKey = query.object?.enclaveKey {
             self = try NewItem(query, enclaveKey: enclaveKey.key)
             return
@@ -25,7 +25,7 @@ struct NewItem {
     }
 
     /// The item of an enclave key, which can always be read: what protects the key is kept with the key.
-    init(_ query: ItemQuery, enclaveKey key: EnclaveKey) throws {
+    init(_ query: KeychainQuery, enclaveKey key: EnclaveKey) throws {
         guard query.synchronizable != .yes else {
             throw StatusError.parameter(
                 "The item of an enclave key cannot be synchronizable, because the key never leaves the enclave.")
@@ -36,7 +36,7 @@ struct NewItem {
     }
 
     private init(
-        _ query: ItemQuery, _ protection: ItemProtection, shown: Data, data: Data? = nil, key: EnclaveKey? = nil
+        _ query: KeychainQuery, _ protection: ItemProtection, shown: Data, data: Data? = nil, key: EnclaveKey? = nil
     ) throws {
         var attributes = (key?.itemAttributes ?? [:]).merging(query.attributes) { _, given in given }
         attributes[AttributeName.accessible.rawValue] = .text(protection.accessible)

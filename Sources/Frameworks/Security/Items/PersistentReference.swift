@@ -7,14 +7,14 @@ struct PersistentReference: Equatable {
     private static let idByteCount = 16
     private static let classByteCount = 4
 
-    let itemClass: ItemClass
+    let itemClass: KeychainClass
     /// Of an identity: that of its certificate.
     let id: Data
     /// The private key of an identity; nil for all other classes.
     let keyID: Data?
 
     /// The reference of an item; `keyID` is for identities alone.
-    init(_ item: StoredItem, of itemClass: ItemClass, keyID: Data?) {
+    init(_ item: StoredItem, of itemClass: KeychainClass, keyID: Data?) {
         self.itemClass = itemClass
         id = item.id
         self.keyID = keyID
@@ -24,7 +24,7 @@ struct PersistentReference: Equatable {
     init(bytes: Data) throws(StatusError) {
         let name = String(decoding: bytes.prefix(Self.classByteCount), as: UTF8.self)
         let ids = Data(bytes.dropFirst(Self.classByteCount))
-        guard let itemClass = ItemClass(rawValue: name),
+        guard let itemClass = KeychainClass(rawValue: name),
             ids.count == (itemClass == .identity ? 2 : 1) * Self.idByteCount
         else { throw .parameter("The persistent reference is malformed.") }
         self.itemClass = itemClass
@@ -36,7 +36,7 @@ struct PersistentReference: Equatable {
 
     /// The item that is named; of an identity the certificate.
     var selection: ItemSelection {
-        let itemClass = itemClass == .identity ? ItemClass.certificate : itemClass
+        let itemClass = itemClass == .identity ? KeychainClass.certificate : itemClass
         return ItemSelection(itemClass: itemClass.rawValue, synchronizable: .any, id: id)
     }
 }

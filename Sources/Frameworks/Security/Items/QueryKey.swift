@@ -127,9 +127,9 @@ struct QueryDictionary {
     }
 
     /// The class that the query names; nil when it names none.
-    func itemClass() throws(StatusError) -> ItemClass? {
+    func itemClass() throws(StatusError) -> KeychainClass? {
         guard let value = self[.itemClass] else { return nil }
-        guard let itemClass = ItemClass(rawValue: try value.text(of: "class")) else {
+        guard let itemClass = KeychainClass(rawValue: try value.text(of: "class")) else {
             throw StatusError(errSecNoSuchClass, "There is no such class of items.")
         }
         return itemClass

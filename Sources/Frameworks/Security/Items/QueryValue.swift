@@ -59,7 +59,7 @@ enum QueryValue {
     // MARK: attributes
 
     /// The value as it is stored for an attribute of `kind`.
-    func converted(to kind: AttributeKind, of key: String) throws(StatusError) -> ItemAttributeValue {
+    func converted(to kind: AttributeForm, of key: String) throws(StatusError) -> ItemAttributeValue {
         let value: ItemAttributeValue? =
             switch kind {
             case .blob: blob

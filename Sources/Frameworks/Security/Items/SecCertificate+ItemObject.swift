@@ -1,7 +1,7 @@
 import Foundation
 
 extension SecCertificate: ItemObject {
-    var itemClass: ItemClass { .certificate }
+    var itemClass: KeychainClass { .certificate }
 
     func itemAttributes() throws(StatusError) -> [AttributeName: QueryValue] {
         var attributes: [AttributeName: QueryValue] = [

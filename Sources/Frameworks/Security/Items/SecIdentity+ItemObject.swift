@@ -1,7 +1,7 @@
 import Foundation
 
 extension SecIdentity: ItemObject {
-    var itemClass: ItemClass { .identity }
+    var itemClass: KeychainClass { .identity }
 
     /// The attributes that name the certificate, and the key that belongs to it.
     func itemAttributes() throws(StatusError) -> [AttributeName: QueryValue] {

@@ -1,7 +1,7 @@
 import Foundation
 
 extension SecKey: ItemObject {
-    var itemClass: ItemClass { .key }
+    var itemClass: KeychainClass { .key }
 
     /// The key's attributes, without its uses and its place.
     func itemAttributes() throws(StatusError) -> [AttributeName: QueryValue] {

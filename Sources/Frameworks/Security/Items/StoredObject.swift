@@ -10,7 +10,7 @@ struct StoredObject {
 
     /// Nil for a password, for an item whose data is no key or certificate, since a program may store any bytes, and for the
     /// item of a key that this program cannot use: a key of an access group that only another program is in.
-    func object(of item: StoredItem, _ itemClass: ItemClass, data: Data?) throws -> AnyObject? {
+    func object(of item: StoredItem, _ itemClass: KeychainClass, data: Data?) throws -> AnyObject? {
         switch itemClass {
         case .genericPassword, .internetPassword, .identity: return nil
         case .certificate: return data.flatMap { try? SecCertificate($0) }

@@ -98,7 +98,7 @@ struct ItemArguments: ParsableArguments {
         guard Set(given).count == given.count else { throw ValidationError("An attribute is given twice.") }
     }
 
-    var attributes: ItemAttributes { Dictionary(pairs, uniquingKeysWith: { first, _ in first }) }
+    var attributes: ItemAttributeValues { Dictionary(pairs, uniquingKeysWith: { first, _ in first }) }
 
     private var pairs: [(String, ItemAttributeValue)] {
         let options = [("acct", account), ("svce", service), ("srvr", server), ("labl", label), ("agrp", group)]

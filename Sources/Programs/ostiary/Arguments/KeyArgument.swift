@@ -38,7 +38,7 @@ struct KeyArgument: ParsableArguments {
 enum KeyItems {
     static let itemClass = "keys"
 
-    static func matching(_ attributes: ItemAttributes) throws -> [StoredItem] {
+    static func matching(_ attributes: ItemAttributeValues) throws -> [StoredItem] {
         var attributes = attributes
         attributes["tkid"] = .text(EnclaveKey.tokenID)
         var items: [StoredItem] = []

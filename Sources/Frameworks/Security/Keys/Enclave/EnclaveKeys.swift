@@ -48,7 +48,7 @@ package struct EnclaveKeys: TokenKeys {
 
     // MARK: making
 
-    private func create(_ query: ItemQuery, awaitsItem: Bool) throws -> EnclaveKey {
+    private func create(_ query: KeychainQuery, awaitsItem: Bool) throws -> EnclaveKey {
         let protection = query.protection ?? ItemProtection.standardOfEnclaveKey
         var group: String?
         if case .text(let named) = query.attributes[AttributeName.accessGroup.rawValue] { group = named }
@@ -58,18 +58,18 @@ package struct EnclaveKeys: TokenKeys {
             use: query.authentication.use(reason: "choose the password of a new key"))
     }
 
-    private func store(_ key: EnclaveKey, _ query: ItemQuery) throws {
+    private func store(_ key: EnclaveKey, _ query: KeychainQuery) throws {
         let new = try NewItem(query, enclaveKey: key)
         _ = try daemon.addItem(
-            ItemClass.key.rawValue, attributes: new.attributes, accessControl: new.accessControl,
+            KeychainClass.key.rawValue, attributes: new.attributes, accessControl: new.accessControl,
             shownAccessControl: new.shownAccessControl, data: nil, keyID: new.keyID, returningAttributes: false,
             use: query.authentication.use(reason: "add a key to your keychain"))
     }
 
-    private static func query(_ attributes: [String: Any]) throws(StatusError) -> ItemQuery {
+    private static func query(_ attributes: [String: Any]) throws(StatusError) -> KeychainQuery {
         var dictionary = attributes
         dictionary[kSecClass as String] = kSecClassKey
-        return try ItemQuery(dictionary as CFDictionary, for: .add)
+        return try KeychainQuery(dictionary as CFDictionary, for: .add)
     }
 
     private static func useKeys(_ attributes: [String: Any]) -> CFDictionary {

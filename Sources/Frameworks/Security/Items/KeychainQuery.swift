@@ -34,10 +34,10 @@ enum MatchLimit: Equatable {
 
 /// The dictionary of one of the four calls, read and checked: nothing in it is left that could be refused before the daemon
 /// is asked. The checks are those of Apple's data-protection keychain.
-struct ItemQuery {
-    let itemClass: ItemClass
+struct KeychainQuery {
+    let itemClass: KeychainClass
     /// Without accessibility, access control and synchronizability when the item is new.
-    let attributes: ItemAttributes
+    let attributes: ItemAttributeValues
     /// Nil when the query does not say.
     let synchronizable: ItemSelection.Synchronizable?
     let protection: ItemProtection?
@@ -86,7 +86,7 @@ struct ItemQuery {
     }
 
     /// The certificate that is added as bytes: its attributes come from them.
-    private static func certificate(_ itemClass: ItemClass?, _ data: Data?) throws(StatusError) -> SecCertificate? {
+    private static func certificate(_ itemClass: KeychainClass?, _ data: Data?) throws(StatusError) -> SecCertificate? {
         guard itemClass == .certificate, let data else { return nil }
         return try SecCertificate(data)
     }
@@ -100,8 +100,8 @@ struct ItemQuery {
     }
 
     private static func itemClass(
-        _ named: ItemClass?, _ object: (any ItemObject)?, _ reference: PersistentReference?
-    ) throws(StatusError) -> ItemClass {
+        _ named: KeychainClass?, _ object: (any ItemObject)?, _ reference: PersistentReference?
+    ) throws(StatusError) -> KeychainClass {
         guard let itemClass = named ?? object?.itemClass ?? reference?.itemClass else {
             throw .parameter("The query names no class.")
         }
@@ -123,9 +123,11 @@ struct ItemQuery {
     }
 }
 
-extension ItemClass {
+extension KeychainClass {
     /// Whether a query of this class can be about something of the class `other`: a certificate stands for its identities.
-    fileprivate func holds(_ other: ItemClass) -> Bool { self == other || self == .identity && other == .certificate }
+    fileprivate func holds(_ other: KeychainClass) -> Bool {
+        self == other || self == .identity && other == .certificate
+    }
 }
 
 // MARK: - Control keys
@@ -166,7 +168,7 @@ extension QueryDictionary {
     /// What the match keys say, which only a search has. Updates and deletions are about all that match: a limit is checked
     /// and left out of account, as on macOS. All other match keys there would promise less than is changed.
     fileprivate func matching(
-        for call: ItemCall, _ itemClass: ItemClass
+        for call: ItemCall, _ itemClass: KeychainClass
     ) throws(StatusError) -> (limit: MatchLimit, host: String?, certificate: CertificateMatch) {
         let keys = controls.compactMap { if case .match(let key) = $0.key { key } else { nil } }
         if call == .update || call == .delete, keys == [.limit], let limit = self[.match(.limit)] {
@@ -199,7 +201,7 @@ extension QueryDictionary {
         throw .parameter("kSecMatchLimit must be one of its two constants or a number above zero.")
     }
 
-    private static func host(_ value: QueryValue, _ itemClass: ItemClass) throws(StatusError) -> String {
+    private static func host(_ value: QueryValue, _ itemClass: KeychainClass) throws(StatusError) -> String {
         guard itemClass == .internetPassword else {
             throw StatusError(errSecUnimplemented, "Only internet passwords have a host.")
         }
@@ -211,7 +213,7 @@ extension CertificateMatch {
     /// Reads a match key that means certificates. What cannot be looked for here is refused, since the search would be wider
     /// than was asked for.
     fileprivate mutating func read(
-        _ key: ControlKey.MatchKey, _ value: QueryValue, _ itemClass: ItemClass
+        _ key: ControlKey.MatchKey, _ value: QueryValue, _ itemClass: KeychainClass
     ) throws(StatusError) {
         switch key {
         case .limit, .hostOrSubdomain: return
@@ -245,7 +247,7 @@ extension CertificateMatch {
     }
 
     /// An empty list narrows nothing, as on Apple's systems: a server that names no authorities takes any.
-    private static func issuers(_ value: QueryValue, _ itemClass: ItemClass) throws(StatusError) -> Set<Data>? {
+    private static func issuers(_ value: QueryValue, _ itemClass: KeychainClass) throws(StatusError) -> Set<Data>? {
         guard itemClass.isCertificateLike else {
             throw StatusError(errSecUnimplemented, "Only certificates and identities have issuers.")
         }

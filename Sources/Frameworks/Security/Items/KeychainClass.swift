@@ -1,5 +1,5 @@
 /// The classes of items, by Apple's strings.
-enum ItemClass: String, CaseIterable, Sendable {
+enum KeychainClass: String, CaseIterable, Sendable {
     case genericPassword = "genp"
     case internetPassword = "inet"
     case key = "keys"

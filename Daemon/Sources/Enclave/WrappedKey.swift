@@ -1,7 +1,7 @@
 public import Foundation
 
 /// A key at rest: what a store keeps of it. Nothing in it is secret.
-public struct EnclaveKey: Equatable, Sendable {
+public struct WrappedKey: Equatable, Sendable {
     /// The enclave that made the key and alone can open it.
     public let kind: EnclaveKind
     public let type: EnclaveKeyType

@@ -5,7 +5,7 @@ package import Refusals
 package import Vault
 
 /// Which items a request is about, as far as its caller may see them.
-package struct ItemSelection {
+package struct VisibleItems {
     /// Nil when the item is named by its identifier alone.
     package let itemClass: ItemClass?
     package let query: ItemQuery
