@@ -16,6 +16,8 @@ public final class ScriptedPrompter: Prompter {
         case waitUnseen
         /// Cancelled by the person in the very moment in which something else ended the question.
         case cancelAnyway
+        /// The program has no terminal, and there is no dialog: the question is never put.
+        case nobody
     }
 
     private struct State {
@@ -102,6 +104,7 @@ public final class ScriptedPrompter: Prompter {
         case .fallback: return .fallback
         case .wait, .waitUnseen: return .timedOut
         case .cancel, .cancelAnyway, nil: return .cancelled
+        case .nobody: return .unavailable(.notInteractive)
         }
     }
 }

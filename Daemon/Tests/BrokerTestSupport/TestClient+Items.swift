@@ -38,6 +38,13 @@ extension TestClient {
         }
     }
 
+    /// A use that forbids questions.
+    public static func silentUse(_ context: UInt64 = 0, skips: Bool = false) -> WireItemUse {
+        var use = use(context, skips: skips)
+        use.question?.interactionNotAllowed = true
+        return use
+    }
+
     public static func query(
         _ itemClass: String = "genp", _ values: ItemValues = [:], synchronizable: WireSynchronizable = .unspecified
     ) -> WireItemQuery {

@@ -169,7 +169,7 @@ struct ItemProtectionTests {
         fixture.clock.advance(by: .seconds(60))
         #expect(try found(context) == ["data of bob", "data"], "what was proved has ended")
         try client.lock()
-        #expect(try refusal { _ = try found(password) } == .locked)
+        #expect(try refusal { _ = try found(password) } == .notFound, "what is locked would ask, too")
         #expect(fixture.prompter.asked.count == 1)
     }
 
@@ -404,7 +404,9 @@ struct ItemProtectionTests {
     private func readable() throws -> [AvailabilityClass] {
         fixture.prompter.prepare([])
         return try Self.all.filter { availability in
-            switch try refusal({ _ = try fixture.client().itemData(query("free \(availability)")) }) {
+            switch try refusal({
+                _ = try fixture.client().itemData(query("free \(availability)"), use: TestClient.silentUse())
+            }) {
             case nil: true
             case .locked?: false
             case let code?: throw UnexpectedRefusal(code: code)
@@ -426,40 +428,36 @@ struct ItemProtectionTests {
         #expect(try readable() == Self.all)
     }
 
-    @Test func `a locked item is neither added, read, shown nor changed, but deleted`() throws {
+    @Test(arguments: [WireItemUse(), TestClient.silentUse()])
+    func `where nobody may be asked, a locked item is neither added, read, shown nor changed, but deleted`(
+        use: WireItemUse
+    ) throws {
         try fixture.setPasscode()
         try fill()
         try client.lock()
-        #expect(try refusal { try client.addItem(["acct": .text("new")]) } == .locked)
-        #expect(
-            try refusal {
-                try client.addItem(["acct": .text("new")], accessControl: .item(Requirement(anyOf: Self.passcodeRule)))
-            } == .locked)
+        fixture.prompter.prepare([])
+        #expect(try refusal { try client.addItem(["acct": .text("new")], use: use) } == .locked)
+        let rule = try AccessControl.item(Requirement(anyOf: Self.passcodeRule))
+        #expect(try refusal { try client.addItem(["acct": .text("new")], accessControl: rule, use: use) } == .locked)
+        let name = query("free when-unlocked")
         for (data, attributes) in [(true, false), (false, true), (false, false)] {
             #expect(
-                try refusal {
-                    _ = try client.findItems(query("free when-unlocked"), data: data, attributes: attributes)
-                } == .locked)
+                try refusal { _ = try client.findItems(name, data: data, attributes: attributes, use: use) } == .locked)
         }
         #expect(
-            try refusal { _ = try client.findItems(TestClient.query()) } == .locked,
+            try refusal { _ = try client.findItems(TestClient.query(), use: use) } == .locked,
             "the first locked one ends the search")
-        #expect(try refusal { try client.updateItems(query("free when-unlocked"), ["labl": .text("x")]) } == .locked)
-        #expect(try refusal { try client.updateItems(TestClient.query(), ["labl": .text("x")]) } == .locked)
+        for query in [name, TestClient.query()] {
+            #expect(try refusal { try client.updateItems(query, ["labl": .text("x")], use: use) } == .locked)
+        }
+        #expect(
+            try refusal { try client.updateItems(query("free always"), ["pdmn": .text("ak")], use: use) } == .locked)
+        #expect(fixture.prompter.asked.isEmpty)
         try client.addItem(["acct": .text("new"), "pdmn": .text("ck")])
         #expect(try client.deleteItems(query("free when-unlocked")) == 1)
         try fixture.unlock()
         #expect(try client.findItems(TestClient.query()).count == 4)
         #expect(try refusal { _ = try client.findItems(query("free when-unlocked")) } == .notFound)
-    }
-
-    @Test func `a locked item that asks is locked before anybody is asked`() throws {
-        try fixture.setPasscode()
-        try add("alice", Self.passcodeRule)
-        try client.lock()
-        fixture.prompter.prepare([])
-        #expect(try refusal { _ = try client.findItems(query("alice")) } == .locked)
-        #expect(fixture.prompter.asked.isEmpty)
     }
 
     // MARK: the passcode's life
@@ -478,7 +476,9 @@ struct ItemProtectionTests {
             #expect(try read("word \(availability)", [.text(BrokerFixture.applicationPassword)]))
         }
         try fixture.restart()
-        #expect(try refusal { _ = try fixture.client().itemData(query("free when-unlocked")) } == .locked)
+        let silent = TestClient.silentUse()
+        #expect(
+            try refusal { _ = try fixture.client().itemData(query("free when-unlocked"), use: silent) } == .locked)
         #expect(try fixture.client().itemData(query("free always")) == "data of free always")
         #expect(try fixture.client().diagnosis().findings.first { $0.check == "items" }?.verdict == .ok)
     }

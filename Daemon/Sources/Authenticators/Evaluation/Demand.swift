@@ -11,11 +11,13 @@ package struct Demand {
     /// Name of the right or item, for the prompt.
     package let object: String
     /// What will be done with it, for the prompt.
-    package let operation: String
+    package var operation: String
     /// What else that will bring about, for the prompt.
     package var consequence: DisplayText?
     /// How an application password is checked; nil when the object has none.
     package var applicationPassword: ApplicationPasswordCheck?
+    /// Everything that the answer opens, for the prompt, where that may be several objects; nil when it is `object` alone.
+    package var objects: PromptObjects?
     /// What the log calls the object, where that is not its name.
     package var logName: String?
     /// How programs call the object; empty where they say nothing, or it is named by them anyway.

@@ -35,6 +35,9 @@ package struct Evaluator {
     package func evaluate(
         _ demand: Demand, held: HeldFactors = .none, assuming assumed: FactorSet = [], asking: Asking
     ) throws -> Evaluation {
+        var demand = demand
+        // Whoever only wants to use one object must know that this opens many.
+        if unlock(for: demand) == .needsPasscode, demand.consequence == nil { demand.consequence = Self.opensStore }
         var collector = ProofCollector(self, for: demand, asking)
         while true {
             let inHand = HeldFactors(proofs: collector.proofs).factors.union(held.factors).union(assumed)
@@ -46,6 +49,8 @@ package struct Evaluator {
             try asking.cancellation.check()
         }
     }
+
+    private static let opensStore = DisplayText("The store is locked. Your passcode opens it for all your programs.")
 
     /// Of what is in hand, what satisfies the demand.
     private func deciding(_ demand: Demand, inHand: FactorSet) -> FactorSet {

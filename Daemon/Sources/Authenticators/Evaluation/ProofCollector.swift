@@ -108,13 +108,19 @@ package struct ProofCollector {
         let wrong = typing.flatMap { wrongEntries[$0.factor] }
         return PromptQuestion(
             typing?.attempt.kind ?? .sensor, sensors: sensing.map(\.attempt.sensor),
-            objects: demand.object.isEmpty
-                ? nil : PromptObjects(DisplayText(fact: demand.object, calledByPrograms: demand.label)),
+            objects: objects(for: typing),
             operation: DisplayText(fact: demand.operation), consequence: demand.consequence,
             reason: asking.question.reason, notice: wrong == nil ? nil : typing?.attempt.wrongNotice,
             triesLeft: wrong?.triesLeft, cancelTitle: asking.question.cancelTitle,
             fallbackTitle: typing?.attempt.offersFallback == false ? nil : asking.question.fallbackTitle,
             isShownInFull: demand.isShownInFull)
+    }
+
+    /// An application password is of one object, even when another factor of its rule opens others too.
+    private func objects(for typing: Typing?) -> PromptObjects? {
+        if let objects = demand.objects, typing?.factor != .applicationPassword { return objects }
+        guard !demand.object.isEmpty else { return nil }
+        return PromptObjects(DisplayText(fact: demand.object, calledByPrograms: demand.label))
     }
 
     /// A failed try is a decision of its own, whatever the evaluation comes to.

@@ -37,8 +37,10 @@ extension Broker {
             try ItemStore.requireStorable(accessControl)
         }
         guard key == nil || !body.hasData_p else { throw ItemStore.withoutData }
-        let proofs = ItemProofs(
-            of: self, for: body.use, operation: "add a keychain item", request, session, cancellation)
+        let proofs = ItemProofs(of: self, for: body.use, to: .add, request, session, cancellation)
+        if let availability = try attributes.accessibility?.availability {
+            try proofs.open([availability], forNew: attributes, of: itemClass)
+        }
         let password = key == nil ? try newItemPassword(for: accessControl, attributes.shownName, proofs, session) : nil
         let draft = ItemDraft(
             itemClass: itemClass, attributes: attributes, accessControl: accessControl, keyID: key?.id,
@@ -46,7 +48,9 @@ extension Broker {
         try session.verifyCaller()
         let event = event(request.eventName, session, object: itemClass.name)
         let keyEvent = draftKey.map { self.event("key-create", session, object: $0.attributes.identifier) }
-        let record = try changingItems(of: session.account, event, making: keyEvent, alone: key != nil) {
+        let record = try changingItems(
+            of: session.account, event, making: keyEvent, alone: key != nil, whenStanding: proofs
+        ) {
             if let draftKey { try session.draftKeys.requireCurrent(draftKey.id, session.account.ring.publicHalves) }
             return try session.account.items.add(draft) { writer in
                 if let draftKey { try session.account.rights.insert(draftKey, in: writer) }
@@ -86,10 +90,14 @@ extension Broker {
         _ body: WireFindItemsRequest, _ request: IncomingRequest, _ session: Session,
         _ cancellation: RequestCancellation?
     ) throws -> Reply {
-        let selection = try VisibleItems(
-            body.query, groups: session.caller.accessGroups, digests: session.account.items.digests)
-        let proofs = ItemProofs(
-            of: self, for: body.use, operation: "read a keychain item", request, session, cancellation)
+        let items = session.account.items
+        let selection = try VisibleItems(body.query, groups: session.caller.accessGroups, digests: items.digests)
+        // A search by host reads on until it has found some.
+        let (begin, limit) = (body.begin, body.limit == 0 || selection.host != nil ? Int.max : Int(body.limit))
+        let proofs = ItemProofs(of: self, for: body.use, to: .read, request, session, cancellation)
+        proofs.candidates = ItemProofs.Candidates(knownName: selection.knownName) { body in
+            try items.forEach(selection, from: begin, limit: limit, body)
+        }
         do {
             return try page(of: selection, body, request, session, proofs)
         } catch SlotError.missingKey {
@@ -126,23 +134,32 @@ extension Broker {
         } while page.isEmpty && begin != 0
         guard !page.isEmpty || body.begin != 0 else { throw ItemStore.notFound }
         try session.verifyCaller()
-        let object = page.released
+        let (proved, free) = (page.proved, page.releasedFreely)
         try trail.decide {
             // A lock since they were opened wins.
             try proofs.requireStanding()
             for opener in read { try opener.requireOpen() }
-            guard let object else { return }
-            try trail.use(
-                event(request.eventName, session, object: object, operation: AccessControl.Operation.read.name),
-                factors: proofs.last?.factorNames ?? [], strength: proofs.last?.label ?? "")
+            for (name, proof) in proved {
+                try noteReading(of: name, request, session, factors: proof.factorNames, strength: proof.label)
+            }
+            if let free { try noteReading(of: free, request, session) }
         }
         return page.reply(next: page.count < limit ? begin : 0)
+    }
+
+    private func noteReading(
+        of object: String, _ request: IncomingRequest, _ session: Session, factors: [String] = [], strength: String = ""
+    ) throws(Refusal) {
+        let event = event(
+            request.eventName, session, object: object, operation: AccessControl.Operation.read.name)
+        try trail.use(event, factors: factors, strength: strength)
     }
 
     private func read(
         _ opener: ItemOpener, _ selection: VisibleItems, _ body: WireFindItemsRequest, _ proofs: ItemProofs,
         _ session: Session, into page: inout ItemPageBuilder
     ) throws {
+        try proofs.open(opener)
         let needsAttributes = body.returnsAttributes || selection.host != nil || opener.isProtected
         guard needsAttributes else {
             try opener.requireOpen()
@@ -153,7 +170,7 @@ extension Broker {
         let proof = try proofs.proof(for: opener, attributes)
         page.add(
             opener.record, body.returnsAttributes ? attributes : nil,
-            data: body.returnsData ? try data(of: opener, by: proof, session) : nil)
+            data: body.returnsData ? try data(of: opener, by: proof, session) : nil, by: proof)
     }
 
     private func data(of opener: ItemOpener, by proof: Evaluation?, _ session: Session) throws -> SecretBytes? {
@@ -180,8 +197,10 @@ extension Broker {
             try session.account.requireUsable(accessControl)
             try ItemStore.requireStorable(accessControl)
         }
-        let proofs = ItemProofs(
-            of: self, for: body.use, operation: "change a keychain item", request, session, cancellation)
+        let proofs = ItemProofs(of: self, for: body.use, to: .change, request, session, cancellation)
+        proofs.candidates = ItemProofs.Candidates(knownName: selection.knownName) { try openers.forEach($0) }
+        let future = [try attributes.accessibility?.availability, accessControl?.availability].compactMap(\.self)
+        try proofs.open(openers, movingTo: future)
         let proved = try openers.filter(\.isProtected).map { opener in
             ItemStore.Target(opener: opener, proof: try proofs.proof(for: opener, opener.attributes()))
         }

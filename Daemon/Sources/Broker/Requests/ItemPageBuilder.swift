@@ -1,4 +1,5 @@
 import Auditing
+import Authenticators
 import Foundation
 import OstiaryMessages
 import ProtectedObjects
@@ -8,23 +9,31 @@ import Vault
 /// Collects the items of one answer and their data, which becomes the frame's tail.
 struct ItemPageBuilder: ~Copyable {
     private var page = WireItemPage()
-    private var releasedNames: [String] = []
+    /// Items under a rule that are handed over, each with the proof that opened it.
+    private(set) var proved: [(logName: String, proof: Evaluation)] = []
+    private var freeNames: [String] = []
     private var data: [ItemData] = []
 
     var isEmpty: Bool { page.items.isEmpty }
     var count: Int { page.items.count }
 
-    /// The log's name for the items whose data is handed over; nil when there are none.
-    var released: String? {
-        switch releasedNames.count {
+    /// The log's name for the items without a rule whose data is handed over; nil when there are none.
+    var releasedFreely: String? {
+        switch freeNames.count {
         case 0: nil
-        case 1: releasedNames[0]
-        default: "\(releasedNames.count) items"
+        case 1: freeNames[0]
+        default: "\(freeNames.count) items"
         }
     }
 
-    /// - Parameter attributes: nil when they are not to be shown.
-    mutating func add(_ record: ItemRecord, _ attributes: ItemAttributes?, data: consuming SecretBytes? = nil) {
+    /// - Parameters:
+    ///   - attributes: nil when they are not to be shown.
+    ///   - proof: nil for an item that asks for nothing.
+    mutating func add(
+        _ record: ItemRecord, _ attributes: ItemAttributes?, data: consuming SecretBytes? = nil,
+        by proof: Evaluation? = nil
+    ) {
+        if let proof { proved.append((record.logName, proof)) }
         var item = WireItem()
         item.itemID = record.id.bytes
         item.itemClass = record.itemClass.name
@@ -36,7 +45,7 @@ struct ItemPageBuilder: ~Copyable {
             item.shownAccessControl = attributes.shownAccessControl
         }
         if let data = data.take() {
-            releasedNames.append(record.logName)
+            if proof == nil { freeNames.append(record.logName) }
             item.dataByteCount = UInt32(data.count)
             self.data.append(ItemData(data))
         }

@@ -3,40 +3,69 @@ import Auditing
 import Authenticators
 import Foundation
 import OstiaryWire
+import OwnerKeys
 import ProtectedObjects
 import Refusals
 import SecretMemory
 import Vault
 
-/// The proofs that one request's items ask for. Without a context they end with the request; one proof serves all items of
-/// the request that it satisfies.
+/// The proofs that one request's items ask for. Without a context they end with the request. One proof serves the items of
+/// the request that its question named and whose rules it satisfies.
 final class ItemProofs {
+    /// What the request does with items, as the prompt shows it.
+    enum Purpose: String {
+        case add, read, change
+    }
+
+    /// All items of the request; a question names those of them that its answer opens.
+    struct Candidates {
+        /// The name that the request gives each of them.
+        var knownName: String?
+        /// Lends one after the other. They are read only when a question is put.
+        let forEach: (_ body: (ItemOpener) throws -> Void) throws -> Void
+    }
+
+    /// What was proved, and for which items.
+    private struct Proved {
+        let evaluation: Evaluation
+        /// Nil when nobody was asked: a context that holds factors serves whichever item they satisfy.
+        let ids: Set<VaultID>?
+
+        func covers(_ opener: ItemOpener) -> Bool { ids?.contains(opener.record.id) ?? true }
+    }
+
     private let broker: Broker
     private let use: WireItemUse
     private let request: IncomingRequest
     private let session: Session
     private let cancellation: RequestCancellation?
-    /// The operation that the prompt shows.
-    private let operation: String
-    private(set) var last: Evaluation?
+    private let purpose: Purpose
+    var candidates = Candidates { _ in }
+    private var proved: [Proved] = []
     /// The context that was proved in, and its era then.
-    private var proved: (context: EvaluationContext, era: UInt64)?
+    private var provedIn: (context: EvaluationContext, era: UInt64)?
 
     init(
-        of broker: Broker, for use: WireItemUse, operation: String, _ request: IncomingRequest, _ session: Session,
+        of broker: Broker, for use: WireItemUse, to purpose: Purpose, _ request: IncomingRequest, _ session: Session,
         _ cancellation: RequestCancellation?
     ) {
         self.broker = broker
         self.use = use
-        self.operation = operation
+        self.purpose = purpose
         self.request = request
         self.session = session
         self.cancellation = cancellation
     }
 
-    /// Whether to leave the item out because it would ask: the context's factors do not satisfy its rule.
+    // MARK: leaving out
+
+    /// Whether to leave the item out because it would ask: its class is closed, or the context's factors do not satisfy its
+    /// rule. An item that stands for a key is not left out: before a program destroys a key, it must know that the item is
+    /// there.
     func skips(_ opener: ItemOpener) throws -> Bool {
-        guard use.skipsProtected, opener.isProtected else { return false }
+        guard use.skipsProtected else { return false }
+        if opener.record.keyID == nil, try opener.closedClass != nil { return true }
+        guard opener.isProtected else { return false }
         guard let context = try context(), let requirement = opener.accessControl[.read] else { return true }
         var held = session.account.held(in: context).factors
         if context.applicationPassword != nil { held.insert(.applicationPassword) }
@@ -50,50 +79,124 @@ final class ItemProofs {
         return [.authenticationFailed, .notInteractive, .lockedOut].contains(refusal.code)
     }
 
+    // MARK: closed classes
+
+    /// Opens the store if the item's class is closed: asks for the passcode and records that. Throws `locked` when nobody may
+    /// be asked.
+    func open(_ opener: ItemOpener) throws { try open([opener]) }
+
+    /// The same for items that change together.
+    ///
+    /// - Parameter classes: those that the items are to have.
+    func open(_ openers: [ItemOpener], movingTo classes: [AvailabilityClass] = []) throws {
+        let present = try openers.lazy.compactMap { try $0.closedClass }.first
+        guard let closed = present ?? session.account.ring.closedClass(among: classes) else { return }
+        try unlock(closed) {
+            let items = try items { try $0.closedClass != nil || Self.serve([.passcode], $0) }
+            return items.isEmpty ? try self.items { _ in true } : items
+        }
+    }
+
+    /// The same for an item that is being made.
+    func open(_ classes: [AvailabilityClass], forNew attributes: ItemAttributes, of itemClass: ItemClass) throws {
+        guard let closed = session.account.ring.closedClass(among: classes) else { return }
+        try unlock(closed) { ItemsInQuestion(new: attributes, of: itemClass) }
+    }
+
+    private func unlock(_ closed: AvailabilityClass, _ items: () throws -> ItemsInQuestion) throws {
+        // Not on a thread of its own: programs without a terminal may try this again and again.
+        let mayAsk = use.withholdsQuestion || use.question.map { !$0.interactionNotAllowed } ?? false
+        guard mayAsk, !use.skipsProtected else { throw Refusal.locked }
+        let (asking, items) = (try asking(), try items())
+        let demand = Demand(requirements: [.unrestricted], availability: closed, object: items.name, operation: "")
+        // What a context holds is older than the lock, and opens nothing after it.
+        do { try evaluate(demand, about: items, held: .none, asking, recordedAs: "unlock") } catch let refusal
+            as Refusal
+            where refusal == Refusal.notInteractive
+        { throw Refusal.locked }
+    }
+
+    /// The items of the request that are `wanted`.
+    private func items(_ wanted: (ItemOpener) throws -> Bool) throws -> ItemsInQuestion {
+        var items = ItemsInQuestion()
+        try candidates.forEach { if try wanted($0) { try items.add($0, knownName: candidates.knownName) } }
+        return items
+    }
+
+    /// Whether proving one of `sets` proves the item's rule. An application password proves nothing of another item.
+    private static func serve(_ sets: [FactorSet], _ opener: ItemOpener) -> Bool {
+        guard opener.isProtected, !opener.asksForApplicationPassword, let requirement = opener.accessControl[.read]
+        else {
+            return false
+        }
+        return requirement.alternatives.contains { wanted in sets.contains { $0.satisfies(wanted) } }
+    }
+
+    // MARK: rules
+
     /// The proof of the item's rule; nil when the rule asks for nothing. Asks the person and records the proof. Throws
     /// the refusal when the person does not prove it.
     func proof(for opener: ItemOpener, _ attributes: ItemAttributes) throws -> Evaluation? {
         guard opener.isProtected else { return nil }
-        if let last, !opener.asksForApplicationPassword, let requirement = opener.accessControl[.read],
-            requirement.alternatives.contains(where: last.factors.satisfies)
-        {
-            return last
+        let covering = proved.filter { $0.covers(opener) }.map(\.evaluation)
+        if let proof = covering.first(where: { Self.serve([$0.factors], opener) }) { return proof }
+        let asking = try asking()
+        let held = try covering.reduce(context().map(session.account.held) ?? .none) {
+            $0.adding(HeldFactors(proofs: $1.proofs))
         }
-        let evaluation = try evaluate(
-            opener.demand(operation, object: attributes.shownName),
-            recordedAs: broker.event("authorize", session, object: opener.record.logName))
-        last = evaluation
-        return evaluation
+        return try evaluate(
+            opener.demand("", object: attributes.shownName), about: items(askedWith: opener, held), held: held, asking,
+            recordedAs: "authorize")
     }
 
-    /// Proves the demand in addition to the context's factors. The context then holds the new proofs.
-    private func evaluate(_ demand: Demand, recordedAs event: AuditTrail.Event) throws -> Evaluation {
-        let asking = try asking()
-        guard let context = try context() else {
-            let evaluation = try session.account.evaluator.evaluate(demand, asking: asking)
+    /// The items of the request that the answer to the question for `opener` may open: itself and those whose rules it
+    /// satisfies as well. A passcode opens closed classes besides.
+    private func items(askedWith opener: ItemOpener, _ held: HeldFactors) throws -> ItemsInQuestion {
+        let sets = opener.accessControl[.read]?.alternatives ?? []
+        let isAlone = sets.allSatisfy { $0 == .applicationPassword || held.factors.satisfies($0) }
+        guard !isAlone else {
+            var items = ItemsInQuestion()
+            try items.add(opener, knownName: nil)
+            return items
+        }
+        let opensStore = sets.contains { $0.contains(.passcode) }
+        return try items {
+            try $0.record.id == opener.record.id || Self.serve(sets, $0) || opensStore && $0.closedClass != nil
+        }
+    }
+
+    /// Proves the demand in addition to what is held. The context then holds the new proofs.
+    @discardableResult
+    private func evaluate(
+        _ demand: Demand, about items: ItemsInQuestion, held: HeldFactors, _ asking: Asking, recordedAs name: String
+    ) throws -> Evaluation {
+        var demand = demand
+        demand.objects = items.objects
+        demand.operation = "\(purpose.rawValue) \(items.areSeveral ? "keychain items" : "a keychain item")"
+        demand.logName = items.logName
+        let event = broker.event(name, session, object: items.logName)
+        let evaluation: Evaluation
+        if let context = try context() {
+            evaluation = try context.evaluating(asking.cancellation) { era in
+                let evaluation = try session.account.evaluator.evaluate(demand, held: held, asking: asking)
+                try broker.grant(evaluation, asking, session, as: event) { try context.keep(evaluation, since: era) }
+                if provedIn == nil { provedIn = (context, era) }
+                return evaluation
+            }
+        } else {
+            evaluation = try session.account.evaluator.evaluate(demand, held: held, asking: asking)
             try broker.grant(evaluation, asking, session, as: event) {}
-            return evaluation
         }
-        return try context.evaluating(asking.cancellation) { era in
-            let evaluation = try session.account.evaluator.evaluate(
-                demand, held: session.account.held(in: context), asking: asking)
-            try broker.grant(evaluation, asking, session, as: event) { try context.keep(evaluation, since: era) }
-            if proved == nil { proved = (context, era) }
-            return evaluation
-        }
+        proved.append(Proved(evaluation: evaluation, ids: evaluation.proofs.isEmpty ? nil : items.ids))
+        return evaluation
     }
 
     /// Throws when the proof has ended since: by a lock, or in its context by the program. Call it in one step with the
     /// record of the release.
     func requireStanding() throws(Refusal) {
-        guard last != nil else { return }
+        guard !proved.isEmpty else { return }
         try cancellation?.check()
-        if let proved { try proved.context.requireEra(proved.era) }
-    }
-
-    /// The password that the program gave the context beforehand.
-    func applicationPassword() throws -> Credential? {
-        try context()?.applicationPassword
+        if let provedIn { try provedIn.context.requireEra(provedIn.era) }
     }
 
     /// How the person is asked; refuses with `notInteractive` later on, when there is nothing to ask with.
@@ -102,7 +205,8 @@ final class ItemProofs {
             caller: session.caller, terminal: request.terminal,
             question: try use.question.map(QuestionStyle.init) ?? .askingNobody,
             cancellation: try broker.slow(cancellation))
-        asking.applicationPassword = try applicationPassword()
+        // The password that the program gave the context beforehand.
+        asking.applicationPassword = try context()?.applicationPassword
         return asking
     }
 

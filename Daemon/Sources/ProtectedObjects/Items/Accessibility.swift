@@ -1,8 +1,8 @@
-import AccessControl
+package import AccessControl
 
 /// The values of the attribute `pdmn` (Apple's `kSecAttrAccessible…`) that an item can have. The second half of them says
 /// that an item never leaves the machine, which here no item does.
-enum Accessibility: String, CaseIterable, Sendable {
+package enum Accessibility: String, CaseIterable, Sendable {
     case always = "dk"
     case afterFirstUnlock = "ck"
     case whenUnlocked = "ak"
@@ -11,7 +11,7 @@ enum Accessibility: String, CaseIterable, Sendable {
     case whenUnlockedThisDeviceOnly = "aku"
     case whenPasscodeSetThisDeviceOnly = "akpu"
 
-    var availability: AvailabilityClass {
+    package var availability: AvailabilityClass {
         switch self {
         case .always, .alwaysThisDeviceOnly: .always
         case .afterFirstUnlock, .afterFirstUnlockThisDeviceOnly: .afterFirstUnlock

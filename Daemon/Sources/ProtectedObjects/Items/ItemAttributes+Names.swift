@@ -2,7 +2,10 @@ import Foundation
 
 extension ItemAttributes {
     /// The name by which a person knows the item.
-    package var shownName: String { firstText(of: ["labl", "svce", "srvr", "acct", "atag"]) ?? "a keychain item" }
+    package var shownName: String { givenName ?? "a keychain item" }
+
+    /// The first attribute that names the item; nil when none does.
+    var givenName: String? { firstText(of: ["labl", "svce", "srvr", "acct", "atag"]) }
 
     /// The name that programs give a key. The application label is usually a digest, which is no text.
     package var label: String? { firstText(of: ["labl", "klbl"]) }

@@ -84,7 +84,7 @@ extension ItemAttributes {
     }
 
     /// The accessibility that is named, if one is.
-    var accessibility: Accessibility? {
+    package var accessibility: Accessibility? {
         get throws(Refusal) {
             guard let value = self["pdmn"] else { return nil }
             guard case .text(let name) = value, let found = Accessibility(rawValue: name) else {

@@ -48,6 +48,15 @@ package final class ItemOpener {
     /// the rule is asked for by the key's operations.
     package var isProtected: Bool { record.keyID == nil && accessControl[.read] != .unrestricted }
 
+    /// The class that the passcode must open before attributes or data can be read; nil when all that is needed is open.
+    package var closedClass: AvailabilityClass? {
+        get throws {
+            var roles = [try ItemCipher.key(of: record.attributes).role]
+            if record.wrap != nil { roles.append(.classKey(accessControl.availability)) }
+            return ring.closedClass(among: roles)
+        }
+    }
+
     package var asksForApplicationPassword: Bool {
         accessControl[.read]?.factors.contains(.applicationPassword) ?? false
     }
@@ -108,6 +117,18 @@ package final class ItemOpener {
 }
 
 extension KeyRing {
+    /// The first class among `roles` that is closed and that the passcode would open.
+    fileprivate func closedClass(among roles: [KeyRole]) -> AvailabilityClass? {
+        closedClass(
+            among: roles.compactMap { role in if case .classKey(let availability) = role { availability } else { nil } }
+        )
+    }
+
+    /// The first of `classes` that is closed and that the passcode would open.
+    package func closedClass(among classes: [AvailabilityClass]) -> AvailabilityClass? {
+        classes.first { unlockState(of: $0) == .needsPasscode }
+    }
+
     /// The private half of an open class; throws the refusal `locked`, or `passcodeNotSet` for a class that only a passcode
     /// brings about.
     func openHalf(_ role: KeyRole) throws(Refusal) -> PrivateHalf {

@@ -157,6 +157,19 @@ package struct ItemStore: Sendable {
         }
     }
 
+    /// Lends all items of a selection from `begin` on, at most `limit`, one after the other. Unreadable ones are left out.
+    package func forEach(
+        _ selection: VisibleItems, from begin: UInt64, limit: Int, _ body: (ItemOpener) throws -> Void
+    ) throws {
+        try vault.readItems { reader in
+            var query = selection.query
+            (query.begin, query.limit) = (begin, limit)
+            for match in try reader.items(matching: query, owner: owner) {
+                if let record = try readable(match.id, in: reader) { try body(opener(record)) }
+            }
+        }
+    }
+
     private func item(_ id: VaultID, in reader: VaultReader) throws -> ItemRecord {
         guard let record = try reader.item(id, owner: owner) else { throw Self.notFound }
         return record

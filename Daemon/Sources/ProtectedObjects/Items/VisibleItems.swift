@@ -11,6 +11,8 @@ package struct VisibleItems {
     package let query: ItemQuery
     /// Only items whose server is this host or below it; looked up in the decrypted attributes.
     package let host: String?
+    /// The name of each item that matches, as far as the query says it. It is known while the items' class is closed.
+    package let knownName: String?
 
     /// - Parameter groups: the caller's access groups.
     /// - Throws: `missingEntitlement` for a group that is not the caller's, before anything is looked for; `noSuchClass`,
@@ -21,12 +23,13 @@ package struct VisibleItems {
         guard let itemClass else {
             guard wire.attributes.isEmpty else { throw Self.needsClass }
             self.itemClass = nil
-            host = nil
+            (host, knownName) = (nil, nil)
             query = ItemQuery(id: id, anyOf: try AccessGroups(groups).requireAny().map(digests.term(ofGroup:)))
             return
         }
         self.itemClass = itemClass
         var attributes = try ItemAttributes(wire.attributes, of: itemClass)
+        knownName = attributes.givenName
         let visible = try AccessGroups(groups).visible(attributes.text("agrp"))
         attributes["agrp"] = nil
         if id == nil, attributes["sync"] == nil {
