@@ -84,9 +84,9 @@ struct ItemCommandEndToEndTests {
         #expect(try ostiary("item", "add", "--service", "s", "--secret", "in").status == 0)
         #expect(try ostiary("lock").status == 0)
         func expectLocked() throws {
-            let refused = try ostiary("item", "find", "--service", "s", "--output", "out")
+            let refused = try unattended("item", "find", "--service", "s", "--output", "out")
             #expect(refused.status == 3)
-            #expect(refused.screen == "ostiary: The store is locked; open it with `ostiary unlock`.\r\n")
+            #expect(refused.output == "ostiary: The store is locked; open it with `ostiary unlock`.\n")
             #expect(content("out") == nil)
         }
         try expectLocked()
@@ -103,6 +103,22 @@ struct ItemCommandEndToEndTests {
         #expect(log.contains("authorize-requirement") && !log.contains("evaluate-policy"), "the passcode, no policy")
         #expect(try ostiary("item", "find", "--service", "s", "--output", "out").status == 0)
         #expect(content("out") == "secret")
+    }
+
+    @Test func `on a terminal a locked item is read for the passcode, and a list says what it leaves out`() throws {
+        try setPasscode()
+        try Data("secret".utf8).write(to: daemon.folder.appendingPathComponent("in"))
+        #expect(try ostiary("item", "add", "--service", "s", "--secret", "in").status == 0)
+        #expect(try ostiary("lock").status == 0)
+        let list = try ostiary("item", "list")
+        #expect(list.status == 0 && list.shows("locked items are not listed"), "\(list.screen)")
+        let cancelled = try ostiary("item", "find", "--service", "s", "--output", "out", answers: ["\u{3}"])
+        #expect(cancelled.status != 0 && content("out") == nil, "\(cancelled.screen)")
+        let found = try ostiary("item", "find", "--service", "s", "--output", "out", answers: [Self.passcode])
+        #expect(found.status == 0 && content("out") == "secret", "\(found.screen)")
+        #expect(found.shows("Your passcode opens it for all your programs."))
+        let open = try ostiary("item", "list")
+        #expect(open.status == 0 && !open.shows("locked"), "\(open.screen)")
     }
 
     @Test func `unlock asks nobody where nothing is locked`() throws {

@@ -22,10 +22,18 @@ struct ItemList: ParsableCommand {
     var protected = false
 
     func run() throws {
+        if !protected { try noteIfLocked() }
         let document = ItemListDocument(try items())
         if json.isGiven { return try JSONOutput.print(document) }
         guard !document.items.isEmpty else { return StandardError.line("There are no such items.") }
         try StandardOutput.line(document.text())
+    }
+
+    /// An item that cannot be shown must not look absent.
+    private func noteIfLocked() throws {
+        let status = try OstiaryClient.shared.status()
+        guard status.passcode.isSet, !status.unlocked else { return }
+        StandardError.line("The store is locked, so locked items are not listed; open it with `ostiary unlock`.")
     }
 
     private func items() throws -> [StoredItem] {
