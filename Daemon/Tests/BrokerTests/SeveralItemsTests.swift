@@ -110,7 +110,7 @@ struct SeveralItemsTests {
 
     @Test func `an item that appears while the person is asked is not opened by the answer`() throws {
         try add("a")
-        let items = fixture.broker.account.items
+        let items = fixture.account.items
         let selection = try VisibleItems(
             TestClient.query(), groups: [client.status().caller.program], digests: items.digests)
         nonisolated(unsafe) let target = ItemStore.Target(opener: try #require(items.all(selection).first), proof: nil)
