@@ -68,11 +68,13 @@ package struct PasscodeAuthenticator: Authenticator {
 
     private func opened(by passcode: borrowing SecretBytes, since era: UInt64) throws -> ProvedPasscode {
         let passcode = SecretBytes(copying: passcode)
-        return try keeper.exclusively {
-            let proved = try keeper.prove(passcode)
-            ring.add(try life.privateHalves(openedBy: proved), since: era)
-            trail.coverSeeds(under: proved.half)
-            return proved
+        return try keeper.exclusively.withStretchTurn {
+            try keeper.exclusively {
+                let proved = try keeper.prove(passcode)
+                ring.add(try life.privateHalves(openedBy: proved), since: era)
+                trail.coverSeeds(under: proved.half)
+                return proved
+            }
         }
     }
 }

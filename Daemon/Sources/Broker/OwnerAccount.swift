@@ -55,7 +55,7 @@ package final class OwnerAccount: Sendable {
         self.stretching = stretching
         eraser = JournalEraser(vault: vault, log: log)
         let storage = KeyPairStorage(enclave: enclave, owner: id, storeID: vault.storeID)
-        let exclusively = ExclusiveAccess()
+        let exclusively = ExclusiveAccess(turns: stretching.turns)
         counters = AttemptCounters(vault: vault, owner: id, clock: clock, exclusively: exclusively)
         keeper = SoftwarePasscodeKeeper(
             vault: vault, enclave: enclave, storage: storage, counters: counters, exclusively: exclusively,

@@ -8,8 +8,17 @@ package import Vault
 /// Taken after `OwnerAccount.changing` where both are held. Calls may be nested.
 package final class ExclusiveAccess: Sendable {
     private let lock = NSRecursiveLock()
+    private let turns: StretchTurns?
 
-    package init() {}
+    /// - Parameter turns: bounds the stretching inside; nil where nothing does.
+    package init(turns: StretchTurns? = nil) { self.turns = turns }
+
+    /// Waits for a turn at stretching, which the calls inside use. Whatever stretches while it holds the access or
+    /// `Broker.changing` takes its turn here, before it takes either.
+    package func withStretchTurn<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {
+        guard let turns else { return try body() }
+        return try turns.withTurn(body)
+    }
 
     package func callAsFunction<Result: ~Copyable>(_ body: () throws -> Result) rethrows -> Result {
         lock.lock()
@@ -78,25 +87,27 @@ package final class AttemptCounters: Sendable {
     ///   counted.
     /// - Throws: ``WrongSecret``, or the refusal `lockedOut` without a check while a delay runs.
     package func attempt<Proof>(at subject: Data, _ check: () throws -> Proof?) throws -> Proof {
-        try exclusively {
-            let state = try state(of: subject)
-            switch AttemptLimiter.beginAttempt(state, at: clock.now()) {
-            case .lockedOut(let remaining, let next):
-                try save(next, of: subject)
-                throw Refusal.lockedOut(remaining)
-            case .allowed(let counted):
-                try save(counted, of: subject)
-                let proof: Proof?
-                do { proof = try check() } catch let unchecked as UncheckedSecret {
-                    try save(state, of: subject)
-                    throw unchecked.refusal
-                }
-                guard let proof else {
-                    throw WrongSecret(freeTriesLeft: AttemptLimiter.freeFailures(after: counted))
-                }
-                try save(AttemptLimiter.succeeded(), of: subject)
-                return proof
+        try exclusively.withStretchTurn { try exclusively { try count(at: subject, check) } }
+    }
+
+    private func count<Proof>(at subject: Data, _ check: () throws -> Proof?) throws -> Proof {
+        let state = try state(of: subject)
+        switch AttemptLimiter.beginAttempt(state, at: clock.now()) {
+        case .lockedOut(let remaining, let next):
+            try save(next, of: subject)
+            throw Refusal.lockedOut(remaining)
+        case .allowed(let counted):
+            try save(counted, of: subject)
+            let proof: Proof?
+            do { proof = try check() } catch let unchecked as UncheckedSecret {
+                try save(state, of: subject)
+                throw unchecked.refusal
             }
+            guard let proof else {
+                throw WrongSecret(freeTriesLeft: AttemptLimiter.freeFailures(after: counted))
+            }
+            try save(AttemptLimiter.succeeded(), of: subject)
+            return proof
         }
     }
 

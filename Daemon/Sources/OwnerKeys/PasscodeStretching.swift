@@ -10,18 +10,26 @@ package struct PasscodeStretching: Sendable {
         ) throws -> SecretBytes
 
     private let function: Function
+    /// Bounds how many run at once; nil where they cost next to nothing.
+    package let turns: StretchTurns?
 
-    package init(_ function: @escaping Function) { self.function = function }
+    package init(turns: StretchTurns? = nil, _ function: @escaping Function) {
+        self.turns = turns
+        self.function = function
+    }
 
-    /// Argon2id (RFC 9106) with the parameters that stand in the record.
-    package static let argon2id = PasscodeStretching { entry, salt, parameters in
+    /// Argon2id (RFC 9106) with the parameters that stand in the record, as many at once as this machine bears.
+    package static let argon2id = PasscodeStretching(turns: .ofThisMachine) { entry, salt, parameters in
         try PasscodeStretcher(parameters: parameters).stretch(entry, salt: salt)
     }
 
-    /// The 32-byte key of `entry`. Blocks for the whole computation.
+    /// The 32-byte key of `entry`. Blocks for the whole computation, and before that until it is its turn
+    /// (``StretchTurns/withTurn(_:)``).
     package func stretch(
         _ entry: borrowing SecretBytes, salt: StretchSalt, parameters: StretchParameters
     ) throws -> SecretBytes {
-        try function(entry, salt, parameters)
+        guard let turns else { return try function(entry, salt, parameters) }
+        let entry = SecretBytes(copying: entry)
+        return try turns.withTurn { try function(entry, salt, parameters) }
     }
 }

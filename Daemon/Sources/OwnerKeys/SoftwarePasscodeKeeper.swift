@@ -42,16 +42,18 @@ package final class SoftwarePasscodeKeeper: PasscodeKeeper {
 
     package func prove(_ passcode: borrowing SecretBytes) throws -> ProvedPasscode {
         let entered = SecretBytes(copying: passcode)
-        return try exclusively {
-            let records = try records()
-            let proved = try counters.attempt(at: AttemptCounters.passcode) {
-                for record in records {
-                    if let proved = try open(record, with: entered) { return proved }
+        return try exclusively.withStretchTurn {
+            try exclusively {
+                let records = try records()
+                let proved = try counters.attempt(at: AttemptCounters.passcode) {
+                    for record in records {
+                        if let proved = try open(record, with: entered) { return proved }
+                    }
+                    return nil as ProvedPasscode?
                 }
-                return nil as ProvedPasscode?
+                try settle(on: proved.record, among: records)
+                return proved
             }
-            try settle(on: proved.record, among: records)
-            return proved
         }
     }
 

@@ -17,7 +17,7 @@ public struct StretchParameters: Equatable, Sendable {
 
     /// Not below RFC 9106's recommendation for small machines, and not above the memory that a daemon may take for one
     /// entry.
-    static let memoryBounds: ClosedRange<UInt32> = 64 * 1024...512 * 1024
+    public static let memoryBounds: ClosedRange<UInt32> = 64 * 1024...512 * 1024
     static let passBounds: ClosedRange<UInt32> = 3...16
     static let laneBounds: ClosedRange<UInt32> = 1...16
 

@@ -1,3 +1,4 @@
+package import Dispatch
 import OstiaryMessages
 package import Prompting
 import Synchronization
@@ -17,6 +18,8 @@ package final class RequestCancellation: Sendable {
         var first: Reason?
         /// Ends the question that is being put.
         var question: PromptCancellation?
+        /// Ends the wait for a turn.
+        var wait: DispatchSemaphore?
     }
 
     private let state = Mutex(State())
@@ -26,6 +29,7 @@ package final class RequestCancellation: Sendable {
     package func cancel(_ reason: Reason) {
         let question = state.withLock { state in
             if state.first == nil { state.first = reason }
+            state.wait?.signal()
             return state.question
         }
         switch reason {
@@ -47,6 +51,16 @@ package final class RequestCancellation: Sendable {
         defer { state.withLock { $0.question = nil } }
         try check()
         return try body(question)
+    }
+
+    /// Runs `body`, which waits for `semaphore`, and signals that when the request is ended. One wait at a time.
+    package func signalling(_ semaphore: DispatchSemaphore, while body: () -> Void) {
+        state.withLock { state in
+            state.wait = semaphore
+            if state.first != nil { semaphore.signal() }
+        }
+        defer { state.withLock { $0.wait = nil } }
+        body()
     }
 
     /// Throws when the request was ended: a proof that arrives afterwards does not count.

@@ -98,12 +98,14 @@ extension Broker {
     ) throws {
         let event = event(name, session)
         try session.verifyCaller()
-        try session.account.changing.withLock {
-            try asking.cancellation.check()
-            try trail.change(event)
-            let passcode = try change()
-            sessions.endKeptFactors(of: session.account)
-            beginEpoch(under: passcode)
+        try session.account.keeper.exclusively.withStretchTurn {
+            try session.account.changing.withLock {
+                try asking.cancellation.check()
+                try trail.change(event)
+                let passcode = try change()
+                sessions.endKeptFactors(of: session.account)
+                beginEpoch(under: passcode)
+            }
         }
         trail.note(event)
     }

@@ -7,6 +7,7 @@ import Foundation
 import Glibc
 import Logging
 import OstiaryWire
+import OwnerKeys
 import ProtectedObjects
 import Refusals
 import SecretMemory
@@ -212,7 +213,14 @@ final class Session: Sendable {
     }
 
     private func slowReply(to request: IncomingRequest, _ cancellation: RequestCancellation) -> Reply {
-        do { return try broker.answer(request, in: self, cancellation: cancellation) } catch {
+        let requester = StretchRequester(program: caller.program.displayName, cancellation: cancellation)
+        do {
+            var reply: Reply?
+            try StretchRequester.$current.withValue(requester) {
+                reply = try broker.answer(request, in: self, cancellation: cancellation)
+            }
+            return reply.take()!
+        } catch {
             return Reply(.failure(RefusalMapping.refusal(for: error).message))
         }
     }

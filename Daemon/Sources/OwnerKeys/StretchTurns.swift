@@ -1,0 +1,111 @@
+import Dispatch
+import Foundation
+import OstiaryMessages
+package import Refusals
+import Synchronization
+
+/// On whose behalf a thread works: for the order in which typed secrets are stretched, and to end the wait for it.
+///
+/// The thread of a request carries it (a task-local value, which threads have too). Every call between the request and the
+/// stretching would have to pass it on otherwise, and one that forgot it would be unbounded or without an end.
+package struct StretchRequester: Sendable {
+    /// The program's name; it shares one place in the order with all processes that have that name.
+    package let program: String
+    package let cancellation: RequestCancellation
+
+    package init(program: String, cancellation: RequestCancellation) {
+        self.program = program
+        self.cancellation = cancellation
+    }
+
+    /// The requester of this thread; nil where the daemon works for itself.
+    @TaskLocal package static var current: StretchRequester?
+}
+
+/// Bounds how many typed secrets are stretched at once (``StretchLimits``), in an order that is fair among programs
+/// (``StretchOrder``).
+package final class StretchTurns: Sendable {
+    /// One computation takes 64 MiB and several processors, and all of a process share them.
+    package static let ofThisMachine = StretchTurns(
+        StretchLimits(
+            processorCount: ProcessInfo.processInfo.activeProcessorCount,
+            memoryByteCount: ProcessInfo.processInfo.physicalMemory))
+
+    private struct State {
+        var order: StretchOrder
+        var waiting: [StretchOrder.Ticket: DispatchSemaphore] = [:]
+    }
+
+    private let state: Mutex<State>
+
+    /// Whether this thread has a turn already.
+    @TaskLocal private static var hasTurn = false
+
+    package init(_ limits: StretchLimits) { state = Mutex(State(order: StretchOrder(limits))) }
+
+    /// Computations that run and that wait.
+    package var counts: (running: Int, waiting: Int) {
+        state.withLock { ($0.order.runningCount, $0.order.waitingCount) }
+    }
+
+    /// Waits for a turn, runs `body`, and passes the turn on. Within `body` the thread has its turn already.
+    ///
+    /// Take the turn before `Broker.changing` and ``ExclusiveAccess``: one that waits for a turn must not hold what another one
+    /// waits for during its turn.
+    ///
+    /// - Throws: the refusal `tooMany` when the program has too many waiting; the refusal of a request that was ended while it
+    ///   waited.
+    package func withTurn<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {
+        guard !Self.hasTurn else { return try body() }
+        let ticket = try takeTurn(for: StretchRequester.current)
+        defer { passOn(ticket) }
+        var result: Result?
+        try Self.$hasTurn.withValue(true) { result = try body() }
+        return result.take()!
+    }
+
+    private func takeTurn(for requester: StretchRequester?) throws(Refusal) -> StretchOrder.Ticket {
+        let turn = DispatchSemaphore(value: 0)
+        let entry = state.withLock { state in
+            let entry = state.order.enter(requester?.program ?? "")
+            if case .waits(let ticket) = entry { state.waiting[ticket] = turn }
+            return entry
+        }
+        switch entry {
+        case .turn(let ticket): return ticket
+        case .waits(let ticket):
+            try wait(for: turn, ticket, requester?.cancellation)
+            return ticket
+        case .refused:
+            throw Refusal(
+                .tooMany, "Too many requests of this program wait for a password to be computed; try again later.",
+                cause: "stretch.too-many")
+        }
+    }
+
+    private func wait(
+        for turn: DispatchSemaphore, _ ticket: StretchOrder.Ticket, _ cancellation: RequestCancellation?
+    ) throws(Refusal) {
+        guard let cancellation else { return turn.wait() }
+        cancellation.signalling(turn) { turn.wait() }
+        do throws(Refusal) { try cancellation.check() } catch {
+            // One that no longer waits was given its turn, and passes it on.
+            if !withdraw(ticket) { passOn(ticket) }
+            throw error
+        }
+    }
+
+    private func withdraw(_ ticket: StretchOrder.Ticket) -> Bool {
+        state.withLock { state in
+            state.waiting[ticket] = nil
+            return state.order.withdraw(ticket)
+        }
+    }
+
+    private func passOn(_ ticket: StretchOrder.Ticket) {
+        state.withLock { state in
+            guard let next = state.order.leave(ticket) else { return }
+            state.waiting.removeValue(forKey: next)?.signal()
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import OstiaryMessages
+import Refusals
+import StoreTestSupport
+import Synchronization
+import Testing
+
+@testable import OwnerKeys
+
+@Suite("Waiting for a turn at stretching") struct StretchTurnsTests {
+    private let turns = StretchTurns(StretchLimits(runCount: 1, waitingCountOfProgram: 4))
+
+    /// What became of one that asked for a turn on a thread of its own.
+    private final class Attempt: Sendable {
+        private let outcome = Mutex<Result<Void, any Error>?>(nil)
+        private let end = DispatchSemaphore(value: 0)
+        let cancellation: RequestCancellation
+
+        init(
+            at turns: StretchTurns, for program: String, cancellation: RequestCancellation = RequestCancellation(),
+            _ body: @escaping @Sendable () -> Void = {}
+        ) {
+            self.cancellation = cancellation
+            Thread { [self] in
+                let requester = StretchRequester(program: program, cancellation: cancellation)
+                let result = Result { try StretchRequester.$current.withValue(requester) { try turns.withTurn(body) } }
+                outcome.withLock { $0 = result }
+                end.signal()
+            }.start()
+        }
+
+        func wait() throws {
+            try #require(end.wait(timeout: .now() + 10) == .success, "it ends")
+            try outcome.withLock { $0 }?.get()
+        }
+    }
+
+    /// Waits until so many wait.
+    private func waitUntil(waiting count: Int) throws {
+        let end = Date(timeIntervalSinceNow: 10)
+        while turns.counts.waiting != count {
+            try #require(Date() < end, "\(turns.counts)")
+            Thread.sleep(forTimeInterval: 0.002)
+        }
+    }
+
+    @Test func `a request that is ended while it waits leaves at once, and the next has its turn`() throws {
+        let gate = DispatchSemaphore(value: 0)
+        let running = Attempt(at: turns, for: "a") { gate.wait() }
+        while turns.counts.running == 0 { Thread.sleep(forTimeInterval: 0.002) }
+        let ended = Attempt(at: turns, for: "b")
+        let next = Attempt(at: turns, for: "c")
+        try waitUntil(waiting: 2)
+        ended.cancellation.cancel(.connectionEnded)
+        #expect(throws: RequestCancellation.refusal(.connectionEnded)) { try ended.wait() }
+        #expect(turns.counts == (1, 1))
+        gate.signal()
+        try running.wait()
+        try next.wait()
+        #expect(turns.counts == (0, 0))
+    }
+
+    @Test func `a request that was ended before does not begin to wait`() throws {
+        try turns.withTurn {
+            let cancellation = RequestCancellation()
+            cancellation.cancel(.locked)
+            let ended = Attempt(at: turns, for: "a", cancellation: cancellation)
+            #expect(throws: RequestCancellation.refusal(.locked)) { try ended.wait() }
+        }
+        #expect(turns.counts == (0, 0))
+    }
+
+    @Test func `a turn is passed on after an error, and holds for all that is done within it`() throws {
+        struct Failed: Error {}
+        #expect(throws: Failed.self) { try turns.withTurn { try turns.withTurn { throw Failed() } } }
+        #expect(turns.counts == (0, 0))
+    }
+
+    @Test func `one beyond the limit of its program is refused`() throws {
+        let gate = DispatchSemaphore(value: 0)
+        let running = Attempt(at: turns, for: "a") { gate.wait() }
+        while turns.counts.running == 0 { Thread.sleep(forTimeInterval: 0.002) }
+        let waiting = (1...4).map { _ in Attempt(at: turns, for: "a") }
+        try waitUntil(waiting: 4)
+        do {
+            try Attempt(at: turns, for: "a").wait()
+            Issue.record("it was let in")
+        } catch let refusal as Refusal {
+            #expect(refusal.code == .tooMany && refusal.cause == "stretch.too-many")
+        }
+        let other = Attempt(at: turns, for: "b")
+        try waitUntil(waiting: 5)
+        gate.signal()
+        for attempt in [running, other] + waiting { try attempt.wait() }
+    }
+
+    @Test func `never more run than the limit`() throws {
+        let turns = StretchTurns(StretchLimits(runCount: 3, waitingCountOfProgram: 40))
+        let load = Mutex((now: 0, most: 0))
+        @Sendable func work() {
+            load.withLock { load in
+                load.now += 1
+                load.most = max(load.most, load.now)
+            }
+            Thread.sleep(forTimeInterval: 0.003)
+            load.withLock { $0.now -= 1 }
+        }
+        let attempts = (0..<40).map { Attempt(at: turns, for: "\($0 % 4)", work) }
+        for attempt in attempts { try attempt.wait() }
+        #expect(load.withLock { $0.most } == 3)
+    }
+}
