@@ -255,40 +255,55 @@ import UnixSocket
 
     // MARK: several at once
 
-    @Test func `one question is shown at a time, in the order in which they came`() throws {
+    @Test func `questions on one terminal are shown one at a time, in the order in which they came`() throws {
         let stage = try Stage()
         let first = try stage.beginAuthorizing(in: stage.client.openContext())
+        stage.terminal.clearScreen()
         let waiting = try (0..<2).map { _ in
-            let terminal = try PseudoTerminal()
-            let caller = try Caller(at: stage.folders, on: terminal).greeted()
-            let question = try WireRequest.OneOf_Body.authorize(stage.right, in: caller.client.openContext())
-            let id = try caller.client.send(question, descriptor: terminal.slave.number)
-            #expect(terminal.staysSilent())
-            return (terminal: terminal, caller: caller, id: id)
+            let question = try WireRequest.OneOf_Body.authorize(stage.right, in: stage.client.openContext())
+            let id = try stage.client.send(question, descriptor: stage.terminal.slave.number)
+            #expect(stage.terminal.staysSilent())
+            return id
         }
         #expect(runningPrompts(of: stage.daemon.processID).count == 1)
         stage.terminal.type(Stage.passcode + "\r")
         #expect(try stage.client.answer(to: first).factors == ["passcode"])
-        waiting[0].terminal.waitFor("Passcode: ")
-        #expect(waiting[1].terminal.staysSilent())
-        waiting[0].terminal.type("\u{3}")
-        #expect(try waiting[0].caller.client.answer(to: waiting[0].id).refusal == .userCancel)
-        waiting[1].terminal.answer("Passcode: ", with: Stage.passcode)
-        #expect(try waiting[1].caller.client.answer(to: waiting[1].id).factors == ["passcode"])
+        stage.terminal.waitFor("Passcode: ")
+        stage.terminal.clearScreen()
+        stage.terminal.type("\u{3}")
+        #expect(try stage.client.answer(to: waiting[0]).refusal == .userCancel)
+        stage.terminal.answer("Passcode: ", with: Stage.passcode)
+        #expect(try stage.client.answer(to: waiting[1]).factors == ["passcode"])
     }
 
-    @Test func `a question whose caller is gone before its turn is never shown`() throws {
+    @Test func `questions on different terminals are shown at the same time`() throws {
         let stage = try Stage()
         let first = try stage.beginAuthorizing(in: stage.client.openContext())
         let terminal = try PseudoTerminal()
         let caller = try Caller(at: stage.folders, on: terminal).greeted()
-        try caller.client.send(
-            .authorize(stage.right, in: caller.client.openContext()), descriptor: terminal.slave.number)
-        #expect(terminal.staysSilent())
-        caller.client.close()
+        let question = try WireRequest.OneOf_Body.authorize(stage.right, in: caller.client.openContext())
+        let other = try caller.client.send(question, descriptor: terminal.slave.number)
+        terminal.waitFor("Passcode: ")
+        #expect(runningPrompts(of: stage.daemon.processID).count == 2)
+        terminal.type(Stage.passcode + "\r")
+        #expect(try caller.client.answer(to: other).factors == ["passcode"])
+        stage.terminal.type("\u{3}")
+        #expect(try stage.client.answer(to: first).refusal == .userCancel)
+    }
+
+    @Test func `a question that is withdrawn before its turn is never shown`() throws {
+        let stage = try Stage()
+        let first = try stage.beginAuthorizing(in: stage.client.openContext())
+        stage.terminal.clearScreen()
+        let context = try stage.client.openContext()
+        let waiting = try stage.client.send(
+            .authorize(stage.right, in: context), descriptor: stage.terminal.slave.number)
+        #expect(stage.terminal.staysSilent())
+        #expect(try stage.client.ask(.closeContext(.with { $0.contextID = context })).isDone)
+        #expect(try stage.client.answer(to: waiting).refusal == .appCancel)
         stage.terminal.type(Stage.passcode + "\r")
         #expect(try stage.client.answer(to: first).factors == ["passcode"])
-        #expect(terminal.staysSilent())
+        #expect(!stage.terminal.shows("Passcode"))
     }
 
     /// How many requests a connection may have under way is tested with the broker: a question that the queue refuses gives
