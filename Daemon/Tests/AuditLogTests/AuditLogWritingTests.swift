@@ -102,7 +102,8 @@ struct AuditLogProgramTests {
 
     private func reopened() throws -> AuditLog {
         try AuditLog(
-            folder: folder.path, ownedBy: geteuid(), anchors: try FileAnchorStore(path: folder.path("anchor")), sealer: TestSealer())
+            folder: folder.path, ownedBy: geteuid(), anchors: try FileAnchorStore(path: folder.path("anchor")),
+            sealer: TestSealer())
     }
 
     private func acknowledged(_ output: String) -> UInt64 {

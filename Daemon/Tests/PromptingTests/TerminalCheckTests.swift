@@ -96,7 +96,9 @@ extension RealPromptTests {
                 descriptors: [far.number])
             try near.setReceiveTimeout(seconds: 30)
             var byte: UInt8 = 0
-            let received = try withUnsafeMutableBytes(of: &byte) { try near.receive(into: $0, expecting: .descriptor).descriptor }
+            let received = try withUnsafeMutableBytes(of: &byte) {
+                try near.receive(into: $0, expecting: .descriptor).descriptor
+            }
             try #require(received >= 0)
             let opened = SharedDescriptor(Descriptor(owning: received))
             #expect(refusal(opened, try process.caller(nil)) == .unnamed)
