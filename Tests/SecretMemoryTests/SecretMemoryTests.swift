@@ -201,6 +201,52 @@ struct SecretMemoryTests {
         }
     }
 
+    @Test func `a passcode finds locked memory when other secrets have used up the limit`() async {
+        await #expect(processExitsWith: .success) {
+            let slab = 64 * 1024
+            var limit = rlimit(rlim_cur: rlim_t(3 * slab), rlim_max: rlim_t(3 * slab))
+            precondition(setrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit) == 0)
+            if getuid() == 0 { precondition(setuid(65_534) == 0) }
+            precondition(!SecretMemoryStatus.arePasscodesLocked, "nothing is kept aside yet")
+            SecretMemoryStatus.keepAsideForPasscodes()
+            SecretMemoryStatus.keepAsideForPasscodes()
+            precondition(SecretMemoryStatus.arePasscodesLocked && SecretMemoryStatus.isLocked)
+            // Secrets that stay: more than the system locks.
+            let large = SecretBytes(random: 2 * slab)
+            let one = SecretBytes(random: 1025)
+            precondition(!SecretMemoryStatus.isLocked && SecretMemoryStatus.arePasscodesLocked)
+            func isLocked(_ secret: borrowing SecretBytes) throws -> Bool {
+                try SecretMemoryTests.flags(at: SecretMemoryTests.address(of: secret))?.contains("lo") == true
+            }
+            let passcode = SecretBytes(zeroedForPasscode: 1025)
+            let copy = SecretBytes(copying: passcode)
+            let states = try [isLocked(passcode), isLocked(copy), isLocked(copy.prefix(32)), isLocked(one)]
+            precondition(states == [true, true, true, false])
+            precondition(large.count == 2 * slab)
+        }
+    }
+
+    @Test func `without a cell that is kept aside a passcode gets another one`() async {
+        await #expect(processExitsWith: .success) {
+            SecretMemoryStatus.keepAsideForPasscodes()
+            func addresses(_ count: Int) -> Set<UnsafeRawPointer> {
+                guard count > 0 else { return [] }
+                let secret = SecretBytes(zeroedForPasscode: 4000)
+                let address = SecretMemoryTests.address(of: secret)
+                precondition(secret.withUnsafeBytes { $0.allSatisfy { $0 == 0 } })
+                return addresses(count - 1).union([address])
+            }
+            precondition(addresses(20).count == 20)
+            precondition(addresses(20).count == 20, "each goes back to where it was taken from")
+            // What is not a passcode never gets one of them.
+            let kept: UnsafeRawPointer
+            do { kept = SecretMemoryTests.address(of: SecretBytes(zeroedForPasscode: 1000)) }
+            let others = SecretBytes(zeroed: 1000)
+            precondition(SecretMemoryTests.address(of: others) != kept)
+            precondition(SecretMemoryTests.address(of: SecretBytes(zeroedForPasscode: 1000)) == kept)
+        }
+    }
+
     // MARK: other types
 
     @Test(arguments: [0, 1, 14, 15, 32, 5000])

@@ -33,6 +33,7 @@ public final class Broker: Sendable {
     package let accounts: [OwnerAccount]
     let sessions = SessionRegistry()
     let slowRequests = SlowRequestQuota()
+    let credentials = CredentialQuota()
 
     init(
         configuration: BrokerConfiguration, log: Logger, enclave: any Enclave, vault: Vault, clock: any BootClock,
@@ -44,6 +45,8 @@ public final class Broker: Sendable {
         self.vault = vault
         self.clock = clock
         self.prompter = prompter
+        // Before there are other secrets that could use up the memory that may be locked.
+        SecretMemoryStatus.keepAsideForPasscodes()
         self.seeds = seeds
         self.trail = trail
         self.accounts = accounts

@@ -89,11 +89,12 @@ package final class CallerProcess: Sendable {
 
     /// The caller as prompts need it.
     package func promptCaller(terminal: SharedDescriptor?) throws(Refusal) -> PromptCaller {
-        guard let status = ProcessStatus(of: credentials.processID) else {
+        let process = ProcessHandle(directory: directory)
+        guard process.status != nil else {
             throw Refusal(.callerChanged, "The calling process is gone.", cause: "caller.gone")
         }
         return PromptCaller(
-            processID: credentials.processID, startTime: status.startTime, userID: credentials.userID,
+            processID: credentials.processID, process: process, userID: credentials.userID,
             program: program.displayName, application: identity.applicationID, terminal: terminal)
     }
 

@@ -1,23 +1,59 @@
+package import Dispatch
 package import Logging
+import Synchronization
 package import Vault
 
 /// Wipes what a committed change replaced or removed from the store's journal.
 ///
 /// The change stands whether or not this succeeds, so a failure (another process reads the database) is no reason to report
-/// the change as failed: it is logged, and the next change and the next start erase it as well; after a full disk, whatever
-/// is written when there is room.
-package struct JournalEraser {
+/// the change as failed. It is logged, the doctor says that the erasure is owed, and it is tried again: every half minute,
+/// with the next change, and at the next start; after a full disk, with whatever is written when there is room.
+package struct JournalEraser: Sendable {
     package let vault: Vault
     package let log: Logger
+    private let retries: Retries
 
-    package init(vault: Vault, log: Logger) {
+    /// - Parameter retryInterval: how long after a failure it is tried again. A try keeps changes of the store waiting for up
+    ///   to a second.
+    package init(vault: Vault, log: Logger, retryInterval: DispatchTimeInterval = .seconds(30)) {
         self.vault = vault
         self.log = log
+        retries = Retries(interval: retryInterval)
     }
 
     package func erase() {
         do { try vault.compactAfterSecretsChanged() } catch {
             log.warning("old wraps lie in the store's journal until it can be emptied", metadata: ["cause": "\(error)"])
+            retries.begin(on: vault, log)
+        }
+    }
+
+    /// Tries again until it succeeds, somebody else erased, or the store is closed.
+    private final class Retries: Sendable {
+        private let interval: DispatchTimeInterval
+        private let areRunning = Mutex(false)
+
+        init(interval: DispatchTimeInterval) { self.interval = interval }
+
+        func begin(on vault: Vault, _ log: Logger) {
+            let isFirst = areRunning.withLock { areRunning in
+                defer { areRunning = true }
+                return !areRunning
+            }
+            if isFirst { schedule(on: vault, log) }
+        }
+
+        private func schedule(on vault: Vault, _ log: Logger) {
+            DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + interval) { [self, weak vault] in
+                areRunning.withLock { $0 = false }
+                guard let vault, vault.isErasureOwed else { return }
+                do {
+                    try vault.compactAfterSecretsChanged()
+                    log.notice("the store's journal was emptied; no old wraps are left in it")
+                } catch VaultError.busy, VaultError.diskFull { begin(on: vault, log) } catch {
+                    // The store was closed: the next start erases.
+                }
+            }
         }
     }
 }

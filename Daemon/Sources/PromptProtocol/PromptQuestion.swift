@@ -108,11 +108,15 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     public let fallbackTitle: DisplayText?
     /// Whether all facts must be shown in full. If they do not fit, the question is not asked.
     public let isShownInFull: Bool
+    /// Whether nothing was proved before and nothing is proved by the answer: any program could answer it on a terminal that
+    /// it made. So a login's terminal or a dialog is preferred.
+    public let isUnproved: Bool
 
     public init(
         _ kind: PromptKind, sensors: [PromptSensor] = [], objects: PromptObjects? = nil, operation: DisplayText,
         consequence: DisplayText? = nil, reason: DisplayText? = nil, notice: DisplayText? = nil, triesLeft: Int? = nil,
-        cancelTitle: DisplayText? = nil, fallbackTitle: DisplayText? = nil, isShownInFull: Bool = false
+        cancelTitle: DisplayText? = nil, fallbackTitle: DisplayText? = nil, isShownInFull: Bool = false,
+        isUnproved: Bool = false
     ) {
         self.kind = kind
         self.sensors = sensors
@@ -125,6 +129,7 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
         self.cancelTitle = cancelTitle
         self.fallbackTitle = fallbackTitle
         self.isShownInFull = isShownInFull
+        self.isUnproved = isUnproved
     }
 
     /// The name of the only object, or of the first one.

@@ -8,6 +8,10 @@ struct FrontEndChoice {
     let terminalType: TerminalType
     /// Whether the person answers with keys. A pinentry can put no other question: it does not tell when it is visible.
     var isTyped = true
+    /// Whether any program could answer on a terminal that it made, see ``PromptQuestion/isUnproved``.
+    var isUnproved = false
+    /// Whether the terminal is one that somebody logged in on.
+    var isLoginTerminal = false
     /// Why the configured pinentry must not be started; nil when it may, or when none is configured.
     let pinentryDistrust: ProgramDistrust?
     /// The display for a sheet, looked for only when a sheet comes first.
@@ -17,6 +21,7 @@ struct FrontEndChoice {
 
     /// The way to ask, or why there is none.
     func choose() -> Result<PromptFrontEnd, PromptUnavailability> {
+        if isUnproved, !isLoginTerminal, let dialog { return .success(dialog) }
         var displayRefusal: DisplayRefusal?
         for frontEnd in configuration.frontEnds {
             switch frontEnd {
@@ -30,6 +35,15 @@ struct FrontEndChoice {
             }
         }
         return .failure(unavailability(displayRefusal))
+    }
+
+    /// A configured dialog that is not on the caller's terminal.
+    private var dialog: PromptFrontEnd? {
+        if configuration.hasDisplay, configuration.frontEnds.contains(.pinentry), let options = pinentryOptions {
+            return .pinentry(options)
+        }
+        guard configuration.frontEnds.contains(.sheet), case .success(let display) = findDisplay() else { return nil }
+        return .sheet(options(of: display))
     }
 
     private func options(of display: SheetOptions.Display) -> SheetOptions {

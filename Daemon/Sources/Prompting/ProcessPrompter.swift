@@ -46,7 +46,9 @@ public struct ProcessPrompter: PlacingPrompter {
         var display: SheetDisplay?
         let choice = FrontEndChoice(
             configuration: configuration, terminal: terminal, terminalType: caller.terminalType,
-            isTyped: question.kind.isTyped, pinentryDistrust: configuration.pinentryPath.flatMap(distrust),
+            isTyped: question.kind.isTyped, isUnproved: question.isUnproved,
+            isLoginTerminal: (try? terminal?.get()).map { check.isLogin(on: $0, of: caller) } ?? false,
+            pinentryDistrust: configuration.pinentryPath.flatMap(distrust),
             findDisplay: {
                 findDisplay().map { found in
                     display = found
@@ -108,7 +110,7 @@ public struct ProcessPrompter: PlacingPrompter {
         let interruption = live.showingUpdates(with: updates.send) {
             watch(&process, hasTerminal: terminal != nil, mustBeDrawn: display != nil, caller, live)
         }
-        let end = process.finish()
+        let end = process.finish(askedFor: request.question.kind.factor)
         if let terminal { before?.restoreIfChanged(on: terminal.number) }
         // An answer that came together with a reason to take the question away is no answer.
         switch interruption ?? live.cancellation.interruption.map(Interruption.because) {

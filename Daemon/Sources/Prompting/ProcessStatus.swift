@@ -1,5 +1,6 @@
+import CLinuxShims
 import Glibc
-import UnixSocket
+public import UnixSocket
 
 /// The state of a process from `/proc/PID/stat` (proc_pid_stat(5)).
 public struct ProcessStatus: Equatable, Sendable {
@@ -46,12 +47,37 @@ public struct ProcessStatus: Equatable, Sendable {
 
     /// The status of a process; nil when there is none of that id, or its file cannot be read.
     public init?(of processID: Int32) {
-        let number = unsafe open("/proc/\(processID)/stat", O_RDONLY | O_CLOEXEC)
+        self.init(reading: unsafe open("/proc/\(processID)/stat", O_RDONLY | O_CLOEXEC))
+    }
+
+    /// Reads and closes `number`, the file's descriptor; nil when there is none.
+    fileprivate init?(reading number: CInt) {
         guard number >= 0 else { return nil }
         let file = Descriptor(owning: number)
         var text = [UInt8](repeating: 0, count: 4096)
         let count = unsafe read(file.number, &text, text.count)
         guard count > 0 else { return nil }
         self.init(parsing: Array(text[..<count]))
+    }
+}
+
+/// A process, held by its folder below `/proc`: after its end nothing can be read through it, even when another process has
+/// the number by then.
+public struct ProcessHandle: Sendable {
+    private let directory: SharedDescriptor
+
+    /// - Parameter directory: an open `/proc/PID`.
+    public init(directory: SharedDescriptor) { self.directory = directory }
+
+    /// The process that has the number now; nil when there is none.
+    public init?(of processID: Int32) {
+        let number = unsafe ostiary_open_directory_handle("/proc/\(processID)")
+        guard number >= 0 else { return nil }
+        directory = SharedDescriptor(Descriptor(owning: number))
+    }
+
+    /// Its status now; nil when it has ended and its parent has taken note, or the file cannot be read.
+    public var status: ProcessStatus? {
+        ProcessStatus(reading: unsafe openat(directory.number, "stat", O_RDONLY | O_CLOEXEC))
     }
 }

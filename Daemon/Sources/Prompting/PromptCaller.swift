@@ -4,8 +4,8 @@ public import UnixSocket
 /// The process on whose behalf is asked, as the daemon identified it from the socket.
 public struct PromptCaller: Sendable {
     public let processID: Int32
-    /// Field 22 of `/proc/PID/stat`, in clock ticks since boot: tells this process from a later one with the same id.
-    public let startTime: UInt64
+    /// The process itself, whatever has its id later; nil when it has ended.
+    public let process: ProcessHandle?
     public let userID: UInt32
     /// The program's path or other name, as found by the daemon; also what waiting questions and cooldowns are counted for.
     public let program: String
@@ -17,11 +17,11 @@ public struct PromptCaller: Sendable {
     public let terminalType: TerminalType
 
     public init(
-        processID: Int32, startTime: UInt64, userID: UInt32, program: String, application: String? = nil,
+        processID: Int32, process: ProcessHandle?, userID: UInt32, program: String, application: String? = nil,
         terminal: SharedDescriptor?, terminalType: TerminalType = .vt100
     ) {
         self.processID = processID
-        self.startTime = startTime
+        self.process = process
         self.userID = userID
         self.program = program
         self.application = application

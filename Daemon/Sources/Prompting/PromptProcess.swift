@@ -82,7 +82,9 @@ struct PromptProcess: ~Copyable {
     var replyDescriptor: CInt { reply.number }
 
     /// Ends the prompt if it has not ended yet, waits until it and its dialog are gone, and returns its last reply.
-    consuming func finish() -> PromptEnd {
+    ///
+    /// - Parameter factor: what was asked for; passcodes have memory of their own.
+    consuming func finish(askedFor factor: PromptFactor?) -> PromptEnd {
         let (replyNumber, secretNumber) = (reply.number, secret.number)
         var word = lastWord
         Self.close(control)
@@ -93,7 +95,7 @@ struct PromptProcess: ~Copyable {
         }
         process.killAndReap(withGroup: true)
         guard case .reply(let reply) = word else { return .silent }
-        return reply == .entered ? Self.readSecret(secretNumber) : .reply(reply)
+        return reply == .entered ? Self.readSecret(secretNumber, of: factor) : .reply(reply)
     }
 
     private static func isReadable(_ descriptor: CInt, within milliseconds: CInt) -> Bool {
@@ -106,8 +108,9 @@ struct PromptProcess: ~Copyable {
     private static func close(_ descriptor: consuming Descriptor) {}
 
     /// Reads the typed secret. Our prompt never sends more than a field takes.
-    private static func readSecret(_ descriptor: CInt) -> PromptEnd {
-        var buffer = SecretBytes(zeroed: PromptLimits.secretByteCount + 1)
+    private static func readSecret(_ descriptor: CInt, of factor: PromptFactor?) -> PromptEnd {
+        let size = PromptLimits.secretByteCount + 1
+        var buffer = factor == .passcode ? SecretBytes(zeroedForPasscode: size) : SecretBytes(zeroed: size)
         let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(descriptor, into: $0) }
         guard (1...PromptLimits.secretByteCount).contains(count) else { return .silent }
         return .entered(buffer.prefix(count))

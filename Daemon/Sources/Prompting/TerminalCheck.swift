@@ -83,10 +83,14 @@ public struct TerminalCheck: Sendable {
         if let refusal = Self.refusal(for: status) { throw refusal }
         let path = try Self.path(of: descriptor.number, device, owner: caller.userID)
         guard !TerminalNamesake.exists(of: status, userID: caller.userID) else { throw .ambiguous }
-        if policy == .login, !logins.hasLogin(of: caller.userID, on: String(path.dropFirst("/dev/".count))) {
-            throw .noLogin
-        }
-        return VerifiedTerminal(descriptor: descriptor, device: device, path: path)
+        let terminal = VerifiedTerminal(descriptor: descriptor, device: device, path: path)
+        if policy == .login, !isLogin(on: terminal, of: caller) { throw .noLogin }
+        return terminal
+    }
+
+    /// Whether a login of the caller's user on the terminal is recorded.
+    func isLogin(on terminal: VerifiedTerminal, of caller: PromptCaller) -> Bool {
+        logins.hasLogin(of: caller.userID, on: String(terminal.path.dropFirst("/dev/".count)))
     }
 
     /// Nil while the caller of a question is still there, running and in the foreground; otherwise the change.
@@ -111,10 +115,7 @@ public struct TerminalCheck: Sendable {
     }
 
     static func status(of caller: PromptCaller) throws(TerminalRefusal) -> ProcessStatus {
-        guard let status = ProcessStatus(of: caller.processID), status.startTime == caller.startTime, !status.isDead
-        else {
-            throw .callerGone
-        }
+        guard let status = caller.process?.status, !status.isDead else { throw .callerGone }
         return status
     }
 

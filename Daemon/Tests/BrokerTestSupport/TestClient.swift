@@ -43,6 +43,9 @@ public final class TestClient {
 
     deinit { socket.shutdown() }
 
+    /// Ends the connection.
+    public func end() { socket.shutdown() }
+
     // MARK: one request
 
     /// Sends a request and waits for its answer.

@@ -85,7 +85,7 @@ struct ApplicationTests {
         #expect(question.object?.string == program)
         #expect(question.operation.string.contains("com.example.tool"))
         #expect(question.operation.string.contains("com.example.shared"))
-        #expect(question.isShownInFull)
+        #expect(question.isShownInFull && question.isUnproved)
         #expect(try list() == [registered])
         try fixture.restart()
         let again = try ApplicationTests(fixture, program)

@@ -22,6 +22,16 @@ struct QuestionTests {
         #expect(refused?.code == .emptyReason && refused?.cause == "reason.empty")
     }
 
+    @Test func `that any program could answer says so: the first passcode, and none after a proof`() throws {
+        let fixture = try BrokerFixture()
+        try fixture.setPasscode()
+        #expect(fixture.prompter.asked.map(\.isUnproved) == [true, true])
+        try fixture.changePasscode(to: "another battery 8")
+        #expect(fixture.prompter.asked.map(\.isUnproved) == [false, false, false])
+        try fixture.removePasscode("another battery 8")
+        #expect(fixture.prompter.asked.map(\.isUnproved) == [false, false])
+    }
+
     @Test func `for the passcode offers nothing instead of it; one for a password does`() throws {
         let fixture = try BrokerFixture()
         try fixture.setPasscode()

@@ -13,9 +13,8 @@ extension CallerProcess {
         _ terminal: SharedDescriptor?, userID: UInt32 = getuid(), program: String = "/usr/bin/asker",
         application: String? = nil
     ) throws -> PromptCaller {
-        let status = try #require(ProcessStatus(of: processID))
-        return PromptCaller(
-            processID: processID, startTime: status.startTime, userID: userID, program: program,
+        PromptCaller(
+            processID: processID, process: ProcessHandle(of: processID), userID: userID, program: program,
             application: application, terminal: terminal)
     }
 }

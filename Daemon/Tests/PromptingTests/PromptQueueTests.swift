@@ -80,7 +80,7 @@ private final class TestClock: Sendable {
     }
 
     private func ask(_ program: String, terminal: Int32 = 0) throws -> Asking {
-        let caller = PromptCaller(processID: terminal, startTime: 1, userID: 0, program: program, terminal: nil)
+        let caller = PromptCaller(processID: terminal, process: nil, userID: 0, program: program, terminal: nil)
         return try Asking(queue, .passcode, on: caller)
     }
 

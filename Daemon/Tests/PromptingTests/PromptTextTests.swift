@@ -239,13 +239,14 @@ import UnixSocket
 @Suite struct FrontEndChoiceTests {
     private func choose(
         _ configure: (inout PromptConfiguration) -> Void, terminal: Result<VerifiedTerminal, TerminalRefusal>? = nil,
-        distrust: ProgramDistrust? = nil, display: Result<SheetOptions.Display, DisplayRefusal> = .failure(.none)
+        distrust: ProgramDistrust? = nil, display: Result<SheetOptions.Display, DisplayRefusal> = .failure(.none),
+        isUnproved: Bool = false, isLoginTerminal: Bool = false
     ) -> Result<PromptFrontEnd, PromptUnavailability> {
         var configuration = PromptConfiguration()
         configure(&configuration)
         return FrontEndChoice(
-            configuration: configuration, terminal: terminal, terminalType: .vt100, pinentryDistrust: distrust,
-            findDisplay: { display }
+            configuration: configuration, terminal: terminal, terminalType: .vt100, isUnproved: isUnproved,
+            isLoginTerminal: isLoginTerminal, pinentryDistrust: distrust, findDisplay: { display }
         ).choose()
     }
 
@@ -290,6 +291,40 @@ import UnixSocket
         #expect(
             choose({ _ in }, terminal: .failure(.otherOwner), display: .failure(refusal))
                 == .failure(.terminalRefused(.otherOwner)))
+    }
+
+    @Test func `a question that any program could answer is asked on a login's terminal, else in a dialog`() throws {
+        let terminal = try terminal()
+        func ask(
+            isLogin: Bool, display: Result<SheetOptions.Display, DisplayRefusal> = .failure(.none),
+            _ configure: (inout PromptConfiguration) -> Void
+        ) -> String {
+            switch choose(
+                configure, terminal: terminal, display: display, isUnproved: true, isLoginTerminal: isLogin)
+            {
+            case .success(.pinentry): "dialog"
+            case .success(.terminal): "terminal"
+            case .success(.sheet): "sheet"
+            case .failure(let reason): "\(reason)"
+            }
+        }
+        let withDialog: (inout PromptConfiguration) -> Void = { ($0.pinentryPath, $0.display) = ("/p", ":0") }
+        #expect(ask(isLogin: true, withDialog) == "terminal")
+        #expect(ask(isLogin: false, withDialog) == "dialog")
+        let onX = SheetOptions.Display.x11(name: ":0", authority: nil)
+        #expect(ask(isLogin: false, display: .success(onX)) { _ in } == "sheet")
+        #expect(ask(isLogin: true, display: .success(onX)) { _ in } == "terminal")
+        // Without a dialog of its own, as every other question.
+        #expect(ask(isLogin: false) { _ in } == "terminal")
+        #expect(ask(isLogin: false) { $0.pinentryPath = "/p" } == "terminal")
+        #expect(
+            ask(isLogin: false) {
+                withDialog(&$0)
+                $0.frontEnds = [.terminal]
+            } == "terminal")
+        let distrusted = choose(
+            withDialog, terminal: terminal, distrust: .missing("/p"), isUnproved: true, isLoginTerminal: false)
+        #expect(distrusted == .success(.terminal))
     }
 
     @Test func `a dialog gets the terminal's own name`() throws {

@@ -116,8 +116,8 @@ extension RealPromptTests {
             let status = try #require(ProcessStatus(of: attacker.processID))
             #expect(status.terminalDevice == ProcessStatus(of: process.processID)?.terminalDevice)
             let caller = PromptCaller(
-                processID: attacker.processID, startTime: status.startTime, userID: getuid(), program: "x",
-                terminal: nil)
+                processID: attacker.processID, process: ProcessHandle(of: attacker.processID), userID: getuid(),
+                program: "x", terminal: nil)
             for policy in [TerminalPolicy.any, .login] {
                 let logins = FixedLogins(line: String(terminal.path.dropFirst(5)), userID: getuid())
                 #expect(refusal(own.slave, caller, policy, logins: logins) == .unnamed)
@@ -142,9 +142,8 @@ extension RealPromptTests {
         }
 
         @Test func `a process without a terminal is refused whatever it passes`() throws {
-            let own = try #require(ProcessStatus(of: 1))
             let caller = PromptCaller(
-                processID: 1, startTime: own.startTime, userID: getuid(), program: "init", terminal: nil)
+                processID: 1, process: ProcessHandle(of: 1), userID: getuid(), program: "init", terminal: nil)
             #expect(refusal(terminal.slave, caller) == .notControllingTerminal)
         }
 
@@ -155,11 +154,15 @@ extension RealPromptTests {
         }
 
         @Test func `a later process with the same id is refused`() throws {
-            let caller = try process.caller(nil)
-            let earlier = PromptCaller(
-                processID: caller.processID, startTime: caller.startTime - 1, userID: caller.userID, program: "x",
-                terminal: nil)
-            #expect(refusal(terminal.slave, earlier) == .callerGone)
+            // The handle is another process's that has ended; the id is this one's by now.
+            let earlier = try SpawnedProcess("/bin/sleep", ["600"], descriptors: [-1, -1, -1])
+            let handle = try #require(ProcessHandle(of: earlier.processID))
+            #expect(handle.status?.isDead == false)
+            earlier.end()
+            let caller = PromptCaller(
+                processID: process.processID, process: handle, userID: getuid(), program: "x", terminal: nil)
+            #expect(refusal(terminal.slave, caller) == .callerGone)
+            #expect(handle.status == nil)
         }
 
         @Test func `a caller that ended is refused`() throws {

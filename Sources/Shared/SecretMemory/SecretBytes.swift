@@ -22,6 +22,14 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
         self.count = count
     }
 
+    /// `count` zero bytes for a passcode, in memory that is kept aside for those
+    /// (``SecretMemoryStatus/keepAsideForPasscodes()``) as far as there is some. Copies are made there too.
+    public init(zeroedForPasscode count: Int) {
+        precondition(count >= 0, "a secret cannot have a negative size")
+        cell = SecretCells.allocate(atLeast: count, isPasscode: true)
+        self.count = count
+    }
+
     /// `count` bytes of the system's cryptographic randomness.
     public init(random count: Int) {
         self.init(zeroed: count)
@@ -37,8 +45,13 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
 
     /// A copy of the bytes of another secret.
     public init(copying other: borrowing SecretBytes) {
-        self.init(zeroed: other.count)
-        unsafe cell.address.copyMemory(from: other.cell.address, byteCount: other.count)
+        self.init(copyingPrefix: other.count, of: other)
+    }
+
+    private init(copyingPrefix count: Int, of other: borrowing SecretBytes) {
+        cell = SecretCells.allocate(atLeast: count, isPasscode: other.cell.isKeptAside)
+        self.count = count
+        unsafe cell.address.copyMemory(from: other.cell.address, byteCount: count)
     }
 
     /// The concatenation of two secrets.
@@ -69,7 +82,7 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
     /// The first `count` bytes as a secret of their own; the rest is wiped.
     public consuming func prefix(_ count: Int) -> SecretBytes {
         precondition(count <= self.count, "a prefix is no longer than the whole")
-        return withUnsafeBytes { unsafe SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        return SecretBytes(copyingPrefix: count, of: self)
     }
 
     /// Whether both hold the same bytes. The time does not depend on the bytes, but it does not hide the lengths.

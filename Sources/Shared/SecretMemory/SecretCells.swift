@@ -8,6 +8,8 @@ struct SecretCell: @unchecked Sendable {
     let address: UnsafeMutableRawPointer
     let capacity: Int
     let isMapping: Bool
+    /// One of those that are kept aside for passcodes.
+    var isKeptAside = false
 }
 
 /// Hands out wiped cells and takes them back.
@@ -20,6 +22,9 @@ enum SecretCells {
         // SAFETY: (@unchecked) only touched under the lock below.
         var cells: [[UnsafeMutableRawPointer]] = [[], [], [], []]
         var areLocked = true
+        /// Kept aside for passcodes, likewise.
+        var kept: [[UnsafeMutableRawPointer]] = [[], [], [], []]
+        var areKeptLocked: Bool?
     }
 
     private static let free = Mutex(FreeLists())
@@ -31,10 +36,38 @@ enum SecretCells {
     /// False after the system refused to lock a page. Such a page stays in ordinary memory, and is still wiped.
     static var areLocked: Bool { free.withLock { $0.areLocked } }
 
-    static func allocate(atLeast count: Int) -> SecretCell {
+    /// Whether the cells that are kept aside are locked; nil while none are.
+    static var areKeptLocked: Bool? { free.withLock { $0.areKeptLocked } }
+
+    /// How many cells of each class are kept aside: a typed passcode has at most 1,024 bytes, is read into a cell of 4,096
+    /// and copied a few times while it is checked. Together they are as large as a slab.
+    private static let keptCounts = [128, 64, 24, 4]
+
+    /// Maps the cells that are kept aside, unless that was done.
+    static func keepAside() {
+        free.withLock { free in
+            guard free.areKeptLocked == nil else { return }
+            var areLocked = true
+            var address = mapPages(slabSize, noting: &areLocked)
+            for index in classes.indices.reversed() {
+                for _ in 0..<keptCounts[index] {
+                    free.kept[index].append(address)
+                    address += classes[index]
+                }
+            }
+            free.areKeptLocked = areLocked
+            if !areLocked { free.areLocked = false }
+        }
+    }
+
+    /// - Parameter isPasscode: whether it may take a cell that is kept aside; without a free one it takes another one.
+    static func allocate(atLeast count: Int, isPasscode: Bool = false) -> SecretCell {
         guard count > 0 else { return empty }
         guard let index = classes.firstIndex(where: { $0 >= count }) else { return map(count) }
         return free.withLock { free in
+            if isPasscode, let address = free.kept[index].popLast() {
+                return SecretCell(address: address, capacity: classes[index], isMapping: false, isKeptAside: true)
+            }
             if free.cells[index].isEmpty { addSlab(of: index, to: &free) }
             return SecretCell(address: free.cells[index].removeLast(), capacity: classes[index], isMapping: false)
         }
@@ -48,7 +81,13 @@ enum SecretCells {
         guard cell.capacity > 0 else { return }
         ostiary_wipe(cell.address, cell.capacity)
         let index = classes.firstIndex(of: cell.capacity)!
-        free.withLock { $0.cells[index].append(cell.address) }
+        free.withLock { free in
+            if cell.isKeptAside {
+                free.kept[index].append(cell.address)
+            } else {
+                free.cells[index].append(cell.address)
+            }
+        }
     }
 
     private static func addSlab(of index: Int, to free: inout FreeLists) {
@@ -83,4 +122,11 @@ enum SecretCells {
 public enum SecretMemoryStatus {
     /// Whether every page of secrets so far could be locked in memory (RLIMIT_MEMLOCK).
     public static var isLocked: Bool { SecretCells.areLocked }
+
+    /// Keeps some locked memory aside that only passcodes may take (``SecretBytes/init(zeroedForPasscode:)``), so that other
+    /// secrets cannot use up what the system lets this process lock. Call it before there are others.
+    public static func keepAsideForPasscodes() { SecretCells.keepAside() }
+
+    /// Whether the memory that is kept aside for passcodes could be locked; false while none is.
+    public static var arePasscodesLocked: Bool { SecretCells.areKeptLocked ?? false }
 }

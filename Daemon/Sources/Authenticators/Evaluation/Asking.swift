@@ -27,5 +27,11 @@ package struct Asking {
 /// Secret bytes in a class, so that values which are copied can hold them.
 package final class Credential: Sendable {
     package let bytes: SecretBytes
-    package init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
+    private let place: CredentialQuota.Place?
+
+    /// - Parameter place: what is counted for it as long as it exists; nil for what a person typed.
+    package init(_ bytes: consuming SecretBytes, at place: CredentialQuota.Place? = nil) {
+        self.bytes = bytes
+        self.place = place
+    }
 }

@@ -92,7 +92,8 @@ extension Broker {
         guard session.account.ring.isPasscodeSet else {
             let question = PromptQuestion(
                 .confirmation(warning: text), objects: PromptObjects(shown), operation: text, consequence: consequence,
-                reason: asking.question.reason, cancelTitle: asking.question.cancelTitle, isShownInFull: true)
+                reason: asking.question.reason, cancelTitle: asking.question.cancelTitle, isShownInFull: true,
+                isUnproved: true)
             return try Questioning(prompter: prompter, asking: asking).confirmation(question)
         }
         _ = try provePasscode(

@@ -1,6 +1,7 @@
 import AccessControl
 import Auditing
 import Authenticators
+import Callers
 import Enclave
 import Foundation
 import KeySlots
@@ -30,8 +31,12 @@ extension Broker {
             throw Refusal(.invalidParameter, "Only application passwords can be set.", cause: "credential.type")
         }
         guard body.remove || !request.tail.isEmpty else { throw Refusal.emptyPassword }
-        let credential = body.remove ? nil : Credential(SecretBytes(copying: request.tail))
-        context.setApplicationPassword(credential)
+        guard !body.remove else {
+            context.setApplicationPassword(nil)
+            return .done
+        }
+        let place = try credentials.take(for: session.caller.program.displayName)
+        context.setApplicationPassword(Credential(SecretBytes(copying: request.tail), at: place))
         return .done
     }
 

@@ -15,7 +15,7 @@ extension Broker {
         return .with {
             $0.findings = [
                 store.storeFinding(), store.keyFinding(limit: account.rights.limits.keyCountOfGroup),
-                store.itemFinding(), logFinding(), store.epochFinding(), store.passcodeFinding(),
+                store.itemFinding(), erasureFinding(), logFinding(), store.epochFinding(), store.passcodeFinding(),
                 store.attemptFinding(), store.keyPairFinding(), store.startFinding(), promptFinding(),
                 pinentryFinding(), memoryFinding(), dumpFinding(), folderFinding(), sessionLockFinding(account),
                 LoadedCode.ofThisProcess().finding(userID: configuration.user.id),
@@ -70,7 +70,11 @@ extension Broker {
         SecretMemoryStatus.isLocked
             ? .ok("memory", "Secrets are locked in memory.")
             : .notice(
-                "memory", "The system refused to lock memory, so secrets may reach the swap space.",
+                "memory",
+                SecretMemoryStatus.arePasscodesLocked
+                    ? "The system refused to lock all memory for secrets: passcodes are locked, others may reach the swap "
+                        + "space."
+                    : "The system refused to lock memory, so secrets may reach the swap space.",
                 advice: "Raise the locked-memory limit (RLIMIT_MEMLOCK), or encrypt the swap space.")
     }
 

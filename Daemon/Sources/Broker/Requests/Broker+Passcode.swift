@@ -33,7 +33,8 @@ extension Broker {
         guard !session.account.ring.isPasscodeSet else { throw Refusal.passcodeAlreadySet }
         let era = session.account.ring.era
         let chosen = try newSecret(
-            .newPasscode, repeated: .repeatPasscode, object: "", operation: "set the passcode", asking: asking)
+            .newPasscode, repeated: .repeatPasscode, object: "", operation: "set the passcode", asking: asking,
+            isUnproved: true)
         try commit("passcode-set", session, asking) { try session.account.life.set(chosen, since: era) }
     }
 
@@ -138,21 +139,24 @@ extension Broker {
     // MARK: new secrets
 
     /// Asks for a new passcode or password twice, saying what is wrong with one that is not accepted.
+    ///
+    /// - Parameter isUnproved: see ``PromptQuestion/isUnproved``.
     func newSecret(
-        _ kind: PromptKind, repeated: PromptKind, object: String, operation: String, asking: Asking
+        _ kind: PromptKind, repeated: PromptKind, object: String, operation: String, asking: Asking,
+        isUnproved: Bool = false
     ) throws -> SecretBytes {
         let policy = PasscodePolicy(exposure: enclave.guessing == .offline ? .offline : .limitedByHardware)
         let questioning = Questioning(prompter: prompter, asking: asking)
         var notice = policy.summary
         var last = Refusal(.passcodeTooWeak, "No acceptable passcode was entered.", cause: "passcode.too-weak")
         for _ in 1...ProofCollector.triesPerEvaluation {
-            let first = try questioning.secret(question(kind, object, operation, notice, asking))
+            let first = try questioning.secret(question(kind, object, operation, notice, asking, isUnproved))
             if let violation = policy.violation(of: first) {
                 notice = violation.sentence
                 last = Refusal(.passcodeTooWeak, violation.sentence, cause: "passcode.too-weak")
                 continue
             }
-            let second = try questioning.secret(question(repeated, object, operation, "", asking))
+            let second = try questioning.secret(question(repeated, object, operation, "", asking, isUnproved))
             if first.isEqual(to: second) { return first }
             notice = "The two entries differ. Type both again."
             last = Refusal(
@@ -163,13 +167,15 @@ extension Broker {
     }
 
     private func question(
-        _ kind: PromptKind, _ object: String, _ operation: String, _ notice: String, _ asking: Asking
+        _ kind: PromptKind, _ object: String, _ operation: String, _ notice: String, _ asking: Asking,
+        _ isUnproved: Bool
     ) -> PromptQuestion {
         PromptQuestion(
             kind, objects: object.isEmpty ? nil : PromptObjects(DisplayText(fact: object)),
             operation: DisplayText(operation),
             reason: asking.question.reason, notice: notice.isEmpty ? nil : DisplayText(notice),
-            cancelTitle: asking.question.cancelTitle)
+            cancelTitle: asking.question.cancelTitle,
+            isUnproved: isUnproved)
     }
 
     // MARK: lock

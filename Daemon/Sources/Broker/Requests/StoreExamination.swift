@@ -77,6 +77,17 @@ struct StoreExamination {
         }
     }
 
+    /// Whether what was replaced or removed is gone from the files.
+    func erasureFinding() -> WireFinding {
+        vault.isErasureOwed
+            ? .notice(
+                "old wraps",
+                "What a change replaced or removed lies in the store's journal still: another program reads the "
+                    + "database, or the disk is full. It is tried again until it is erased.",
+                advice: "End programs that have vault.sqlite open, such as a backup, or make room on the disk.")
+            : .ok("old wraps", "What was replaced or removed is erased from the store's files.")
+    }
+
     /// Keys that no item stands for are those that only their programs can find again.
     ///
     /// - Parameter limit: how many a program may have.

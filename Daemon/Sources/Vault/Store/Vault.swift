@@ -17,8 +17,8 @@ import Synchronization
 public final class Vault: Sendable {
     private let file: VaultFile
     let transactions: TransactionQueue
-    /// Whether a full disk kept old bytes from being erased.
-    private let isErasureOwed = Mutex(false)
+    /// Why old bytes could not be erased when that was asked for; nil when they are.
+    private let owed = Mutex<OwedErasure?>(nil)
     /// Held by a removal that looks for space on a full disk.
     private let fullDisk = NSLock()
     /// How often it was asked to erase old bytes.
@@ -101,7 +101,7 @@ public final class Vault: Sendable {
         }
         observer?.didCommit(label)
         // A commit found room: perhaps there is enough for what could not be erased, too.
-        if isErasureOwed.withLock({ $0 }) { compactIfPossible() }
+        if owed.withLock({ $0 }) == .untilThereIsRoom { compactIfPossible() }
         return result
     }
 
@@ -130,7 +130,7 @@ public final class Vault: Sendable {
     /// What the disk itself keeps (flash translation, snapshots, backups) is beyond its reach. Threads that call it at the
     /// same time share one erasure.
     ///
-    /// - Throws: ``VaultError/busy`` if another process reads the database: call it again later.
+    /// - Throws: ``VaultError/busy`` if another process reads the database: call it again later, see ``isErasureOwed``.
     ///   ``VaultError/diskFull``: the next commit for which there is room calls it again.
     public func compactAfterSecretsChanged() throws {
         let number = erasureCount.add(1, ordering: .acquiringAndReleasing).newValue
@@ -143,16 +143,19 @@ public final class Vault: Sendable {
         }
     }
 
+    /// Whether an erasure failed that none has followed since.
+    public var isErasureOwed: Bool { owed.withLock { $0 != nil } }
+
     private func eraseOldBytes() throws {
         // Already now, so that what a removal left of the reserve is not taken where moving the journal needs space.
         do { try file.keepReserve() } catch {
             // It is tried again below; without a reserve the journal is to be emptied all the same.
         }
-        do { try emptyJournal() } catch VaultError.diskFull {
-            isErasureOwed.withLock { $0 = true }
-            throw VaultError.diskFull
+        do { try emptyJournal() } catch {
+            owed.withLock { $0 = error as? VaultError == .diskFull ? .untilThereIsRoom : .untilNobodyReads }
+            throw error
         }
-        isErasureOwed.withLock { $0 = false }
+        owed.withLock { $0 = nil }
         try file.keepReserve()
     }
 
@@ -173,4 +176,12 @@ public final class Vault: Sendable {
     public func close() throws {
         try transactions.close()
     }
+}
+
+/// What an erasure of old bytes waits for.
+private enum OwedErasure {
+    /// The next commit for which there is room brings it.
+    case untilThereIsRoom
+    /// Another process reads the database. A try waits for it, so it is not made with each commit.
+    case untilNobodyReads
 }

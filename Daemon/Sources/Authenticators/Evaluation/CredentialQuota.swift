@@ -1,0 +1,49 @@
+import OstiaryMessages
+package import Refusals
+import Synchronization
+
+/// Bounds the application passwords that programs leave in contexts: they lie in locked memory, of which the system gives a
+/// plain user 8 MiB as a rule.
+package final class CredentialQuota: Sendable {
+    /// Each takes at most a cell of 1,024 bytes. So four programs can take an eighth of the locked memory together.
+    package static let countOfProgram = 256
+    package static let totalCount = 1024
+
+    private let counts = Mutex<[String: Int]>([:])
+
+    package init() {}
+
+    /// One password's place, given back with the last reference.
+    package final class Place: Sendable {
+        private let quota: CredentialQuota
+        private let program: String
+
+        fileprivate init(_ quota: CredentialQuota, _ program: String) { (self.quota, self.program) = (quota, program) }
+
+        deinit { quota.giveBack(program) }
+    }
+
+    /// Counts one password of `program` in; refuses when there are as many as there may be.
+    package func take(for program: String) throws(Refusal) -> Place {
+        let isTaken = counts.withLock { counts in
+            guard counts[program, default: 0] < Self.countOfProgram,
+                counts.values.reduce(0, +) < Self.totalCount
+            else { return false }
+            counts[program, default: 0] += 1
+            return true
+        }
+        guard isTaken else {
+            throw Refusal(
+                .tooMany, "Programs hold too many passwords in contexts; release contexts that are not needed.",
+                cause: "credential.too-many")
+        }
+        return Place(self, program)
+    }
+
+    private func giveBack(_ program: String) {
+        counts.withLock { counts in
+            let count = counts[program, default: 0] - 1
+            counts[program] = count > 0 ? count : nil
+        }
+    }
+}

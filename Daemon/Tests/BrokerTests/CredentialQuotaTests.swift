@@ -1,0 +1,60 @@
+import Authenticators
+import BrokerTestSupport
+import Glibc
+import OstiaryMessages
+import Refusals
+import StoreTestSupport
+import Testing
+
+@testable import Broker
+
+@Suite("The passwords that programs leave in contexts") struct CredentialQuotaTests {
+    private func refusal(_ body: () throws -> Void) -> Refusal? {
+        do {
+            try body()
+            return nil
+        } catch { return error as? Refusal }
+    }
+
+    @Test func `are limited for a program, and another one is not refused`() throws {
+        let quota = CredentialQuota()
+        var places = try (0..<CredentialQuota.countOfProgram).map { _ in try quota.take(for: "a") }
+        #expect(refusal { _ = try quota.take(for: "a") }?.cause == "credential.too-many")
+        _ = try quota.take(for: "b")
+        places.removeLast()
+        places.append(try quota.take(for: "a"))
+        #expect(refusal { _ = try quota.take(for: "a") }?.code == .tooMany)
+        places = []
+        #expect(refusal { _ = try quota.take(for: "a") } == nil)
+    }
+
+    @Test func `are limited for all programs`() throws {
+        let quota = CredentialQuota()
+        let places = try (0..<CredentialQuota.totalCount).map { try quota.take(for: "\($0 % 16)") }
+        #expect(refusal { _ = try quota.take(for: "new") }?.cause == "credential.too-many")
+        #expect(places.count == CredentialQuota.totalCount)
+    }
+
+    @Test func `are given back by the context's end, by removal and by the connection's end`() throws {
+        let fixture = try BrokerFixture()
+        let client = try fixture.client()
+        let contexts = try (0..<CredentialQuota.countOfProgram).map { _ in try client.openContext() }
+        for context in contexts { try client.setApplicationPassword("a password", in: context) }
+        let other = try fixture.client()
+        let further = try other.openContext()
+        func isRefused() throws -> Bool {
+            try BrokerTestSupport.refusal { try other.setApplicationPassword("another", in: further) } == .tooMany
+        }
+        #expect(try isRefused())
+        try client.close(contexts[0])
+        #expect(try !isRefused())
+        #expect(try isRefused(), "one that replaces another has a place of its own for a moment")
+        let removal = WireSetCredentialRequest.with { ($0.contextID, $0.remove) = (contexts[1], true) }
+        try client.call(.setCredential(removal))
+        #expect(try !isRefused())
+        client.end()
+        let end = ContinuousClock.now.advanced(by: .seconds(10))
+        while try isRefused(), ContinuousClock.now < end { sched_yield() }
+        #expect(try !isRefused())
+    }
+}
