@@ -79,6 +79,12 @@ final class RawClient {
         return Answer(try reader.next(WireReply.self))
     }
 
+    /// Whether something can be read, or is read already, within these milliseconds.
+    func hasAnswer(within milliseconds: CInt) -> Bool {
+        var polled = pollfd(fd: reading.number, events: Int16(POLLIN), revents: 0)
+        return !early.isEmpty || poll(&polled, 1, milliseconds) > 0
+    }
+
     /// The answer to a request.
     func answer(to id: UInt64) throws -> Answer {
         if let index = early.firstIndex(where: { $0.id == id }) { return early.remove(at: index) }
