@@ -15,7 +15,8 @@ extension Broker {
         return .with {
             $0.findings = [
                 store.storeFinding(), store.keyFinding(limit: account.rights.limits.keyCountOfGroup),
-                store.itemFinding(), erasureFinding(), logFinding(), store.epochFinding(), store.passcodeFinding(),
+                store.itemFinding(), store.erasureFinding(), logFinding(), store.epochFinding(),
+                store.passcodeFinding(),
                 store.attemptFinding(), store.keyPairFinding(), store.startFinding(), promptFinding(),
                 pinentryFinding(), memoryFinding(), dumpFinding(), folderFinding(), sessionLockFinding(account),
                 LoadedCode.ofThisProcess().finding(userID: configuration.user.id),
