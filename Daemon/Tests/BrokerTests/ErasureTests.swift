@@ -83,7 +83,7 @@ struct ErasureTests {
     }
 
     private var doctorsVerdict: WireFinding.Verdict? {
-        fixture.broker.diagnosis().findings.first { $0.check == "old wraps" }?.verdict
+        fixture.broker.diagnosis(for: fixture.account).findings.first { $0.check == "old wraps" }?.verdict
     }
 
     @Test func `a reader during a change of the passcode: it succeeds, and the erasure is owed until it is made`()
@@ -91,7 +91,7 @@ struct ErasureTests {
     {
         try fixture.setPasscode()
         try createRights(withPasscode: true)
-        fixture.broker.journalEraser.erase()
+        fixture.account.eraser.erase()
         #expect(doctorsVerdict == .ok)
         let before = try OldWraps(in: fixture.stateDirectory).foundWhole(in: fixture.stateDirectory)
         let reader = try Reader(of: fixture.stateDirectory)

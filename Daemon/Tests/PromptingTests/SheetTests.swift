@@ -29,12 +29,9 @@ extension RealPromptTests {
 
         /// A program without a terminal.
         private var caller: PromptCaller {
-            get throws {
-                let status = try #require(ProcessStatus(of: process.processID))
-                return PromptCaller(
-                    processID: process.processID, startTime: status.startTime, userID: getuid(),
-                    program: "/usr/bin/asker", terminal: nil)
-            }
+            PromptCaller(
+                processID: process.processID, process: ProcessHandle(of: process.processID), userID: getuid(),
+                program: "/usr/bin/asker", terminal: nil)
         }
 
         /// Puts the question and waits until it is visible.

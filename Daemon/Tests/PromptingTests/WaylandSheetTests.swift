@@ -25,9 +25,8 @@ extension RealPromptTests {
         }
 
         private func start(_ display: String? = nil) throws -> Asking {
-            let status = try #require(ProcessStatus(of: process.processID))
             let caller = PromptCaller(
-                processID: process.processID, startTime: status.startTime, userID: getuid(),
+                processID: process.processID, process: ProcessHandle(of: process.processID), userID: getuid(),
                 program: "/usr/bin/asker", terminal: nil)
             return try Asking(prompter(display), .passcode, on: caller)
         }
