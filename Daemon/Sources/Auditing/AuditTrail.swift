@@ -63,12 +63,14 @@ package final class AuditTrail: Sendable {
     }
 
     /// Ends grants at once, whoever is deciding, and then again in one step with the record, for what was granted in between.
-    /// A program can do this in a loop, so equal records in a short time are folded into one.
-    package func end(_ event: Event, _ grants: () -> Void) {
+    ///
+    /// - Parameter folds: whether equal records in a short time become one: of what a program can do in a loop and what destroys
+    ///   nothing. Each object that is destroyed has its record.
+    package func end(_ event: Event, folds: Bool = false, _ grants: () -> Void) {
         grants()
         decide {
             grants()
-            fold(entry(event, "done"), into: ends)
+            if folds { fold(entry(event, "done"), into: ends) } else { note(event) }
         }
     }
 

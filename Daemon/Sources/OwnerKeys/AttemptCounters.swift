@@ -14,7 +14,7 @@ package final class ExclusiveAccess: Sendable {
     package init(turns: StretchTurns? = nil) { self.turns = turns }
 
     /// Waits for a turn at stretching, which the calls inside use. Whatever stretches while it holds the access or
-    /// `Broker.changing` takes its turn here, before it takes either.
+    /// `OwnerAccount.changing` takes its turn here, before it takes either.
     package func withStretchTurn<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {
         guard let turns else { return try body() }
         return try turns.withTurn(body)

@@ -50,7 +50,7 @@ package final class StretchTurns: Sendable {
 
     /// Waits for a turn, runs `body`, and passes the turn on. Within `body` the thread has its turn already.
     ///
-    /// Take the turn before `Broker.changing` and ``ExclusiveAccess``: one that waits for a turn must not hold what another one
+    /// Take the turn before `OwnerAccount.changing` and ``ExclusiveAccess``: one that waits for a turn must not hold what another one
     /// waits for during its turn.
     ///
     /// - Throws: the refusal `tooMany` when the program has too many waiting; the refusal of a request that was ended while it

@@ -59,12 +59,18 @@ struct DisplayFinder {
     let userID: UInt32
     /// Where relative names of Wayland displays are.
     let runtimeFolder: String
+    /// Where the X servers of this machine listen.
+    let x11Folder: String
 
-    init(configuration: PromptConfiguration, buses: SessionBuses?, userID: UInt32, runtimeFolder: String? = nil) {
+    init(
+        configuration: PromptConfiguration, buses: SessionBuses?, userID: UInt32, runtimeFolder: String? = nil,
+        x11Folder: String = "/tmp/.X11-unix"
+    ) {
         self.configuration = configuration
         self.buses = buses ?? .standard(of: userID)
         self.userID = userID
         self.runtimeFolder = runtimeFolder ?? "/run/user/\(userID)"
+        self.x11Folder = x11Folder
     }
 
     func find() -> Result<SheetDisplay, DisplayRefusal> {
@@ -79,7 +85,7 @@ struct DisplayFinder {
             let variables = sessionVariables(buses.user)
             return .success(
                 try display(
-                    wayland: variables["WAYLAND_DISPLAY"], x11: variables["DISPLAY"].flatMap(Self.localDisplay),
+                    wayland: variables["WAYLAND_DISPLAY"], x11: variables["DISPLAY"],
                     authority: variables["XAUTHORITY"].flatMap { $0.hasPrefix("/") ? $0 : nil }))
         } catch { return .failure(error) }
     }
@@ -88,7 +94,10 @@ struct DisplayFinder {
         wayland: String?, x11: String?, authority: String?
     ) throws(DisplayRefusal) -> SheetDisplay {
         if let wayland { return .wayland(try connect(to: wayland)) }
-        guard let x11 else { throw .none }
+        guard let x11 = x11.flatMap(Self.localDisplay) else { throw .none }
+        // A server of another user would show the question to that user. The environment outlives the user's own server.
+        let number = x11.dropFirst().prefix { $0 != "." }
+        _ = try connect(to: "\(x11Folder)/X\(number)")
         return .x11(x11, authority: authority)
     }
 
@@ -136,7 +145,8 @@ struct DisplayFinder {
         return try Bus(on: socket)
     }
 
-    /// Whether logind has a session of the user that is in the foreground of a seat of this machine.
+    /// Whether logind has a session of the user that is in the foreground of a seat of this machine. A session without a seat
+    /// is always active, and nobody sits there.
     private func hasActiveSession(_ path: String) -> Bool {
         do throws(BusError) {
             guard let socket = try? UnixSocket.connectInTime(to: path) else { return false }
@@ -156,10 +166,11 @@ struct DisplayFinder {
             guard try answer.enter(.structure, "susso") else { return }
             try answer.skip("s")
             let user = try answer.readUInt32()
-            try answer.skip("ss")
+            try answer.skip("s")
+            let seat = try answer.readText()
             let path = try answer.readText(.objectPath)
             try answer.exitContainer()
-            if user == userID { paths.append(path) }
+            if user == userID, !seat.isEmpty { paths.append(path) }
         }
         return paths
     }

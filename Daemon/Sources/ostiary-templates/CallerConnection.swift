@@ -46,14 +46,16 @@ struct CallerConnection {
         return SymmetricKey(key)
     }
 
-    /// Waits until the folder has changed; false when the caller hung up, or sent more than a request.
+    /// Waits until the folder has changed; false when the caller hung up, or sent more than a request, or when nothing changed
+    /// for so long that somebody else may have the place.
     private func waits(for changes: FolderChanges) throws -> Bool {
         var polled = [
             pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0),
             pollfd(fd: changes.descriptor, events: Int16(POLLIN), revents: 0),
         ]
         while true {
-            let count = unsafe poll(&polled, 2, -1)
+            let count = unsafe poll(&polled, 2, HelperLimits.idleMilliseconds)
+            guard count != 0 else { return false }
             guard count > 0 || errno == EINTR else { throw SystemCallError("poll") }
             if polled[0].revents != 0 { return false }
             guard polled[1].revents != 0 else { continue }

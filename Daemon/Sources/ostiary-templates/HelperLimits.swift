@@ -13,4 +13,7 @@ enum HelperLimits {
     static let readAttempts = 10
     /// Changes that belong together come within this time.
     static let settlingMilliseconds: CInt = 50
+    /// A connection on which nothing changes ends after this time; a daemon that follows changes connects again. So no user can
+    /// hold the socket's places for good.
+    static let idleMilliseconds: CInt = 600_000
 }

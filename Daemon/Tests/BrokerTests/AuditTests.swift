@@ -419,6 +419,16 @@ struct AuditTests {
         #expect(try !renewed.client().verifyLog(interactive: false).sealsChecked)
     }
 
+    @Test func `each of many rights that are destroyed together has its record`() throws {
+        let client = try fixture.client()
+        let open = AccessControl(availability: .always, using: .unrestricted)
+        for number in 0..<70 { _ = try client.create("right \(number)", open) }
+        #expect(try lines { try client.removeAll() }.last == Line("remove-all", "done"))
+        let removed = try client.log().filter { $0.event == "remove" }
+        #expect(Set(removed.map(\.object)).count == 70)
+        #expect(removed.allSatisfy { $0.repetitions == 1 && $0.object.contains("right ") })
+    }
+
     @Test func `locks in a loop are two records, and they stand before the next release`() throws {
         try fixture.create("free", .unrestricted, .always)
         let client = try fixture.client()

@@ -32,10 +32,12 @@ extension RealPromptTests {
         }
 
         /// The display in a form that can be compared.
-        private func found(_ configuration: PromptConfiguration = PromptConfiguration()) -> String {
+        private func found(
+            _ configuration: PromptConfiguration = PromptConfiguration(), x11Folder: String? = nil
+        ) -> String {
             let finder = DisplayFinder(
                 configuration: configuration, buses: SessionBuses(system: system.path, user: user.path),
-                userID: geteuid(), runtimeFolder: folder.path(""))
+                userID: geteuid(), runtimeFolder: folder.path(""), x11Folder: x11Folder ?? folder.path(""))
             switch finder.find() {
             case .success(.wayland): return "wayland"
             case .success(.x11(let name, let authority)): return "x11 \(name) \(authority ?? "-")"
@@ -47,7 +49,10 @@ extension RealPromptTests {
             try setEnvironment(["HOME=/root", "DISPLAY=:7", "XAUTHORITY=/run/cookies", "EMPTY="])
             #expect(found() == "noActiveSession")
             try logind.addSession("1", of: geteuid())
+            #expect(found() == "noAnswer")
+            let server = try UnixSocket.listen(at: folder.path("X7"))
             #expect(found() == "x11 :7 /run/cookies")
+            withExtendedLifetime(server) {}
         }
 
         @Test func `a Wayland display comes first, and is connected by the daemon`() throws {
@@ -65,9 +70,13 @@ extension RealPromptTests {
             try logind.addSession("other", of: geteuid() + 1)
             try logind.addSession("remote", of: geteuid(), isRemote: true)
             try logind.addSession("background", of: geteuid(), isActive: false)
+            // Such as one of cron: logind calls it active, and nobody sits there.
+            try logind.addSession("seatless", of: geteuid(), seat: "")
             #expect(found() == "noActiveSession")
+            let server = try UnixSocket.listen(at: folder.path("X7"))
             try logind.addSession("mine", of: geteuid())
             #expect(found() == "x11 :7 -")
+            withExtendedLifetime(server) {}
         }
 
         @Test(arguments: [
@@ -82,7 +91,9 @@ extension RealPromptTests {
         @Test func `a file of cookies with a relative path is not used`() throws {
             try logind.addSession("1", of: geteuid())
             try setEnvironment(["DISPLAY=:0.1", "XAUTHORITY=.Xauthority"])
+            let server = try UnixSocket.listen(at: folder.path("X0"))
             #expect(found() == "x11 :0.1 -")
+            withExtendedLifetime(server) {}
         }
 
         @Test func `without logind or without the user's bus there is no display`() throws {
@@ -100,23 +111,32 @@ extension RealPromptTests {
             try setEnvironment(["DISPLAY=:7", "XAUTHORITY=/run/cookies"])
             var configuration = PromptConfiguration()
             configuration.display = ":9"
+            #expect(found(configuration) == "noAnswer")
+            let server = try UnixSocket.listen(at: folder.path("X9"))
             #expect(found(configuration) == "x11 :9 -")
+            withExtendedLifetime(server) {}
+            configuration.display = "host:9"
+            #expect(found(configuration) == "none", "a configured display is one of this machine, too")
             configuration.waylandDisplay = folder.path("nobody")
             #expect(found(configuration) == "noAnswer")
         }
 
         @Test(.enabled(if: geteuid() == 0, "only root can listen as another user"))
-        func `a compositor of another user is refused`() throws {
-            let path = folder.path("foreign")
-            let listener = try SpawnedProcess(
-                "/usr/bin/setpriv",
-                ["--reuid=65534", "--clear-groups", "/usr/bin/python3", "-c", Self.listening, "\(path)-open/socket"])
-            _ = (mkdir("\(path)-open", 0o777), chmod("\(path)-open", 0o777), chmod(folder.path(""), 0o755))
-            var configuration = PromptConfiguration()
-            configuration.waylandDisplay = "\(path)-open/socket"
-            try eventually("somebody listens") { found(configuration) != "noAnswer" }
-            #expect(found(configuration) == "otherOwner")
-            listener.end()
+        func `a compositor or an X server of another user is refused`() throws {
+            let open = folder.path("open")
+            let listeners = try ["socket", "X7"].map { name in
+                try SpawnedProcess(
+                    "/usr/bin/setpriv",
+                    ["--reuid=65534", "--clear-groups", "/usr/bin/python3", "-c", Self.listening, "\(open)/\(name)"])
+            }
+            _ = (mkdir(open, 0o777), chmod(open, 0o777), chmod(folder.path(""), 0o755))
+            var (wayland, x11) = (PromptConfiguration(), PromptConfiguration())
+            (wayland.waylandDisplay, x11.display) = ("\(open)/socket", ":7")
+            for configuration in [wayland, x11] {
+                try eventually("somebody listens") { found(configuration, x11Folder: open) != "noAnswer" }
+                #expect(found(configuration, x11Folder: open) == "otherOwner")
+            }
+            for listener in listeners { listener.end() }
         }
 
         private static let listening = """

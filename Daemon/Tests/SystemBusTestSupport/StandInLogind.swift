@@ -24,10 +24,12 @@ public final class StandInLogind {
 
     public static func path(_ session: String) -> String { "/org/freedesktop/login1/session/\(session)" }
 
-    public func addSession(_ session: String, of userID: uid_t, isActive: Bool = true, isRemote: Bool = false) throws {
+    public func addSession(
+        _ session: String, of userID: uid_t, isActive: Bool = true, isRemote: Bool = false, seat: String = "seat0"
+    ) throws {
         try bus.call(
             Self.name, "/org/freedesktop/login1", "org.freedesktop.DBus.Mock.AddSession",
-            [session, "seat0", "\(userID)", "somebody", "\(isActive)"])
+            [session, seat, "\(userID)", "somebody", "\(isActive)"])
         guard isRemote else { return }
         try bus.call(
             Self.name, Self.path(session), "org.freedesktop.DBus.Properties.Set",

@@ -20,7 +20,7 @@ extension Broker {
 
     func deauthorize(_ body: WireDeauthorizeRequest, _ session: Session) throws -> Reply {
         let context = try session.contexts.context(body.contextID)
-        trail.end(event("deauthorize", session)) { context.endAllGrants(because: .caller) }
+        trail.end(event("deauthorize", session), folds: true) { context.endAllGrants(because: .caller) }
         return .done
     }
 
@@ -35,6 +35,8 @@ extension Broker {
             context.setApplicationPassword(nil)
             return .done
         }
+        // A password that is replaced gives its place to the new one.
+        context.setApplicationPassword(nil)
         let place = try credentials.take(for: session.caller.program.displayName)
         context.setApplicationPassword(Credential(SecretBytes(copying: request.tail), at: place))
         return .done

@@ -300,7 +300,8 @@ extension Broker {
             }
         }
         return try account.changing.withLock {
-            try record()
+            // It is recorded already if it ran before.
+            if isAlone { try record() } else { try trail.decide { try proofs?.requireStanding() } }
             return try body()
         }
     }

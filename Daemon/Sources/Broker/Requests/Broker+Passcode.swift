@@ -193,7 +193,7 @@ extension Broker {
         }
         close()
         // A change of the passcode that was past its questions opens the new keys: it is waited for, and they are wiped too.
-        account.changing.withLock { trail.end(event, close) }
+        account.changing.withLock { trail.end(event, folds: true, close) }
     }
 }
 
