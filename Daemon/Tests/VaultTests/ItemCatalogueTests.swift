@@ -190,7 +190,8 @@ struct ItemCatalogueTests {
         #expect(throws: VaultError.notFound) { try vault.read { try $0.itemIDs(owner: user.id) } }
     }
 
-    @Test(arguments: [1, UInt64.random(in: .min ... .max)])
+    // With the second seed an item's name and its term have the same digest.
+    @Test(arguments: [1, 6_262_418_166_868_217_062, UInt64.random(in: .min ... .max)])
     func `random changes agree with a plain list, in memory and in the files`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var model: [ItemRecord] = []

@@ -14,7 +14,12 @@ final class ItemCatalogue: ListContent {
         let itemClass: ItemClass
         var index: ItemIndex
 
-        fileprivate var keys: [UInt64] { [id.high, index.uniqueness.high] + index.terms }
+        /// Each once: digests may agree by accident, and a place must not stand twice in one list.
+        fileprivate var keys: [UInt64] {
+            var keys = [id.high]
+            for key in [index.uniqueness.high] + index.terms where !keys.contains(key) { keys.append(key) }
+            return keys
+        }
     }
 
     private var entries: [Entry?] = []
