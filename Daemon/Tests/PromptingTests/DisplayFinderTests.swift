@@ -71,7 +71,7 @@ extension RealPromptTests {
             try logind.addSession("remote", of: geteuid(), isRemote: true)
             try logind.addSession("background", of: geteuid(), isActive: false)
             // Such as one of cron: logind calls it active, and nobody sits there.
-            try logind.addSession("seatless", of: geteuid(), seat: "")
+            try logind.addSession("seatless", of: geteuid(), hasSeat: false)
             #expect(found() == "noActiveSession")
             let server = try UnixSocket.listen(at: folder.path("X7"))
             try logind.addSession("mine", of: geteuid())

@@ -25,15 +25,19 @@ public final class StandInLogind {
     public static func path(_ session: String) -> String { "/org/freedesktop/login1/session/\(session)" }
 
     public func addSession(
-        _ session: String, of userID: uid_t, isActive: Bool = true, isRemote: Bool = false, seat: String = "seat0"
+        _ session: String, of userID: uid_t, isActive: Bool = true, isRemote: Bool = false, hasSeat: Bool = true
     ) throws {
         try bus.call(
             Self.name, "/org/freedesktop/login1", "org.freedesktop.DBus.Mock.AddSession",
-            [session, seat, "\(userID)", "somebody", "\(isActive)"])
-        guard isRemote else { return }
+            [session, "seat0", "\(userID)", "somebody", "\(isActive)"])
+        if isRemote { try setProperty("Remote", of: session, "<true>") }
+        if !hasSeat { try setProperty("Seat", of: session, "<('', objectpath '/')>") }
+    }
+
+    private func setProperty(_ name: String, of session: String, _ value: String) throws {
         try bus.call(
             Self.name, Self.path(session), "org.freedesktop.DBus.Properties.Set",
-            ["org.freedesktop.login1.Session", "Remote", "<true>"])
+            ["org.freedesktop.login1.Session", name, value])
     }
 
     /// What a screen locker does.
