@@ -41,20 +41,23 @@ import Testing
         let contexts = try (0..<CredentialQuota.countOfProgram).map { _ in try client.openContext() }
         for context in contexts { try client.setApplicationPassword("a password", in: context) }
         let other = try fixture.client()
-        let further = try other.openContext()
-        func isRefused() throws -> Bool {
-            try BrokerTestSupport.refusal { try other.setApplicationPassword("another", in: further) } == .tooMany
+        let (further, last) = (try other.openContext(), try other.openContext())
+        func isRefused(in context: UInt64) throws -> Bool {
+            try BrokerTestSupport.refusal { try other.setApplicationPassword("another", in: context) } == .tooMany
         }
-        #expect(try isRefused())
+        #expect(try isRefused(in: further))
         try client.close(contexts[0])
-        #expect(try !isRefused())
-        #expect(try isRefused(), "one that replaces another has a place of its own for a moment")
+        #expect(try !isRefused(in: further))
+        #expect(try !isRefused(in: further), "a password that is replaced gives its place to the new one")
+        #expect(try isRefused(in: last))
         let removal = WireSetCredentialRequest.with { ($0.contextID, $0.remove) = (contexts[1], true) }
         try client.call(.setCredential(removal))
-        #expect(try !isRefused())
+        #expect(try !isRefused(in: last))
+        let another = try other.openContext()
+        #expect(try isRefused(in: another))
         client.end()
         let end = ContinuousClock.now.advanced(by: .seconds(10))
-        while try isRefused(), ContinuousClock.now < end { sched_yield() }
-        #expect(try !isRefused())
+        while try isRefused(in: another), ContinuousClock.now < end { sched_yield() }
+        #expect(try !isRefused(in: another))
     }
 }
