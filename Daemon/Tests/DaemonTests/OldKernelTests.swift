@@ -20,12 +20,13 @@ struct OldKernelTests {
         let daemon = try DaemonProcess(in: folders)
         self.daemon = daemon
         trace = folders.root.path("trace")
-        // A session's thread asks for the peer's credentials first, and for its pidfd from then on.
+        // A session's thread asks for the peer's credentials first, for the account and for the caller, and for its pidfd from
+        // then on.
         tracer = try SpawnedProcess(
             "/usr/bin/strace",
             [
                 "-f", "-p", "\(daemon.processID)", "-o", trace, "-e", "trace=getsockopt", "-e",
-                "inject=getsockopt:error=ENOPROTOOPT:when=2+",
+                "inject=getsockopt:error=ENOPROTOOPT:when=3+",
             ])
         try eventually("every thread is traced") { try Self.areAllThreadsTraced(of: daemon.processID) }
     }
