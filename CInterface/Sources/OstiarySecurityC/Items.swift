@@ -23,6 +23,16 @@ public func deleteItems(_ query: Handle?) -> OSStatus {
     return SecItemDelete(query)
 }
 
+@c(SecPKCS12Import)
+public func importPKCS12(_ file: Handle?, _ options: Handle?, _ items: HandlePlace) -> OSStatus {
+    items?.pointee = nil
+    guard let file = file.object(NSData.self), let options = options.dictionary, let items else { return errSecParam }
+    var found: CFArray?
+    let status = SecPKCS12Import(file, options, &found)
+    items.pointee = Handle(owning: found?.forC)
+    return status
+}
+
 /// Puts what `call` returns for the query into `result`, NULL when it fails.
 private func answering(
     _ query: Handle?, _ result: HandlePlace,

@@ -71,7 +71,7 @@ extension RealPromptTests {
             let sheet = try #require(runningPrompts(named: "ostiary-sheet").first)
             let environment = try String(contentsOfFile: "/proc/\(sheet)/environ", encoding: .utf8)
             #expect(environment.contains("WAYLAND_SOCKET=8") && !environment.contains("WAYLAND_DISPLAY"))
-            #expect(environment.contains("XDG_RUNTIME_DIR=/nonexistent"))
+            #expect(environment.contains("XDG_RUNTIME_DIR=/dev/null"))
             try compositor.type("half", "-k", "Escape")
             #expect(asking.wait() == .cancelled)
         }

@@ -143,6 +143,15 @@
     X(kSecMatchSubjectWholeString, "m_SubjectWholeString") \
     X(kSecMatchDiacriticInsensitive, "m_DiacriticInsensitive") \
     X(kSecMatchWidthInsensitive, "m_WidthInsensitive") \
+    X(kSecImportExportPassphrase, "passphrase") \
+    X(kSecImportToMemoryOnly, "memory") \
+    X(kSecImportExportKeychain, "keychain") \
+    X(kSecImportExportAccess, "access") \
+    X(kSecImportItemLabel, "label") \
+    X(kSecImportItemKeyID, "keyid") \
+    X(kSecImportItemTrust, "trust") \
+    X(kSecImportItemCertChain, "chain") \
+    X(kSecImportItemIdentity, "identity") \
     X(kSecReturnData, "r_Data") \
     X(kSecReturnAttributes, "r_Attributes") \
     X(kSecReturnRef, "r_Ref") \

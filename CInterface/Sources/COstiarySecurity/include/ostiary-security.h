@@ -313,6 +313,9 @@ OSStatus SecItemAdd(CFDictionaryRef attributes, CFTypeRef *result);
 OSStatus SecItemCopyMatching(CFDictionaryRef query, CFTypeRef *result);
 OSStatus SecItemUpdate(CFDictionaryRef query, CFDictionaryRef attributesToUpdate);
 OSStatus SecItemDelete(CFDictionaryRef query);
+/* Opens a PKCS #12 file of at most 1 MiB: `items` gets an array of dictionaries with the keys kSecImportItem…, NULL if the
+   call fails. */
+OSStatus SecPKCS12Import(CFDataRef pkcs12_data, CFDictionaryRef options, CFArrayRef *items);
 
 /* ---- Keys ---- */
 
