@@ -111,8 +111,11 @@ final class TestCompositor {
 
     func end() { process.end() }
 
-    /// Types text, or presses keys after `-k`.
-    func type(_ arguments: String...) throws { #expect(try run("/usr/bin/wtype", arguments) == 0) }
+    /// Types text, or presses keys after `-k`. It waits before the first key: a client loses keys that come before it has read
+    /// the keyboard's layout.
+    func type(_ arguments: String...) throws {
+        #expect(try run("/usr/bin/wtype", ["-s", "400", "-d", "20"] + arguments) == 0)
+    }
 
     /// Writes a picture of the screen.
     func photograph(_ path: String) throws { #expect(try run("/usr/bin/grim", path) == 0) }
