@@ -32,6 +32,7 @@ let package = Package(
     name: "Ostiary",
     products: [
         .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
+        .library(name: "LocalAuthenticationEmbeddedUI", targets: ["LocalAuthenticationEmbeddedUI"]),
         .library(name: "Security", targets: ["Security"]),
         .library(name: "CryptoKit", targets: ["CryptoKit"]),
         .library(name: "OstiaryClient", targets: ["OstiaryClient"]),
@@ -63,6 +64,9 @@ let package = Package(
                 "Security",
             ],
             path: "Sources/Frameworks/LocalAuthentication", swiftSettings: strict),
+        .target(
+            name: "LocalAuthenticationEmbeddedUI", dependencies: ["LocalAuthentication"],
+            path: "Sources/Frameworks/LocalAuthenticationEmbeddedUI", swiftSettings: strict),
         .target(
             name: "Security",
             dependencies: [
@@ -148,9 +152,9 @@ let package = Package(
         .testTarget(
             name: "LocalAuthenticationTests",
             dependencies: [
-                "AccessControl", "KeyAlgorithms", "LocalAuthentication", "OstiaryClient", "OstiaryTesting",
-                "OstiaryWire",
-                "SecretMemory", "Security", "UnixSocket", crypto,
+                "AccessControl", "KeyAlgorithms", "LocalAuthentication", "LocalAuthenticationEmbeddedUI",
+                "OstiaryClient",
+                "OstiaryTesting", "OstiaryWire", "SecretMemory", "Security", "UnixSocket", crypto,
             ],
             swiftSettings: adapter),
         .testTarget(

@@ -36,6 +36,7 @@ let package = Package(
         .executable(name: "ostiaryd", targets: ["ostiaryd"]),
         .executable(name: "ostiary-prompt", targets: ["ostiary-prompt"]),
         .executable(name: "ostiary-templates", targets: ["ostiary-templates"]),
+        .executable(name: "ostiary-pam", targets: ["ostiary-pam"]),
         .executable(name: "ostiary-sheet", targets: ["ostiary-sheet"]),
     ],
     dependencies: [
@@ -48,6 +49,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
         .systemLibrary(name: "CGTK4", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
+        .systemLibrary(name: "CPAM", pkgConfig: "pam", providers: [.apt(["libpam0g-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CInotify"),
         .target(name: "Enclave", dependencies: [shared, crypto], swiftSettings: strict),
@@ -62,6 +64,11 @@ let package = Package(
         .target(name: "PromptProgram", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
         .target(name: "SystemBus", dependencies: [shared, "CSystemd"], swiftSettings: strict),
         .target(name: "FingerprintReader", dependencies: [shared, "SystemBus"], swiftSettings: strict),
+        // Both sides of the helper that talks to PAM.
+        .target(name: "PAMProtocol", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
+        .target(
+            name: "PAMBiometry", dependencies: [shared, "PromptProtocol", "PAMProtocol", "FingerprintReader"],
+            swiftSettings: strict),
         // Both sides of the helper that digests fingerprint templates.
         .target(name: "TemplateAnswers", swiftSettings: strict),
         .target(name: "EnrolledTemplates", dependencies: [shared, "TemplateAnswers"], swiftSettings: strict),
@@ -85,7 +92,8 @@ let package = Package(
         .target(
             name: "Authenticators",
             dependencies: [
-                shared, "Enclave", "KeySlots", "Prompting", "Refusals", "Callers", "OwnerKeys", "Auditing",
+                shared, "Enclave", "KeySlots", "Prompting", "FingerprintReader", "EnrolledTemplates", "Refusals",
+                "Callers", "OwnerKeys", "Auditing",
             ],
             swiftSettings: strict),
         .target(
@@ -99,8 +107,8 @@ let package = Package(
             name: "Broker",
             dependencies: [
                 shared, crypto, logging, "Enclave", "StoreKeys", "KeySlots", "Vault", "AuditLog", "Passcodes",
-                "Prompting", "SessionLocks", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators",
-                "ProtectedObjects",
+                "Prompting", "SessionLocks", "FingerprintReader", "TemplateAnswers", "EnrolledTemplates", "Refusals",
+                "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects",
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -113,6 +121,9 @@ let package = Package(
         .executableTarget(
             name: "ostiary-templates", dependencies: [shared, crypto, "CInotify", "TemplateAnswers"],
             swiftSettings: strict),
+        .executableTarget(
+            name: "ostiary-pam", dependencies: [shared, "CPAM", "PAMProtocol", "PromptProtocol"],
+            swiftSettings: adapter),
 
         // What every enclave must do, written against the protocol; each implementation's tests run it.
         .target(
@@ -152,7 +163,8 @@ let package = Package(
         .target(
             name: "FingerprintTestSupport",
             dependencies: [
-                "FingerprintReader", "StoreTestSupport", "SystemBusTestSupport", "TerminalTestSupport", shared,
+                "FingerprintReader", "EnrolledTemplates", "StoreTestSupport", "SystemBusTestSupport",
+                "TerminalTestSupport", shared,
             ],
             path: "Tests/FingerprintTestSupport", swiftSettings: adapter),
         .testTarget(
@@ -171,6 +183,16 @@ let package = Package(
                 "EnrolledTemplates", "TemplateAnswers", "FingerprintReader", "FingerprintTestSupport",
                 "StoreTestSupport", "TerminalTestSupport", "ostiary-templates", shared,
             ],
+            swiftSettings: adapter),
+        .testTarget(
+            name: "PAMBiometryTests",
+            dependencies: [
+                "PAMBiometry", "PAMProtocol", "PromptProtocol", "FingerprintReader", "FingerprintTestSupport",
+                "SystemBusTestSupport", "StoreTestSupport", "TerminalTestSupport", "ostiary-pam", "pam-asker", shared,
+            ],
+            exclude: ["Modules"], swiftSettings: adapter),
+        .executableTarget(
+            name: "pam-asker", dependencies: ["PAMBiometry", "FingerprintReader"], path: "Tests/Programs/pam-asker",
             swiftSettings: adapter),
         .testTarget(name: "PasscodesTests", dependencies: ["Passcodes", shared], swiftSettings: adapter),
         .testTarget(
@@ -205,16 +227,18 @@ let package = Package(
             dependencies: [
                 "Broker", "ProtectedObjects", "Authenticators", "Auditing", "OwnerKeys", "Callers", "Refusals",
                 "AuditLog", "Passcodes", "Enclave", "StoreKeys", "KeySlots", "Vault", "BrokerTestSupport",
-                "PasscodeKeeperContract", "StoreTestSupport", "broker-crasher", "ostiaryd", shared,
-                crypto, grdb, seeded,
+                "PasscodeKeeperContract", "PromptProtocol", "StoreTestSupport", "FingerprintReader",
+                "FingerprintTestSupport", "SystemBusTestSupport", "TerminalTestSupport", "broker-crasher", "ostiaryd",
+                "ostiary-templates", shared, crypto, grdb, seeded,
             ],
             resources: [.copy("Stores")], swiftSettings: adapter),
         // The real programs, as processes, spoken to and attacked from outside.
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "ostiaryd", "ostiary-prompt", "test-caller", "Prompting", "StoreTestSupport", "SystemBusTestSupport",
-                "TerminalTestSupport", shared, grdb,
+                "ostiaryd", "ostiary-prompt", "ostiary-sheet", "test-caller", "Prompting", "FingerprintReader",
+                "StoreTestSupport", "FingerprintTestSupport", "SystemBusTestSupport", "TerminalTestSupport", shared,
+                grdb,
             ],
             swiftSettings: adapter),
         .executableTarget(

@@ -41,14 +41,18 @@ struct ArgumentTests {
         ["key", "remove", "--id", "000102030405060708090a0b0c0d0e0f"],
         ["app", "register", "p", "--id", "i", "--group", "a", "--group", "b", "--json"],
         ["app", "adopt", "p"], ["app", "adopt", "p", "--id", "com.example.mail", "--json"], ["app", "list", "--json"],
-        ["app", "remove", "i"],
+        ["app", "remove", "i"], ["grants", "list", "--json"], ["grants", "revoke", "--all"],
+        ["right", "create", "a", "--idle", "30", "--hard", "300", "--uses", "2"],
+        ["key", "create", "k", "--uses", "1"],
     ])
     func `a documented command line is understood`(arguments: [String]) {
         #expect(exitCode(arguments) == nil)
     }
 
     @Test(arguments: [
-        ["nonsense"], ["status", "extra"], ["status", "--yaml"], ["passcode", "reset"], ["right", "create"],
+        ["nonsense"], ["right", "create", "a", "--uses", "0"], ["right", "create", "a", "--idle", "9", "--hard", "9"],
+        ["right", "create", "a", "--uses", "-1"], ["status", "extra"], ["status", "--yaml"], ["passcode", "reset"],
+        ["right", "create"],
         ["right", "remove"], ["right", "remove", "a", "--id", "000102030405060708090a0b0c0d0e0f"],
         ["right", "remove", "--id", ""], ["right", "remove", "--id", "000102030405060708090a0b0c0d0e"],
         ["right", "remove", "--id", "000102030405060708090a0b0c0d0e0g"], ["right", "create", ""],

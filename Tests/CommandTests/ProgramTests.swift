@@ -15,7 +15,9 @@ struct ProgramTests {
         [], ["status"], ["passcode"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"], ["right"],
         ["right", "create"], ["right", "list"], ["right", "show"], ["right", "authorize"], ["right", "remove"],
         ["right", "public-key"], ["right", "sign"], ["right", "verify"], ["right", "encrypt"], ["right", "decrypt"],
-        ["right", "secret"], ["lock"], ["unlock"], ["log"], ["doctor"], ["test-daemon"],
+        ["right", "secret"], ["lock"], ["unlock"], ["log"], ["doctor"], ["test-daemon"], ["grants"],
+        ["grants", "list"],
+        ["grants", "revoke"],
     ]
 
     @Test(arguments: commands)

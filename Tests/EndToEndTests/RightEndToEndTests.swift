@@ -46,6 +46,16 @@ struct RightEndToEndTests {
             ])
     }
 
+    @Test(.timeLimit(.minutes(3)))
+    func `a program is told when its grant ends, by use, time, owner, lock and the daemon's end`() throws {
+        #expect(
+            try run("limits", answers: Array(repeating: Self.passcode, count: 6)) == [
+                "used up: 3", "used up again: LAError -1", "idle: 3", "idle again: LAError -1", "too old: 3",
+                "too old again: LAError -1", "revoked: 3", "revoked again: LAError -1", "locked: 3",
+                "locked again: LAError -1", "killed: 3", "killed again: LAError -1",
+            ])
+    }
+
     @Test func `keys sign, decrypt and exchange, each only with its own partner`() throws {
         #expect(
             try run("keys", answers: [Self.passcode, Self.passcode]) == [

@@ -38,6 +38,10 @@ final class FakeDaemon: AuthorizationService {
         var secrets: [Data: Data] = [:]
         var sessions: [FakeSession] = []
         var waiting: [(Call, CheckedContinuation<Void, Never>)] = []
+        var environment: WireEnvironment? = .with { $0.biometry = .with { $0.type = 1 } }
+        var watches: [FakeWatch] = []
+        var reuse: [Double] = []
+        var terminals: [Bool] = []
     }
 
     private let state = Mutex(State())
@@ -51,6 +55,32 @@ final class FakeDaemon: AuthorizationService {
     func refusePreflight(policy: Int, _ error: OstiaryError) { state.withLock { $0.policyErrors[policy] = error } }
     func refuseUse(_ error: OstiaryError?) { state.withLock { $0.useError = error } }
     func answerNext(_ answer: Answer) { state.withLock { $0.answers.append(answer) } }
+
+    /// Makes the owner's environment another one, and tells whoever watches it; nil for a daemon that does not answer.
+    func setEnvironment(_ environment: WireEnvironment?) {
+        let watches = state.withLock { state in
+            state.environment = environment
+            return state.watches
+        }
+        if let environment { for watch in watches { watch.tell(environment) } }
+    }
+
+    /// The watches that nobody has ended.
+    var watchCount: Int { state.withLock { $0.watches.count { !$0.isEnded } } }
+
+    fileprivate func requirePossible(_ policy: Int) throws {
+        if let error = state.withLock({ $0.policyErrors[policy] }) { throw error }
+    }
+
+    fileprivate func noteTerminal(_ isOffered: Bool) { state.withLock { $0.terminals.append(isOffered) } }
+
+    /// Whether each question for a right might be put on the program's terminal.
+    var terminals: [Bool] { state.withLock { $0.terminals } }
+
+    fileprivate func noteReuse(_ seconds: Double) { state.withLock { $0.reuse.append(seconds) } }
+
+    /// What each evaluation of a policy allowed to be reused, in seconds.
+    var reuse: [Double] { state.withLock { $0.reuse } }
 
     fileprivate func record(_ call: Call) {
         let reached = state.withLock { state in
@@ -71,6 +101,9 @@ final class FakeDaemon: AuthorizationService {
 
     /// Does what `ostiary lock` does.
     func takeGrantsBack() { for session in state.withLock({ $0.sessions }) { session.loseGrant() } }
+
+    /// Ends all grants, and says so.
+    func endGrants() { for session in state.withLock({ $0.sessions }) { session.tellEndOfGrant() } }
 
     fileprivate func nextAnswer() -> Answer {
         state.withLock { $0.answers.isEmpty ? .grant : $0.answers.removeFirst() }
@@ -95,7 +128,24 @@ final class FakeDaemon: AuthorizationService {
 
     func preflight(policy: Int) throws {
         record(.preflightPolicy(policy))
-        if let error = state.withLock({ $0.policyErrors[policy] }) { throw error }
+        try requirePossible(policy)
+    }
+
+    func environment() throws -> WireEnvironment {
+        guard let environment = state.withLock({ $0.environment }) else {
+            throw OstiaryError(.daemonUnavailable, "no daemon")
+        }
+        return environment
+    }
+
+    func watchEnvironment() -> any EnvironmentWatching {
+        let watch = FakeWatch()
+        let environment = state.withLock { state in
+            state.watches.append(watch)
+            return state.environment
+        }
+        if let environment { watch.tell(environment) }
+        return watch
     }
 
     func makeSession(keepsFactors: Bool) -> any AuthorizationSession {
@@ -157,6 +207,38 @@ final class FakeDaemon: AuthorizationService {
     }
 }
 
+/// A watch on the daemon's side.
+final class FakeWatch: EnvironmentWatching {
+    private struct State {
+        var current: WireEnvironment?
+        var isEnded = false
+    }
+
+    private let state = Mutex(State())
+    private let changed = DispatchSemaphore(value: 0)
+
+    var isEnded: Bool { state.withLock { $0.isEnded } }
+
+    func tell(_ environment: WireEnvironment) {
+        state.withLock { $0.current = environment }
+        changed.signal()
+    }
+
+    func next(after known: WireEnvironment?) -> WireEnvironment? {
+        while true {
+            let (current, isEnded) = state.withLock { ($0.current, $0.isEnded) }
+            if isEnded { return nil }
+            if let current, current != known { return current }
+            changed.wait()
+        }
+    }
+
+    func end() {
+        state.withLock { $0.isEnded = true }
+        changed.signal()
+    }
+}
+
 /// A prompt on the daemon's side, answered by the test. A cancellation answers it too, as with the real daemon.
 final class Prompt: Sendable {
     private let ignoresCancellation: Bool
@@ -203,11 +285,14 @@ final class FakeSession: AuthorizationSession {
         _ subject: AuthorizationContext.Subject, interaction: Interaction, cancellation: Cancellation?
     ) throws -> Grant {
         daemon.record(.authorize(reason: interaction.reason, isAllowed: interaction.isAllowed))
+        if interaction.isAllowed { daemon.noteTerminal(interaction.offersTerminal) }
         return try grant(interaction, cancellation)
     }
 
     func evaluate(policy: Int, interaction: Interaction, cancellation: Cancellation?) throws -> Grant {
         daemon.record(.evaluate(policy: policy, isAllowed: interaction.isAllowed))
+        daemon.noteReuse(interaction.reuseSeconds)
+        if !isGranted.withLock({ $0 }) { try daemon.requirePossible(policy) }
         return try grant(interaction, cancellation)
     }
 
@@ -239,6 +324,15 @@ final class FakeSession: AuthorizationSession {
     private static let grant = Grant(factors: ["passcode"], strength: "key-bound")
 
     func loseGrant() { isGranted.withLock { $0 = false } }
+
+    private let watcher = Mutex<(@Sendable () -> Void)?>(nil)
+
+    func watchGrant(_ ended: @escaping @Sendable () -> Void) { watcher.withLock { $0 = ended } }
+
+    func tellEndOfGrant() {
+        loseGrant()
+        watcher.withLock { $0.take() }?()
+    }
 
     func deauthorize() {
         daemon.record(.deauthorize)

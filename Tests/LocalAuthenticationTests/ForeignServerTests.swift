@@ -7,7 +7,7 @@ import UnixSocket
 @testable import OstiaryClient
 
 /// Which daemon a program speaks with: its own user's, and none in the place of another.
-@Suite(.timeLimit(.minutes(1))) struct ForeignServerTests {
+@Suite(.timeLimit(.minutes(10))) struct ForeignServerTests {
     private let folder = "/tmp/ostiary-foreign-\(UUID().uuidString.prefix(8))"
 
     init() throws {

@@ -5,7 +5,7 @@ import OstiaryWire
 import Security
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LAContextTests {
+@Suite(.timeLimit(.minutes(10))) struct LAContextTests {
     private let daemon = FakeDaemon()
 
     private func evaluation(
@@ -43,6 +43,71 @@ import Testing
         let context = LAContext(service: daemon)
         context.touchIDAuthenticationAllowableReuseDuration = 10_000
         #expect(context.touchIDAuthenticationAllowableReuseDuration == 10_000)
+    }
+
+    @Test func `no more than the maximum is reused, and nothing by default`() async {
+        for duration in [nil, 0, 12.5, 300, 10_000] {
+            let context = LAContext(service: daemon)
+            if let duration { context.touchIDAuthenticationAllowableReuseDuration = duration }
+            _ = await evaluation(context)
+        }
+        #expect(daemon.reuse == [0, 0, 12.5, 300, 300])
+    }
+
+    // MARK: domain state
+
+    private static func enrolled(_ digest: UInt8) -> WireEnvironment {
+        .with {
+            $0.biometry = .with { ($0.type, $0.isEnrolled, $0.stateHash) = (1, true, Data([digest])) }
+            $0.companions = [.with { $0.type = 1 }]
+            $0.stateHash = Data([digest, digest])
+        }
+    }
+
+    @Test func `digests are those of now, without an earlier call`() {
+        let context = LAContext(service: daemon)
+        for digest: UInt8 in [1, 2] {
+            daemon.setEnvironment(Self.enrolled(digest))
+            #expect(context.domainState.biometry.stateHash == Data([digest]))
+            #expect(context.domainState.stateHash == Data([digest, digest]))
+        }
+        #expect(context.domainState.companion.availableCompanionTypes == [.watch])
+        #expect(context.domainState.companion.stateHash == nil)
+    }
+
+    @Test func `the older digest is there after a policy that accepts biometry was found possible or satisfied`() async
+    {
+        daemon.setEnvironment(Self.enrolled(1))
+        for policy in [LAPolicy.deviceOwnerAuthenticationWithBiometrics, .deviceOwnerAuthentication] {
+            let context = LAContext(service: daemon)
+            #expect(context.evaluatedPolicyDomainState == nil)
+            context.canEvaluatePolicy(policy, error: nil)
+            #expect(context.evaluatedPolicyDomainState == Data([1]))
+            let evaluated = LAContext(service: daemon)
+            _ = await evaluation(evaluated, policy)
+            #expect(evaluated.evaluatedPolicyDomainState == Data([1]))
+        }
+    }
+
+    @Test func `the older digest is not there after a refusal, another policy, or the end of the context`() {
+        daemon.setEnvironment(Self.enrolled(1))
+        let context = LAContext(service: daemon)
+        context.canEvaluatePolicy(.deviceOwnerAuthenticationWithCompanion, error: nil)
+        #expect(context.evaluatedPolicyDomainState == nil)
+        daemon.refusePreflight(policy: 1, OstiaryError(.init(.biometryLockout), "wrong fingers"))
+        context.canEvaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, error: nil)
+        #expect(context.evaluatedPolicyDomainState == nil)
+        context.canEvaluatePolicy(.deviceOwnerAuthentication, error: nil)
+        #expect(context.evaluatedPolicyDomainState != nil)
+        context.invalidate()
+        #expect(context.evaluatedPolicyDomainState == nil)
+    }
+
+    @Test func `without a daemon there are no digests`() {
+        daemon.setEnvironment(nil)
+        let state = LAContext(service: daemon).domainState
+        #expect(state.stateHash == nil && state.biometry.stateHash == nil)
+        #expect(state.companion.availableCompanionTypes.isEmpty)
     }
 
     @Test func `nothing is enrolled and nothing is paired`() {
@@ -148,7 +213,7 @@ import Testing
         context.interactionNotAllowed = true
         let (_, error) = await evaluation(context)
         expectAuthenticationError(.notInteractive, error)
-        #expect(daemon.questions == [.preflightPolicy(2), .evaluate(policy: 2, isAllowed: false)])
+        #expect(daemon.questions == [.evaluate(policy: 2, isAllowed: false)])
     }
 
     @Test func `without interaction an availability error wins`() async {
@@ -307,27 +372,38 @@ import Testing
 
 /// What is known of the sensor belongs to the process. This suite alone has daemons without one, and runs in order.
 @Suite(.serialized) struct BiometryTypeTests {
-    private func daemon(_ failure: WireFailureCode?) -> FakeDaemon {
+    /// With a sensor of this type, or none; without a type it does not answer.
+    private func daemon(_ sensor: LABiometryType?) -> FakeDaemon {
         let daemon = FakeDaemon()
-        if let failure { daemon.refusePreflight(policy: 1, OstiaryError(.init(failure), "because")) }
+        daemon.setEnvironment(
+            sensor.map { sensor in
+                .with {
+                    if sensor != .none { $0.biometry = .with { $0.type = Int32(sensor.rawValue) } }
+                }
+            })
         return daemon
     }
 
     @Test func `without a sensor the type is none`() {
-        let context = LAContext(service: daemon(.biometryNotAvailable))
+        let context = LAContext(service: daemon(LABiometryType.none))
         #expect(context.domainState.biometry.biometryType == .none)
+        #expect(context.biometryType == .none)
     }
 
-    @Test(arguments: [nil, .biometryNotEnrolled, .biometryLockout] as [WireFailureCode?])
-    func `a preflight of any policy and result tells every context of the sensor`(failure: WireFailureCode?) {
-        _ = LAContext(service: daemon(.biometryNotAvailable)).domainState
-        _ = LAContext(service: daemon(failure)).canEvaluatePolicy(.deviceOwnerAuthentication, error: nil)
-        #expect(LAContext(service: daemon(nil)).biometryType == .touchID)
+    @Test(arguments: [LABiometryType.touchID, .faceID, .opticID])
+    func `a preflight of any policy and result tells every context of the sensor`(sensor: LABiometryType) {
+        _ = LAContext(service: daemon(LABiometryType.none)).domainState
+        let daemon = daemon(sensor)
+        daemon.refusePreflight(policy: 2, OstiaryError(.init(.passcodeNotSet), "none"))
+        #expect(!LAContext(service: daemon).canEvaluatePolicy(.deviceOwnerAuthentication, error: nil))
+        #expect(LAContext(service: self.daemon(nil)).biometryType == sensor)
     }
 
-    @Test func `an answer that tells nothing of the sensor changes nothing`() {
-        _ = LAContext(service: daemon(nil)).domainState
-        #expect(LAContext(service: daemon(.passcodeNotSet)).domainState.biometry.biometryType == .touchID)
+    @Test func `a daemon that does not answer changes nothing`() {
+        _ = LAContext(service: daemon(.touchID)).domainState
+        let context = LAContext(service: daemon(nil))
+        #expect(context.domainState.biometry.biometryType == .none)
+        #expect(context.biometryType == .touchID)
     }
 }
 
@@ -353,7 +429,7 @@ final class Replies: Sendable {
 }
 
 /// Access controls, and what the keychain takes from a context.
-@Suite(.timeLimit(.minutes(1))) struct LAContextAccessControlTests {
+@Suite(.timeLimit(.minutes(10))) struct LAContextAccessControlTests {
     private let daemon = FakeDaemon()
 
     private var accessControl: SecAccessControl {

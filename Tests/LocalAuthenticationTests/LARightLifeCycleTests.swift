@@ -4,7 +4,7 @@ import OstiaryClient
 import OstiaryWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LARightLifeCycleTests {
+@Suite(.timeLimit(.minutes(10))) struct LARightLifeCycleTests {
     private let daemon = FakeDaemon()
 
     private func right() -> LARight { LARight(requirement: .default, service: daemon) }

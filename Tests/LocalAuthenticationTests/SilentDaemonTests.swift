@@ -6,7 +6,7 @@ import UnixSocket
 @testable import OstiaryClient
 
 /// What listens at the socket and is no daemon that a program could use.
-@Suite(.timeLimit(.minutes(1))) struct SilentDaemonTests {
+@Suite(.timeLimit(.minutes(10))) struct SilentDaemonTests {
     /// A socket where nobody is served yet.
     private final class Listener: Sendable {
         let location: DaemonLocation
@@ -26,7 +26,7 @@ import UnixSocket
     }
 
     /// Whole frames as daemons of these protocols send them: those before 2 wrote protobuf.
-    @Test(arguments: [1, 3, 127] as [UInt8])
+    @Test(arguments: [1, UInt8(WireLimits.protocolVersion) - 1, UInt8(WireLimits.protocolVersion) + 1, 127])
     func `a daemon of another protocol is named with its version, and told nothing`(version: UInt8) throws {
         let listener = try Listener()
         let (location, socket) = (listener.location, listener.socket)
@@ -49,7 +49,7 @@ import UnixSocket
         #expect(error?.code == .init(.versionMismatch))
         #expect(
             error?.explanation
-                == "The daemon speaks protocol \(version), this program 2; upgrade the older of the two and restart the daemon."
+                == "The daemon speaks protocol \(version), this program 3; upgrade the older of the two and restart the daemon."
         )
     }
 

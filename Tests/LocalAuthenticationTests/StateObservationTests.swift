@@ -105,7 +105,7 @@ import Testing
         #expect(keys.value == 1)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `observers may read and change the right, and all hear of it in one order`() async throws {
         let right = right()
         let (first, second) = (Locked<[LARight.State?]>([]), Locked<[LARight.State?]>([]))
@@ -124,7 +124,7 @@ import Testing
         withExtendedLifetime((reacting, watching)) {}
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `under many threads every observer hears an unbroken chain`() async {
         let right = right()
         let changes = Locked<[Change]>([])
@@ -153,7 +153,7 @@ import Testing
 
     // MARK: sequence
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `the sequence begins with the current state, skips nothing and ends with the right`() async throws {
         var right: LARight? = right()
         let updates = try #require(right?.stateUpdates)

@@ -4,7 +4,7 @@ import OstiaryTesting
 import Testing
 
 /// The classes as apps make them, where no daemon runs and none can be started.
-@Suite(.timeLimit(.minutes(1))) struct UnreachableDaemonTests {
+@Suite(.timeLimit(.minutes(10))) struct UnreachableDaemonTests {
     init() {
         let folder = NSTemporaryDirectory() + "ostiary-nobody-\(UUID().uuidString)"
         OstiaryTesting.useDaemon(runtimeDirectory: folder + "/run", stateDirectory: folder + "/state")

@@ -5,7 +5,7 @@ import SecretMemory
 import Testing
 import UnixSocket
 
-@Suite("Reading frames", .timeLimit(.minutes(1)))
+@Suite("Reading frames", .timeLimit(.minutes(10)))
 struct FrameReaderTests {
     private let near: UnixSocket
     private let far: UnixSocket
@@ -21,6 +21,51 @@ struct FrameReaderTests {
         do { return .success(try reader.next(WireRequest.self, bodyByteCount: limit).message.id) } catch {
             return .failure(error)
         }
+    }
+
+    // MARK: waiting
+
+    @Test func `who waits for an answer sleeps on when the other side takes the request`() throws {
+        let (far, request, calls) = (far, try Self.request(), 50)
+        var reader = FrameReader(socket: near)
+        reader.expectAnswers()
+        let sleeper = try Sleeper()
+        let answering = Thread {
+            for _ in 0..<calls {
+                sleeper.waitUntilAsleep()
+                guard (try? far.receiveAll(request.count)) != nil else { return }
+                usleep(1000)  // Time to wake up, for who sleeps in a receive.
+                guard (try? far.send(request)) != nil else { return }
+            }
+        }
+        answering.start()
+        let before = try sleeper.sleepCount()
+        for _ in 0..<calls {
+            try near.send(request)
+            #expect(Self.next(&reader) == .success(7))
+        }
+        #expect(try sleeper.sleepCount() - before < calls * 3 / 2)
+    }
+
+    /// The thread that makes it, and whose sleep others see (proc_pid_status(5)).
+    private struct Sleeper {
+        private let path: String
+
+        init() throws {
+            path = try "/proc/" + FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self") + "/status"
+        }
+
+        private func value(_ name: String) -> Substring? {
+            let lines = (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: "\n")
+            return lines?.first { $0.hasPrefix(name + ":") }?.split(whereSeparator: \.isWhitespace).dropFirst().first
+        }
+
+        func waitUntilAsleep() {
+            while let state = value("State"), state != "S" { sched_yield() }
+        }
+
+        /// How often it gave up its processor of its own accord.
+        func sleepCount() throws -> Int { try #require(value("voluntary_ctxt_switches").flatMap { Int($0) }) }
     }
 
     // MARK: time

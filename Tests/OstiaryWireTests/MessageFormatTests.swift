@@ -26,10 +26,14 @@ import Testing
 
     static let requests: [(WireRequest, String)] = [
         (
-            request(1, .hello(.with { ($0.protocolVersion, $0.nonce) = (2, nonce) })),
-            "0000000000000001 01 02 00000002 00000010 9f8b2eb7cf42c3a350811757d38f5cb2"
+            request(1, .hello(.with { ($0.protocolVersion, $0.nonce) = (3, nonce) })),
+            "0000000000000001 01 02 00000003 00000010 9f8b2eb7cf42c3a350811757d38f5cb2"
         ),
         (request(2, .status(.init())), "0000000000000002 01 03"),
+        (
+            request(6, .environment(.with { $0.known = .with { $0.passcode.isSet = true } })),
+            "0000000000000006 01 05 01 00 00 01 00000000 00000000"
+        ),
         (
             request(
                 3,
@@ -41,7 +45,7 @@ import Testing
                     })),
             """
             0000000000000003 01 10 0000000000000001 01 01 00000010 00112233445566778899aabbccddeeff 00
-            00000007 7369676e20696e 00 00000000 00000000 00
+            00000007 7369676e20696e 00 00000000 00000000 00 00
             """
         ),
         (
@@ -103,6 +107,21 @@ import Testing
             """
         ),
         (
+            reply(
+                6,
+                .environment(
+                    .with {
+                        $0.biometry = .with {
+                            ($0.type, $0.isUsable, $0.isEnrolled, $0.stateHash) = (1, true, true, id)
+                        }
+                        ($0.passcode.isUsable, $0.passcode.isSet) = (true, true)
+                    })),
+            """
+            0000000000000006 01 12 01 00000001 01 01 00 00000010 00112233445566778899aabbccddeeff
+            01 01 00000000 00000000
+            """
+        ),
+        (
             reply(6, .status(.with { ($0.mode, $0.passcode.isSet, $0.passcode.failedAttempts) = (.user, true, 2) })),
             """
             0000000000000006 01 04 00000001 00000000 00000000 00000000 00000000 00 00 01 01 00000002 00
@@ -129,10 +148,10 @@ import Testing
 
     // MARK: the greeting
 
-    private static let greeting = WireGreeting.with { ($0.protocolVersion, $0.nonce) = (2, nonce) }
+    private static let greeting = WireGreeting.with { ($0.protocolVersion, $0.nonce) = (3, nonce) }
 
     @Test func `the greeting has the bytes of the document`() throws {
-        let bytes = Self.bytes("08 02 12 10 9f8b2eb7cf42c3a350811757d38f5cb2")
+        let bytes = Self.bytes("08 03 12 10 9f8b2eb7cf42c3a350811757d38f5cb2")
         #expect(try Self.greeting.canonicalBytes == bytes)
         #expect(try WireGreeting(canonicalBytes: bytes) == Self.greeting)
         #expect(try FrameWriter.frame(Self.greeting).prefix(8) == [0, 0, 0, 0x14, 0, 0, 0, 0])
@@ -150,7 +169,7 @@ import Testing
     }
 
     static let notGreetings: [(String, CanonicalEncodingError)] = [
-        ("09 02 12 00", .unknownChoice), ("08 80 12 00", .unknownChoice), ("08 02 13 00", .unknownChoice),
+        ("09 03 12 00", .unknownChoice), ("08 80 12 00", .unknownChoice), ("08 02 13 00", .unknownChoice),
         ("08 02 12 00 00", .trailingBytes), ("08 02 12 01", .truncated), ("08 02 12", .truncated), ("", .truncated),
         ("08 02 12 80" + String(repeating: "00", count: 128), .unknownChoice),
     ]

@@ -100,6 +100,12 @@ extension WireAuthorizeRequest.OneOf_Subject: RandomChoice {
     static var makers: [(inout RandomFields) -> Self] { [{ .rightID($0.value()) }, { .requirement($0.value()) }] }
 }
 
+extension WireRevokeGrantsRequest.OneOf_Which: RandomChoice {
+    static var makers: [(inout RandomFields) -> Self] {
+        [{ .all($0.value()) }, { .grantID($0.value()) }, { .program($0.value()) }]
+    }
+}
+
 extension WireRemoveRightRequest.OneOf_Which: RandomChoice {
     static var makers: [(inout RandomFields) -> Self] { [{ .rightID($0.value()) }, { .identifier($0.value()) }] }
 }
@@ -113,7 +119,8 @@ extension WireAttribute.OneOf_Value: RandomChoice {
 extension WireRequest.OneOf_Body: RandomChoice {
     static var makers: [(inout RandomFields) -> Self] {
         [
-            { .hello($0.value()) }, { .status($0.value()) }, { .cancel($0.value()) }, { .openContext($0.value()) },
+            { .hello($0.value()) }, { .status($0.value()) }, { .cancel($0.value()) },
+            { .environment($0.value()) }, { .openContext($0.value()) },
             { .closeContext($0.value()) }, { .deauthorize($0.value()) }, { .setCredential($0.value()) },
             { .credentialState($0.value()) }, { .evaluatePolicy($0.value()) }, { .authorize($0.value()) },
             { .createRight($0.value()) }, { .findRight($0.value()) }, { .listRights($0.value()) },
@@ -125,6 +132,8 @@ extension WireRequest.OneOf_Body: RandomChoice {
             { .removeKey($0.value()) },
             { .decapsulate($0.value()) }, { .evaluateAccessControl($0.value()) }, { .listKeys($0.value()) },
             { .registerApplication($0.value()) }, { .listApplications($0.value()) }, { .removeApplication($0.value()) },
+            { .listGrants($0.value()) }, { .revokeGrants($0.value()) }, { .awaitGrantEnd($0.value()) },
+            { .heldGrants($0.value()) },
         ]
     }
 }
@@ -135,7 +144,8 @@ extension WireReply.OneOf_Body: RandomChoice {
             { .failure($0.value()) }, { .done($0.value()) }, { .status($0.value()) }, { .context($0.value()) },
             { .granted($0.value()) }, { .right($0.value()) }, { .rights($0.value()) }, { .logPage($0.value()) },
             { .logVerdict($0.value()) }, { .diagnosis($0.value()) }, { .items($0.value()) }, { .key($0.value()) },
-            { .applications($0.value()) }, { .keys($0.value()) }, { .repair($0.value()) },
+            { .applications($0.value()) }, { .keys($0.value()) }, { .repair($0.value()) }, { .environment($0.value()) },
+            { .grants($0.value()) }, { .grantEnds($0.value()) }, { .heldGrants($0.value()) },
         ]
     }
 }

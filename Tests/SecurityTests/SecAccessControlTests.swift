@@ -169,6 +169,51 @@ import Testing
         #expect(SecAccessControl(protection: "ak", operations: nil).operations == nil)
         #expect(try make([]).operations != nil)
     }
+
+    // MARK: limits of grants, an extension
+
+    private func limited(
+        _ flags: SecAccessControlCreateFlags, _ idle: UInt32, _ hard: UInt32, _ uses: UInt32
+    ) throws -> (control: SecAccessControl?, error: NSError?) {
+        var error: Unmanaged<CFError>?
+        let control = SecAccessControlCreateWithGrantLimits(nil, try make(flags), idle, hard, uses, &error)
+        return (control, error?.takeRetainedValue())
+    }
+
+    @Test func `limits are part of the object, of its bytes and of what the daemon enforces`() throws {
+        let control = try #require(try limited([.userPresence], 30, 300, 2).control)
+        let free = try make([.userPresence])
+        #expect(control != free && control.hash != free.hash)
+        #expect(control.description.hasSuffix(";hard(300);idle(30);uses(2)>"))
+        let read = try SecAccessControl(derRepresentation: control.derRepresentation)
+        #expect(read == control && read.limits == control.limits)
+        let canonical = try control.canonical()
+        #expect(canonical.limits == (try GrantLimits(idleSeconds: 30, hardSeconds: 300, uses: 2)))
+        #expect(SecAccessControl(canonical, protection: control.protection) == control)
+        #expect(try free.canonical().limits == nil)
+    }
+
+    @Test(
+        arguments: [(0, 0, 0), (86_401, 0, 0), (0, 2_592_001, 0), (0, 0, 1_000_001), (9, 9, 0)]
+            as [(UInt32, UInt32, UInt32)])
+    func `limits that limit nothing are refused`(idle: UInt32, hard: UInt32, uses: UInt32) throws {
+        let (control, error) = try limited([.userPresence], idle, hard, uses)
+        #expect(control == nil && error?.code == -50)
+    }
+
+    @Test func `serialised limits that nobody writes are refused`() throws {
+        let entries: [String: PropertyList] = ["prot": .string("aku")]
+        for limits in [
+            [:], ["uses": .integer(0)], ["uses": .string("1")], ["uses": .integer(1), "other": .integer(1)],
+            ["uses": .integer(1), "idle": .boolean(true)], ["uses": .integer(-1)], ["uses": .integer(1 << 33)],
+        ] as [[String: PropertyList]] {
+            let bytes = PropertyList.dictionary(entries.merging(["limits": .dictionary(limits)]) { $1 })
+                .derRepresentation
+            #expect(throws: StatusError.self) { try SecAccessControl(derRepresentation: bytes) }
+        }
+        let list = PropertyList.dictionary(entries.merging(["limits": .integer(1)]) { $1 })
+        #expect(throws: StatusError.self) { try SecAccessControl(derRepresentation: list.derRepresentation) }
+    }
 }
 
 @Suite struct CanonicalAccessControlTests {

@@ -1,5 +1,13 @@
 import ArgumentParser
 
+/// What is measured.
+enum Stage: String, ExpressibleByArgument, CaseIterable {
+    /// Signatures, items, starts, memory.
+    case calls
+    /// The sheet, and the idle daemon.
+    case desktop
+}
+
 /// How much is measured.
 struct Plan: Codable, Equatable {
     /// Alternations of all rows: what disturbs the machine for a moment then disturbs all of them.
@@ -8,6 +16,10 @@ struct Plan: Codable, Equatable {
     let calls: Int
     /// Starts of the daemon.
     let starts: Int
+    /// Questions in a sheet.
+    let sheets: Int
+    /// How long the idle daemon is watched.
+    let idleSeconds: Int
     /// Rights that are stored in the stage of many rights.
     var storedRights = 1000
     /// Items that are stored in the stage of many items.
@@ -17,8 +29,9 @@ struct Plan: Codable, Equatable {
     /// Clients of the stage of many clients.
     var clients = 32
 
-    static let full = Plan(blocks: 20, calls: 500, starts: 15)
-    static let quick = Plan(blocks: 5, calls: 100, starts: 3, storedItems: 10_000, addedItems: 500)
+    static let full = Plan(blocks: 20, calls: 500, starts: 15, sheets: 30, idleSeconds: 60)
+    static let quick = Plan(
+        blocks: 5, calls: 100, starts: 3, sheets: 5, idleSeconds: 10, storedItems: 10_000, addedItems: 500)
 
     /// Calls in one block of the stage of many clients, over all of them.
     var sharedCalls: Int { max(calls * 4 / clients, 1) * clients }

@@ -30,6 +30,9 @@ struct Comparison: AsyncParsableCommand {
     @Flag(help: "Few and short blocks: to see that it runs, not to compare.")
     var quick = false
 
+    @Option(help: "Measure only these rows: calls or desktop.")
+    var only: Stage?
+
     @Option(help: "The processor of the pinned pass; the last one by default.")
     var processor = Placement.lastProcessor
 
@@ -37,9 +40,12 @@ struct Comparison: AsyncParsableCommand {
         let plan = quick ? Plan.quick : Plan.full
         let daemon = (daemonFolder as NSString).appendingPathComponent("ostiaryd")
         // Unpinned first: what is started later inherits the pinning, and there is no way back.
-        let free = try Pass(placement: .free, plan: plan, daemonProgram: daemon).run()
-        let pinned = try Pass(placement: .pinned(processor), plan: plan, daemonProgram: daemon).run()
-        let report = Report(machine: Machine.current, plan: plan, processor: processor, pinned: pinned, free: free)
+        let stages = only.map { [$0] } ?? Stage.allCases
+        let free = try Pass(placement: .free, plan: plan, daemonProgram: daemon).run(stages)
+        let pinned = try Pass(placement: .pinned(processor), plan: plan, daemonProgram: daemon).run(stages)
+        let report = Report(
+            machine: Machine.current, plan: plan, processor: processor, pinned: pinned, free: free,
+            isPartial: only != nil)
         print(report.text)
         if let json { try report.json.write(to: URL(fileURLWithPath: json), options: .atomic) }
     }

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// No daemon runs here: an authorization fails, which is two changes of state.
-@Suite(.timeLimit(.minutes(1))) struct StatePublisherTests {
+@Suite(.timeLimit(.minutes(10))) struct StatePublisherTests {
     init() {
         let folder = NSTemporaryDirectory() + "ostiary-nobody-\(UUID().uuidString)"
         OstiaryTesting.useDaemon(runtimeDirectory: folder + "/run", stateDirectory: folder + "/state")

@@ -1,6 +1,6 @@
-/// Why the audit log could not do what it was asked.
+/// Why the audit log could not do its work.
 public enum AuditLogError: Error, Equatable, Sendable {
-    /// There is no log in this folder, and no anchor says that there should be.
+    /// This folder has no log, and no anchor names one.
     case missing
     /// A log, or an anchor of one, exists already.
     case exists
@@ -10,7 +10,8 @@ public enum AuditLogError: Error, Equatable, Sendable {
     case damaged
     /// No space is left; the log is as it was before.
     case diskFull
-    /// The kernel could not say whether earlier records reached the disk. The log refuses more until it is opened again.
+    /// The kernel could not confirm that earlier records reached the disk. The log takes no records until it is opened
+    /// again.
     case notDurable
     /// The record could not be written for another reason (`errno`); the log is as it was before.
     case io(code: Int32)

@@ -1,17 +1,18 @@
-/// Folds equal entries in a short time into one record, so that a program that does the same in a loop cannot fill the log. For
-/// entries that nothing waits for: refusals, and what only takes away.
+/// Folds equal entries in a short time into one record, so that a program in a loop cannot fill the log. It is for
+/// entries that no answer waits for: refusals, and ends of grants.
 ///
-/// The first entry is written at once; equal ones within ``window`` are counted, and written as one record when the window
-/// ends. A program that makes more than ``programCapacity`` different entries in that time gets one record for all others of an
-/// event, which names no object. Pure: the caller says what time it is, as a duration since any fixed moment, and writes what it is given.
+/// The first entry is written at once. Equal ones within ``window`` are counted and written as one record when the
+/// window ends. A program may make ``programCapacity`` different entries in that time. All its other entries of one
+/// event become one record, which names no object. Pure: the caller supplies the time, as a duration since any fixed
+/// moment, and writes the results.
 public struct EntryAggregator: Sendable {
-    /// How long equal entries are folded, from the first of them.
+    /// How long equal entries are folded, counted from the first of them.
     public static let window = Duration.seconds(10)
     /// How many different entries are remembered at a time; beyond that, the oldest window ends early.
     public static let capacity = 256
     /// How many different entries of one program are written in a window. A program that people use makes a few.
     public static let programCapacity = 64
-    /// What stands in place of the objects of a program's further entries.
+    /// Replaces the object's name in a program's surplus entries.
     public static let others = "(others)"
 
     private struct Key: Hashable {
@@ -38,7 +39,7 @@ public struct EntryAggregator: Sendable {
 
     public init() {}
 
-    /// Takes one entry; returns what is to be written now, in order: ended windows, then perhaps the entry itself.
+    /// Takes one entry. Returns the entries to write now, in order: those of ended windows, then perhaps this one.
     public mutating func add(_ entry: AuditEntry, at now: Duration) -> [AuditEntry] {
         var due = takeDue(at: now)
         if fold(entry) { return due }
@@ -54,7 +55,7 @@ public struct EntryAggregator: Sendable {
         return due + [entry]
     }
 
-    /// Counts an entry whose like was written in this window; false if there is none.
+    /// Counts an entry if an equal one began a window that is still open; otherwise false.
     private mutating func fold(_ entry: AuditEntry) -> Bool {
         let key = Key(entry)
         guard let window = windows[key] else { return false }
@@ -62,17 +63,17 @@ public struct EntryAggregator: Sendable {
         return true
     }
 
-    /// What is to be written because its window has ended.
+    /// The entries to write because their window has ended.
     public mutating func takeDue(at now: Duration) -> [AuditEntry] {
         end { now - $0.start >= Self.window }
     }
 
-    /// Everything that is still held back: before the daemon ends, and before a record of something later.
+    /// All entries that are held back. Call it before the daemon ends, and before writing a later record.
     public mutating func takeAll() -> [AuditEntry] {
         end { _ in true }
     }
 
-    /// When ``takeDue(at:)`` next has something to give; nil while nothing is held back.
+    /// When ``takeDue(at:)`` next returns an entry; nil while nothing is held back.
     public var nextDue: Duration? {
         windows.values.filter { $0.folded != nil }.map { $0.start + Self.window }.min()
     }

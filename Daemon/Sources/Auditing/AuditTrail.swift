@@ -125,9 +125,9 @@ package final class AuditTrail: Sendable {
     }
 
     /// Records what took effect and releases nothing.
-    package func note(_ event: Event, result: String = "done") {
+    package func note(_ event: Event, result: String = "done", reason: String = "") {
         ends.writeAll(writing: writeOrWarn)
-        writeOrWarn(entry(event, result))
+        writeOrWarn(entry(event, result, reason: reason))
     }
 
     /// Writes what is held back and anchors the log: the daemon ends.

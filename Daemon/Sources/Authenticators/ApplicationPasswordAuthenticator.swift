@@ -31,7 +31,7 @@ package struct ApplicationPasswordAuthenticator: Authenticator {
     ) throws -> FactorAttempt {
         guard let check = demand.applicationPassword else { throw Refusal(.internal, "There is no password to check.") }
         let attempt = Attempt(
-            counters: counters, check: check, halves: proofs.compactMap(\.half),
+            counters: counters, check: check, keys: ProvedKeys(of: proofs),
             proof: Proof(factor: .applicationPassword, strength: strength))
         guard let given = asking.applicationPassword else { return .typing(attempt) }
         do { return .proved(try attempt.prove(given.bytes)) } catch is WrongSecret {
@@ -43,7 +43,7 @@ package struct ApplicationPasswordAuthenticator: Authenticator {
         let counters: AttemptCounters
         let check: ApplicationPasswordCheck
         /// The keys of the slot's other layers, as far as they are not in the key ring.
-        let halves: [PrivateHalf]
+        let keys: ProvedKeys
         let proof: Proof
 
         var kind: PromptKind { .applicationPassword }
@@ -54,7 +54,7 @@ package struct ApplicationPasswordAuthenticator: Authenticator {
 
         func prove(_ entered: borrowing SecretBytes) throws -> Proof {
             let password = SecretBytes(copying: entered)
-            try counters.attempt(at: check.subject) { try check.opens(password, halves) ? () : nil }
+            try counters.attempt(at: check.subject) { try check.opens(password, keys) ? () : nil }
             return proof
         }
     }

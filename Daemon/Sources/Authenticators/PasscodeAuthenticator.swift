@@ -12,16 +12,20 @@ package struct PasscodeAuthenticator: Authenticator {
     let life: PasscodeLife
     package let ring: KeyRing
     package let trail: AuditTrail
+    /// Told about each entry; nil where there is no biometry.
+    let biometry: Biometry?
     /// The label of each proof.
     package let strength: Strength
 
     package init(
-        keeper: any PasscodeKeeper, life: PasscodeLife, ring: KeyRing, trail: AuditTrail, strength: Strength
+        keeper: any PasscodeKeeper, life: PasscodeLife, ring: KeyRing, trail: AuditTrail, biometry: Biometry?,
+        strength: Strength
     ) {
         self.keeper = keeper
         self.life = life
         self.ring = ring
         self.trail = trail
+        self.biometry = biometry
         self.strength = strength
     }
 
@@ -73,6 +77,7 @@ package struct PasscodeAuthenticator: Authenticator {
                 let proved = try keeper.prove(passcode)
                 ring.add(try life.privateHalves(openedBy: proved), since: era)
                 trail.coverSeeds(under: proved.half)
+                biometry?.passcodeWasEntered()
                 return proved
             }
         }

@@ -87,7 +87,7 @@ extension Broker {
             let account = OwnerAccount(
                 user, owner, ring: ring, vault: vault, keys: keys, enclave: enclave, seeds: seeds, trail: trail,
                 applicationsDirectory: configuration.applicationsDirectory, clock: clock, stretching: stretching,
-                prompter: prompter, adding: added, log: log)
+                prompter: prompter, fingers: configuration.fingers, adding: added, log: log)
             return Broker(
                 configuration: configuration, log: log, enclave: enclave, vault: vault, clock: clock,
                 prompter: prompter, seeds: seeds, trail: trail, accounts: [account])
@@ -118,10 +118,15 @@ extension Broker {
     }
 
     private static func systemPrompter(_ configuration: BrokerConfiguration) -> any Prompter {
-        PromptQueue(
-            ProcessPrompter(
-                program: configuration.promptProgram, configuration: configuration.prompts,
-                userID: configuration.user.id))
+        PromptQueue(ProcessPrompter(configuration))
+    }
+}
+
+extension ProcessPrompter {
+    init(_ configuration: BrokerConfiguration) {
+        self.init(
+            program: configuration.promptProgram, configuration: configuration.prompts, userID: configuration.user.id,
+            buses: configuration.sessionBuses)
     }
 }
 

@@ -3,6 +3,7 @@ import AuditLog
 import Auditing
 import Authenticators
 import Callers
+import Dispatch
 import Enclave
 import Foundation
 import Logging
@@ -34,6 +35,10 @@ public final class Broker: Sendable {
     let sessions = SessionRegistry()
     let slowRequests = SlowRequestQuota()
     let credentials = CredentialQuota()
+    let grantEnds = DispatchQueue(label: "ostiary.grant-ends")
+    let watches = EnvironmentWatches()
+    /// Looks at environments that somebody watches, one after another.
+    let looks = DispatchQueue(label: "ostiary.environment", qos: .utility)
 
     init(
         configuration: BrokerConfiguration, log: Logger, enclave: any Enclave, vault: Vault, clock: any BootClock,
@@ -51,11 +56,20 @@ public final class Broker: Sendable {
         self.trail = trail
         self.accounts = accounts
         for account in accounts {
+            account.sensor?.whenSensorChanges { [weak self, weak account] isAnotherSet in
+                guard let self, let account else { return }
+                if isAnotherSet { account.recentBiometry.forget() }
+                environmentMayHaveChanged(of: account, askingSensor: true)
+            }
             // A daemon that was killed after a change and before it erased what the change replaced left that to this one.
             account.eraser.erase()
             // A delay that a reboot interrupted counts from the daemon's start, not from when somebody first looks at it.
             // An unreadable counter refuses the passcode; what needs none goes on.
             _ = knownAttempts(of: account)
+            account.biometry?.onChange { [sessions, weak account] change in
+                // What a finger proved before counts no longer than the set that it was compared with.
+                if change == .enrolledSet, let account { sessions.endKeptFactors(of: account) }
+            }
         }
     }
 
@@ -64,9 +78,13 @@ public final class Broker: Sendable {
 
     /// Ends all grants, wipes every key and anchors the log. Nothing is answered afterwards.
     public func close() {
-        for account in accounts { account.sessionLocks.withLock { $0 }?.stop() }
+        for account in accounts {
+            account.sessionLocks.withLock { $0 }?.stop()
+            account.biometry?.stop()
+        }
         sessions.endAllGrants()
         for account in accounts { account.ring.wipe() }
+        grantEnds.sync {}
         trail.close()
         // A session that was given up may be reading the store, which must not be closed under it; the process's end does that.
         guard sessions.isEmpty else { return }
@@ -115,6 +133,7 @@ public final class Broker: Sendable {
         switch request.body {
         case .hello, .cancel: throw Refusal(.outOfOrder, "The connection answers this itself.")
         case .status: return Reply(.status(try status(for: session)))
+        case .environment: return try environment(session)
         case .diagnose: return Reply(.diagnosis(diagnosis(for: session.account)))
         case .repair(let body): return try repair(body, request, session, cancellation)
 
@@ -131,6 +150,10 @@ public final class Broker: Sendable {
         case .authorize(let body): return try authorize(body, request, session, cancellation)
         case .evaluateAccessControl(let body):
             return try evaluateAccessControl(body, request, session, cancellation)
+        case .listGrants(let body): return try listGrants(body, session)
+        case .revokeGrants(let body): return try revokeGrants(body, session)
+        case .awaitGrantEnd(let body): return try awaitGrantEnd(body, session, cancellation)
+        case .heldGrants: return try heldGrants(session)
 
         case .createRight(let body): return try createRight(body, request, session, cancellation)
         case .findRight(let body): return try findRight(body, session)

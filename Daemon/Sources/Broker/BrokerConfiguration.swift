@@ -1,4 +1,5 @@
 public import Prompting
+import TemplateAnswers
 
 /// Where the daemon keeps its state and how it asks people.
 public struct BrokerConfiguration: Sendable {
@@ -9,18 +10,26 @@ public struct BrokerConfiguration: Sendable {
     /// Absolute path of `ostiary-prompt`.
     public let promptProgram: String
     public let prompts: PromptConfiguration
+    /// How long what is proved in a context counts there.
+    var contextLifetime: Duration { .seconds(prompts.contextSeconds) }
     public let version: String
     /// Folder of the administrator's registrations of programs.
     public let applicationsDirectory: String
     /// Where the administrator registers programs for all users.
     public static let systemApplicationsDirectory = "/etc/ostiary/apps.d"
+    /// Path of the system bus's socket, which knows who sits at this machine; nil for the usual one.
+    let systemBus: String?
+    /// Where fingers are known; nil for nowhere.
+    let fingers: FingerSources?
     /// The name under which the store knows its user from before they were renamed; nil when nothing is to be taken over.
     public let adoptedUserName: String?
 
     public init(
         user: SystemUser, stateDirectory: String, promptProgram: String, prompts: PromptConfiguration,
         version: String,
-        applicationsDirectory: String = Self.systemApplicationsDirectory, adoptedUserName: String? = nil
+        applicationsDirectory: String = Self.systemApplicationsDirectory, systemBus: String? = nil,
+        fingers: FingerSources? = nil,
+        adoptedUserName: String? = nil
     ) {
         self.user = user
         self.applicationsDirectory = applicationsDirectory
@@ -28,6 +37,39 @@ public struct BrokerConfiguration: Sendable {
         self.promptProgram = promptProgram
         self.prompts = prompts
         self.version = version
+        self.systemBus = systemBus
+        self.fingers = fingers
         self.adoptedUserName = adoptedUserName
+    }
+
+    /// The buses that know the user's session.
+    var sessionBuses: SessionBuses {
+        let standard = SessionBuses.standard(of: user.id)
+        return SessionBuses(system: systemBus ?? standard.system, user: standard.user)
+    }
+}
+
+/// Where the fingerprint service and the helper that digests templates are reached.
+public struct FingerSources: Sendable {
+    /// Path of the system bus's socket.
+    let systemBus: String
+    /// The user as whom the fingerprint service runs.
+    let serviceUserID: UInt32
+    /// Path of the socket of `ostiary-templates`.
+    let templatesSocket: String
+    /// Who must have made that socket.
+    let templatesUserID: UInt32
+
+    /// - Parameters:
+    ///   - serviceUserID: root, except in tests.
+    ///   - templatesSocket: nil for where it is installed.
+    ///   - templatesUserID: root, except in tests.
+    public init(
+        systemBus: String, serviceUserID: UInt32 = 0, templatesSocket: String? = nil, templatesUserID: UInt32 = 0
+    ) {
+        self.systemBus = systemBus
+        self.serviceUserID = serviceUserID
+        self.templatesSocket = templatesSocket ?? TemplateSocket.path
+        self.templatesUserID = templatesUserID
     }
 }

@@ -1,14 +1,17 @@
 import AccessControl
 import Auditing
-import Authenticators
+package import Authenticators
 import Callers
+import EnrolledTemplates
 import Enclave
+import FingerprintReader
 import Foundation
 import Logging
 import OwnerKeys
 import Passcodes
 import Prompting
 import ProtectedObjects
+import Refusals
 import SessionLocks
 import StoreKeys
 import Synchronization
@@ -32,6 +35,8 @@ package final class OwnerAccount: Sendable {
     let items: ItemStore
     let applications: ApplicationRegistry
     let evaluator: Evaluator
+    /// The user's fingers; nil where the daemon was told of no place that knows them.
+    package let biometry: Biometry?
     let stretching: PasscodeStretching
     let eraser: JournalEraser
     /// Held while objects or keys change: an object that is made while everything is wrapped to new keys would be wrapped
@@ -39,14 +44,24 @@ package final class OwnerAccount: Sendable {
     /// a person is asked.
     let changing = SharedLock()
     let sessionLocks = Mutex<SessionLockWatcher?>(nil)
+    let domainDigests: DomainDigests
+    let recentBiometry = RecentBiometry()
+    /// What tells of a biometric sensor: the fingers, or one that was added; nil without either.
+    let sensor: (any ObservableBiometry)?
+    /// Counts what may have changed how the user can be authenticated.
+    let environmentChanges = Atomic<UInt64>(0)
+    /// When the environment will be looked at, because a delay after wrong passcodes has ended; on CLOCK_BOOTTIME.
+    let nextLook = Mutex<Duration?>(nil)
 
     /// - Parameters:
     ///   - seeds: those of the store's log; a new passcode wraps them again.
+    ///   - fingers: where the user's fingers are known; nil for nowhere.
     ///   - added: authenticators besides passcode and application password.
     init(
         _ user: SystemUser, _ owner: Owner, ring: KeyRing, vault: Vault, keys: StoreKeys, enclave: any Enclave,
         seeds: LogSeeds, trail: AuditTrail, applicationsDirectory: String, clock: any BootClock,
-        stretching: PasscodeStretching, prompter: any Prompter, adding added: AddedAuthenticators, log: Logger
+        stretching: PasscodeStretching, prompter: any Prompter, fingers: FingerSources?,
+        adding added: AddedAuthenticators, log: Logger
     ) {
         self.user = user
         id = owner.id
@@ -54,6 +69,14 @@ package final class OwnerAccount: Sendable {
         self.ring = ring
         self.stretching = stretching
         eraser = JournalEraser(vault: vault, log: log)
+        let biometry = fingers.map { Self.biometry($0, ring, vault, owner.id, keys, log) }
+        self.biometry = biometry
+        let enrolment = CurrentEnrolment {
+            guard let biometry else { throw Refusal.unavailable(.biometryCurrentSet, because: .biometryNotAvailable) }
+            return try biometry.enrolmentID()
+        }
+        domainDigests = DomainDigests(keys, storeID: vault.storeID, owner: owner.id)
+        sensor = biometry.map { $0 as any ObservableBiometry } ?? added.observableBiometry
         let storage = KeyPairStorage(enclave: enclave, owner: id, storeID: vault.storeID)
         let exclusively = ExclusiveAccess(turns: stretching.turns)
         counters = AttemptCounters(vault: vault, owner: id, clock: clock, exclusively: exclusively)
@@ -61,24 +84,52 @@ package final class OwnerAccount: Sendable {
             vault: vault, enclave: enclave, storage: storage, counters: counters, exclusively: exclusively,
             stretching: stretching, eraser: eraser)
         life = PasscodeLife(vault: vault, keeper: keeper, storage: storage, ring: ring, seeds: seeds, eraser: eraser)
-        rights = RightStore(vault: vault, enclave: enclave, ring: ring, owner: id, eraser: eraser)
+        rights = RightStore(vault: vault, enclave: enclave, ring: ring, owner: id, eraser: eraser, enrolment: enrolment)
         items = ItemStore(
             vault: vault, ring: ring, owner: id, stretching: stretching, eraser: eraser,
-            digests: ItemDigests(keys, storeID: vault.storeID, owner: id))
+            digests: ItemDigests(keys, storeID: vault.storeID, owner: id), enrolment: enrolment)
         applications = ApplicationRegistry(vault: vault, owner: id, folder: applicationsDirectory, log: log)
         let isHardware = enclave.kind == .tpm
         let authenticators: [any Authenticator] = [
             PasscodeAuthenticator(
-                keeper: keeper, life: life, ring: ring, trail: trail,
+                keeper: keeper, life: life, ring: ring, trail: trail, biometry: biometry,
                 strength: Factor.passcode.strength(inHardware: isHardware)),
             ApplicationPasswordAuthenticator(
                 counters: counters, strength: Factor.applicationPassword.strength(inHardware: isHardware)),
         ]
+        let finger = biometry.map {
+            FingerprintAuthenticator($0, strength: Factor.biometry.strength(inHardware: isHardware))
+                as any Authenticator
+        }
         evaluator = Evaluator(
-            authenticators: AuthenticatorTable(authenticators + added.authenticators, isHardware: isHardware),
+            authenticators: AuthenticatorTable(
+                authenticators + added.authenticators + (finger.map { [$0] } ?? []), isHardware: isHardware),
             ring: ring, prompter: prompter, trail: trail)
     }
 
+    private static func biometry(
+        _ fingers: FingerSources, _ ring: KeyRing, _ vault: Vault, _ owner: VaultID, _ keys: StoreKeys, _ log: Logger
+    ) -> Biometry {
+        // A key of the store's own: digests of two stores or two owners cannot be compared.
+        let key = keys.digest(vault.storeID.bytes + owner.bytes, label: "ostiary.enrolled-templates.v1")
+        let sources = BiometrySources(
+            reader: FingerprintReader(socketPath: fingers.systemBus, serviceUserID: fingers.serviceUserID),
+            templates: EnrolledTemplates(
+                socketPath: fingers.templatesSocket, key: Array(key), serverUserID: fingers.templatesUserID))
+        let storage = BiometryRecordStorage(vault: vault, owner: owner)
+        return Biometry(sources, ring: ring, storage: storage) { error in
+            log.error("what is known of fingers was not stored", metadata: ["cause": "\(error)"])
+        }
+    }
+
+    /// What is known about the user's biometry now; nil where the daemon was told of no place that knows it. Blocks while the
+    /// fingerprint service and the helper answer. ``Biometry/onChange(_:)`` tells when to ask again.
+    package func biometryState() -> BiometryState? { biometry?.state() }
+
     /// What need not be asked for in a context of this user.
-    func held(in context: EvaluationContext) -> HeldFactors { context.held(under: ring.publicHalves) }
+    ///
+    /// - Parameter subject: the object with its limits, or a requirement with those that its request brings.
+    func held(in context: EvaluationContext, for subject: LimitedSubject? = nil) -> HeldFactors {
+        context.held(under: ring.publicHalves, for: subject)
+    }
 }

@@ -1,18 +1,18 @@
-/// Why an enclave did not do what it was asked. Refused, unreadable and absent are different results, and none of them
-/// ever counts as permission.
+/// Why an enclave did not do its work. Refused, unreadable and absent are different results, and none of them ever
+/// counts as permission.
 public enum EnclaveError: Error, Equatable, Sendable {
     /// The authorization value is wrong; everything else about the blob is in order.
     case refused
-    /// The blob is damaged, was made by another device or store, or is shown with another binding or context.
+    /// The blob is damaged, or another device or store made it, or the caller named another binding or context.
     case unreadable
-    /// The blob belongs to another kind of enclave; it was not looked at further.
+    /// The blob belongs to another kind of enclave. Nothing else of it was examined.
     case wrongKind
     /// The peer's public key is not an uncompressed point on P-256.
     case invalidPeerKey
-    /// The enclave makes no keys of this type, or a key of this type does not do what it was asked for.
+    /// The enclave makes no keys of this type, or keys of this type lack the requested operation.
     case unsupportedKey
-    /// The encapsulated key has another size than the key's type asks for. One of the right size always decapsulates, to a
-    /// useless secret if it was made for another key (FIPS 203, implicit rejection).
+    /// The encapsulated key has the wrong size for the key's type. One of the right size always decapsulates; if it was
+    /// made for another key, the result is a useless secret (FIPS 203, implicit rejection).
     case invalidEncapsulation
     /// The digest to sign has another size than 32 bytes.
     case invalidDigest
@@ -22,17 +22,17 @@ public enum EnclaveError: Error, Equatable, Sendable {
     case invalidAuthorization
     /// The secret to seal is empty, or larger than ``SealedSecret/byteCounts`` allows.
     case invalidSecret
-    /// The key opens only within a session in which its owner's passcode was proved, and there is none or another owner's.
+    /// The key needs a session in which its owner's passcode was proved. The session is missing, or another owner's.
     case passcodeNeeded
-    /// The chip takes no authorization value at the moment, whether right or wrong, because of too many wrong ones. The same
-    /// call can succeed after `remaining`. Wrong passcodes are counted elsewhere: by the passcode's keeper.
+    /// After too many wrong authorization values, the chip refuses even the right one for now. The same call can
+    /// succeed after `remaining`. The passcode's keeper counts wrong passcodes separately.
     case lockedOut(remaining: Duration)
     /// The device that made the store's keys is gone or was cleared. Nothing of the store opens without it.
     case deviceLost
-    /// The software enclave has no device secret. Beside an existing store that means loss: making a new one would
-    /// orphan everything in it.
+    /// The software enclave has no device secret. If a store exists, the secret was lost, and a new one would orphan
+    /// the whole store.
     case deviceSecretMissing
-    /// There is a device secret, and it cannot be trusted or read.
+    /// There is a device secret, but it cannot be trusted or read.
     case deviceSecretUnreadable(PrivateFileDefect)
     /// The outside information for a new key has more than ``KeyBinding/maximumByteCount`` bytes.
     case invalidBinding

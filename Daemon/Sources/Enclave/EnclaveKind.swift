@@ -1,4 +1,4 @@
-/// What backs a key. The text is stored and shown; the code stands in blobs.
+/// The kinds of enclaves. The text is stored and shown; the code stands in blobs.
 public enum EnclaveKind: String, CaseIterable, Sendable {
     case software
     case tpm
@@ -20,7 +20,7 @@ public enum EnclaveKind: String, CaseIterable, Sendable {
 
 /// Who can try passcodes, and how often.
 public enum GuessingExposure: Sendable {
-    /// Whoever holds a copy of the files tries as fast as the stretching allows, without this machine.
+    /// Anybody with a copy of the files can try, without this machine, as fast as the stretching allows.
     case offline
     /// The chip counts wrong values and stops; a copy of the files is useless without it.
     case limitedByHardware

@@ -4,8 +4,8 @@ public import SecretMemory
 /// The authorization value of an enclave key, derived from the access secret of the object that the key belongs to.
 ///
 /// `HKDF-SHA256(access secret, info: "ostiary.access-secret.enclave-key.v1")`, 32 bytes: as long as the name algorithm
-/// of a TPM object allows. A TPM strips trailing zero bytes of an authorization value (TPM 2.0 part 1, "authValue"), so
-/// a value that would end in one ends in 0x01 instead. That is the same for every enclave and costs less than 0.01 bit.
+/// of a TPM object allows. A TPM strips trailing zero bytes of an authorization value (TPM 2.0 part 1, "authValue"). So
+/// a last byte of zero becomes 0x01, for every enclave. This costs less than 0.01 bit.
 public enum KeyAuthorization {
     public static let byteCount = 32
     static let label = "ostiary.access-secret.enclave-key.v1"

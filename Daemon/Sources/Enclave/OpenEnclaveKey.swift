@@ -2,12 +2,12 @@ import Crypto
 public import Foundation
 public import SecretMemory
 
-/// A private key that is ready for use. Whoever holds it can use it, so drop it when the authorization ends: the
+/// A private key that is ready for use. Anybody who holds it can use it, so drop it when the authorization ends: the
 /// enclave then forgets the key.
 ///
-/// What a key's type does not do throws ``EnclaveError/unsupportedKey``.
+/// An operation that the key's type lacks throws ``EnclaveError/unsupportedKey``.
 public protocol OpenEnclaveKey: Sendable {
-    /// As in ``WrappedKey/publicKey``.
+    /// The same as ``WrappedKey/publicKey``.
     var publicKey: Data { get }
 
     /// P-256: ECDSA over a digest that the caller computed.
@@ -20,8 +20,8 @@ public protocol OpenEnclaveKey: Sendable {
     /// context (FIPS 204, algorithm 2).
     func signature(forMessage message: Data) throws(EnclaveError) -> Data
 
-    /// ML-DSA: as ``signature(forMessage:)``, for a context, which is part of what is signed (FIPS 204, algorithm 2). An empty
-    /// one is none. A key that knows no contexts throws ``EnclaveError/unsupportedKey``, whatever the context.
+    /// ML-DSA: like ``signature(forMessage:)``, but also signs a context (FIPS 204, algorithm 2). An empty context
+    /// equals none. Keys of types without contexts throw ``EnclaveError/unsupportedKey`` for any context.
     ///
     /// - Parameter context: at most 255 bytes, else ``EnclaveError/invalidContext``.
     func signature(forMessage message: Data, context: Data) throws(EnclaveError) -> Data
@@ -32,9 +32,9 @@ public protocol OpenEnclaveKey: Sendable {
     ///   ``EnclaveError/invalidPeerKey``.
     func sharedSecret(withPublicKey peerKey: Data) throws(EnclaveError) -> SecretBytes
 
-    /// ML-KEM: the shared secret behind an encapsulated key, 32 bytes.
+    /// ML-KEM: the shared secret in an encapsulated key, 32 bytes.
     ///
-    /// - Throws: ``EnclaveError/invalidEncapsulation`` for one of another size.
+    /// - Throws: ``EnclaveError/invalidEncapsulation`` for an encapsulated key of another size.
     func sharedSecret(decapsulating encapsulated: Data) throws(EnclaveError) -> SecretBytes
 }
 

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// A 32-byte digest that somebody else computed, in the shape that the library signs.
+/// A 32-byte digest from the caller, in the type that the library signs.
 struct PrecomputedDigest: Digest {
     static let byteCount = 32
     private let bytes: Data

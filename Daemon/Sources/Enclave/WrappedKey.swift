@@ -1,11 +1,11 @@
 public import Foundation
 
-/// A key at rest: what a store keeps of it. Nothing in it is secret.
+/// A key as a store keeps it. Nothing in it is secret.
 public struct WrappedKey: Equatable, Sendable {
     /// The enclave that made the key and alone can open it.
     public let kind: EnclaveKind
     public let type: EnclaveKeyType
-    /// The public key, of ``EnclaveKeyType/publicKeyByteCount`` bytes; of P-256 `04 || X || Y`.
+    /// The public key, of ``EnclaveKeyType/publicKeyByteCount`` bytes; for P-256 `04 || X || Y`.
     public let publicKey: Data
     /// The wrapped private key, in the enclave's own format.
     public let blob: Data
@@ -18,18 +18,19 @@ public struct WrappedKey: Equatable, Sendable {
     }
 }
 
-/// What a key is tied to when it is made and must be shown again whenever it is opened.
+/// The facts that a key is tied to when it is made. Opening it needs them again, unchanged.
 ///
-/// A chip writes `outsideInfo` into the creation data. Where `requiresPasscode` is set, it puts the key below a parent of the
-/// owner's that loads nothing without the owner's passcode. Software authenticates `outsideInfo` and `requiresPasscode` with
-/// the wrapped key.
+/// A chip writes `outsideInfo` into the creation data. If `requiresPasscode` is set, it puts the key below a parent of
+/// its owner. That parent loads no key without the owner's passcode. Software authenticates `outsideInfo` and
+/// `requiresPasscode` with the wrapped key.
 public struct KeyBinding: Equatable, Sendable {
-    /// Most bytes of outside information: a TPM's creation data has no room for more (TPM 2.0 part 2, TPM2B_DATA).
+    /// The greatest size of outside information: a TPM's creation data has no room for more (TPM 2.0 part 2,
+    /// TPM2B_DATA).
     public static let maximumByteCount = 64
 
-    /// The id of the user whom the key belongs to.
+    /// The id of the user who owns the key.
     public let owner: Data
-    /// Digest of rule, owner, store and public halves, as the caller computes it.
+    /// A digest of rule, owner, store and public halves. The caller computes it.
     public let outsideInfo: Data
     /// Whether every alternative of the key's rule contains the passcode.
     public let requiresPasscode: Bool
@@ -41,10 +42,10 @@ public struct KeyBinding: Equatable, Sendable {
     }
 }
 
-/// That an owner's passcode was proved a moment ago. The passcode's keeper makes it, and it opens keys whose binding
-/// ``KeyBinding/requiresPasscode``; each enclave takes sessions of its own type.
+/// The proof that an owner's passcode was checked a moment ago. The passcode's keeper makes it. It opens keys whose
+/// binding ``KeyBinding/requiresPasscode``. Each enclave takes sessions of its own type.
 ///
-/// The holder of a session can open such keys, so it is kept as long as the proof counts and no longer.
+/// The holder of a session can open such keys, so keep it only as long as the proof counts.
 public protocol PasscodeSession: Sendable {
     /// The id of the user whose passcode was proved.
     var owner: Data { get }

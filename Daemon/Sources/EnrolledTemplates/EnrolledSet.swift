@@ -1,6 +1,6 @@
-/// What is known about the fingerprint templates of the user as whom this process runs.
+/// The state of the fingerprint templates of this process's user.
 public enum EnrolledSet: Equatable, Sendable {
-    /// These templates. Two sets with the same digest are the same, for the same key.
+    /// A digest of the templates. Under one key, equal sets have equal digests.
     case digest([UInt8])
     /// No finger is enrolled.
     case none
@@ -8,8 +8,8 @@ public enum EnrolledSet: Equatable, Sendable {
     case absent
     /// `ostiary-templates` cannot read the templates.
     case unreadable
-    /// The socket's owner is not root, so it may say anything.
+    /// The socket's owner is not root, so its answers cannot be trusted.
     case untrusted
-    /// It did not answer in time, or with something that it never answers.
+    /// No answer in time, or an invalid one.
     case silent
 }

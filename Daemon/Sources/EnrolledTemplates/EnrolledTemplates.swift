@@ -3,19 +3,19 @@ import Glibc
 import Synchronization
 public import TemplateAnswers
 
-/// The fingerprint templates of the user as whom this process runs, as `ostiary-templates` tells about them.
+/// The fingerprint templates of this process's user, from `ostiary-templates`.
 ///
-/// A user's processes cannot read the templates. The helper can, and tells a digest of them: so a finger that was
-/// replaced under the same name is noticed, which fprintd's list of names does not show.
+/// A user's processes cannot read the templates. The helper can, and sends a digest of them. So the daemon notices a
+/// finger that was replaced under the same name, which fprintd's list of names does not show.
 public final class EnrolledTemplates: Sendable {
     private let socketPath: String
     private let key: [UInt8]
     private let serverUserID: UInt32
 
     /// - Parameters:
-    ///   - socketPath: where the helper listens.
-    ///   - key: 32 bytes that belong to the store. With another key the same templates have another digest.
-    ///   - serverUserID: who must have made the socket; root, except in tests.
+    ///   - socketPath: the helper's socket.
+    ///   - key: 32 bytes that belong to the store. Another key gives other digests.
+    ///   - serverUserID: the user who must have made the socket; root, except in tests.
     public init(socketPath: String = TemplateSocket.path, key: [UInt8], serverUserID: UInt32 = 0) {
         precondition(key.count == TemplateRequest.byteCount, "the key has a fixed size")
         (self.socketPath, self.key, self.serverUserID) = (socketPath, key, serverUserID)
@@ -29,11 +29,11 @@ public final class EnrolledTemplates: Sendable {
         } catch { return error.enrolledSet }
     }
 
-    /// Begins to tell about changes, on a thread of its own; returns at once.
+    /// Begins to report changes, on a thread of its own; returns at once.
     ///
-    /// - Parameter tell: called with the set as it is now, and whenever it is another one, until the result is let go
-    ///   or stopped. It is called with ``EnrolledSet/absent`` and the like, too, when the helper is not there or ends;
-    ///   the helper is then tried again, ever more rarely, at least once a minute.
+    /// - Parameter tell: called with the present set, and then with each changed one, until the result is released or
+    ///   stopped. A helper that is missing or ends is reported too, as ``EnrolledSet/absent`` and the like. It is then
+    ///   tried again, with growing delays of at most a minute.
     public func follow(_ tell: @escaping @Sendable (EnrolledSet) -> Void) -> TemplatesFollower {
         TemplatesFollower(connect: { [self] () throws(TemplatesConnection.Failure) in try connect() }, tell)
     }
@@ -43,7 +43,7 @@ public final class EnrolledTemplates: Sendable {
     }
 }
 
-/// Tells about changes of the templates until it is stopped or let go.
+/// Reports changes of the templates until it is stopped or released.
 public final class TemplatesFollower: Sendable {
     typealias Connect = @Sendable () throws(TemplatesConnection.Failure) -> TemplatesConnection
 
@@ -57,13 +57,13 @@ public final class TemplatesFollower: Sendable {
         thread.start()
     }
 
-    /// Nothing is told any more after a call that may be under way. Waits for nothing.
+    /// Ends the reports; a call that runs now may still finish. Does not block.
     public func stop() { loop.stop() }
 
     deinit { loop.stop() }
 }
 
-/// The thread's side, which does not keep the follower alive.
+/// The thread's part, which does not keep the follower alive.
 private final class FollowingLoop: Sendable {
     private struct State {
         var isStopped = false
@@ -88,7 +88,7 @@ private final class FollowingLoop: Sendable {
                 }
                 if !wasAnswered { say(.silent, tell) }
             } catch { say(error.enrolledSet, tell) }
-            // A helper that ends after an answer is started again at once by a new connection.
+            // After an answer, try again soon: a new connection starts the helper again.
             delay = wasAnswered ? TemplatesLimits.firstDelay : min(delay * 2, TemplatesLimits.longestDelay)
             guard stopped.wait(timeout: .now() + delay / .seconds(1)) == .timedOut else { return }
         }
@@ -103,7 +103,7 @@ private final class FollowingLoop: Sendable {
         stopped.signal()
     }
 
-    /// False when it was stopped meanwhile.
+    /// False if ``stop()`` was called meanwhile.
     private func keep(_ connection: TemplatesConnection) -> Bool {
         state.withLock { state in
             if !state.isStopped { state.connection = connection }

@@ -2,11 +2,11 @@ import Glibc
 import TemplateAnswers
 import UnixSocket
 
-/// A connection to `ostiary-templates`, which tells about the templates once and whenever they change.
+/// A connection to `ostiary-templates`, which reports the templates once and after each change.
 final class TemplatesConnection: Sendable {
     private let socket: UnixSocket
 
-    /// Why there is none.
+    /// Why there is no connection.
     enum Failure: Error {
         case absent, untrusted, silent
 
@@ -19,7 +19,7 @@ final class TemplatesConnection: Sendable {
         }
     }
 
-    /// Connects, checks who listens, and asks.
+    /// Connects, checks the listener, and sends the request.
     ///
     /// - Parameters:
     ///   - key: 32 bytes.
@@ -38,7 +38,7 @@ final class TemplatesConnection: Sendable {
 
     private static func connect(to path: String) throws(Failure) -> UnixSocket {
         do { return try UnixSocket.connect(to: path) } catch {
-            // Refused: the file is there and nobody listens.
+            // A refused connection means that the file exists but nobody listens.
             throw [ENOENT, ECONNREFUSED, ENOTDIR].contains(error.code) ? .absent : .silent
         }
     }
@@ -55,7 +55,7 @@ final class TemplatesConnection: Sendable {
 
     /// Waits for the next answer; nil after ``end()``, or when the helper has ended.
     ///
-    /// - Parameter deadline: nil for as long as it takes.
+    /// - Parameter deadline: nil for no limit.
     func next(until deadline: ContinuousClock.Instant? = nil) throws(Failure) -> TemplateAnswer? {
         var bytes: [UInt8] = []
         while bytes.count < TemplateAnswer.byteCount {
@@ -76,7 +76,7 @@ final class TemplatesConnection: Sendable {
         return answer
     }
 
-    /// Whether something can be read, or the other side has hung up.
+    /// Waits until something can be read or the other side has hung up; false at the deadline.
     private func waits(until deadline: ContinuousClock.Instant?) -> Bool {
         while true {
             var milliseconds: CInt = -1
@@ -108,11 +108,11 @@ extension EnrolledSet {
 
 /// How long the helper may take.
 public enum TemplatesLimits {
-    /// For sending the request, which fits into every socket's buffer.
+    /// The time for sending the request, which fits into every socket's buffer.
     static let sendSeconds = 1
-    /// For the first answer: the helper has to be started, and reads some kilobytes.
+    /// The time for the first answer: the helper must be started, and reads some kilobytes.
     public static let answer: Duration = .seconds(5)
-    /// Before a helper that is not there, or has ended, is tried again: at first, and at most. The time doubles.
+    /// The first and the longest delay before a missing or ended helper is tried again. The delay doubles.
     static let firstDelay: Duration = .seconds(1)
     static let longestDelay: Duration = .seconds(60)
 }

@@ -1,6 +1,6 @@
 import SystemBus
 
-/// A reader that this process has claimed. It belongs to the thread that claimed it; ``FingerprintReader`` lends it.
+/// A reader that this process has claimed. Only the claiming thread may use it; ``FingerprintReader`` lends it.
 public struct ClaimedReader: ~Copyable {
     private let connection: ReaderConnection
     private let path: String
@@ -15,14 +15,14 @@ public struct ClaimedReader: ~Copyable {
             path, "Claim", user ?? FprintName.callingUser, endedBy: "Release", within: connection.limits.answer)
     }
 
-    /// A reader that cannot be released is gone, or fprintd releases it when the connection is closed.
+    /// Ignores errors: either the reader is gone, or fprintd releases it when the connection is closed.
     func release() {
         try? connection.finish(path, "Release", until: .now.advanced(by: connection.limits.ending))
     }
 
     // MARK: verification
 
-    /// What the person is told while a finger is verified.
+    /// News for the person while a finger is verified.
     public enum VerificationEvent: Equatable, Sendable {
         /// The reader waits for a touch.
         case armed
@@ -42,13 +42,14 @@ public struct ClaimedReader: ~Copyable {
 
     /// Arms the reader and waits for one touch. The reader is disarmed when this returns.
     ///
-    /// A match counts only if fprintd sent it for this reader after it had answered the start and before the stop was
-    /// sent, and if it also answered the stop.
+    /// A match counts only if fprintd sent it for this reader, after its answer to the start and before the stop was
+    /// sent. fprintd must also answer the stop.
     ///
     /// - Parameters:
-    ///   - finger: the one that is compared; nil for all, or the first one where the reader cannot tell fingers apart.
+    ///   - finger: the finger to compare with; nil for all fingers, or the first one if the reader cannot tell fingers
+    ///     apart.
     ///   - report: tells the person, on this thread.
-    /// - Throws: ``ReaderFailure/stopped`` when it was cancelled, which is no failed try.
+    /// - Throws: ``ReaderFailure/stopped`` when it was cancelled. This is no failed try.
     public func verify(
         _ finger: Finger? = nil, within duration: Duration, _ report: (VerificationEvent) -> Void
     ) throws(ReaderFailure) -> VerificationResult {
@@ -68,9 +69,9 @@ public struct ClaimedReader: ~Copyable {
 
     // MARK: enrolment
 
-    /// What the person is told while a finger is enrolled.
+    /// News for the person while a finger is enrolled.
     public enum EnrollmentEvent: Equatable, Sendable {
-        /// The reader waits for the first touch; it wants so many, if it knows.
+        /// The reader waits for the first of so many touches; nil if it does not know how many.
         case armed(stageCount: Int?)
         /// So many touches were good.
         case stagePassed(Int)
@@ -89,11 +90,11 @@ public struct ClaimedReader: ~Copyable {
         case timedOut
     }
 
-    /// Enrols a finger, with as many touches as the reader wants. It replaces a finger that had the name.
+    /// Enrols a finger, with as many touches as the reader wants. Replaces an enrolled finger of the same name.
     ///
     /// Before the first touch, polkit may ask the person for a password.
     ///
-    /// - Parameter duration: for all touches together.
+    /// - Parameter duration: the time for all touches together.
     public func enroll(
         _ finger: Finger, within duration: Duration, _ report: (EnrollmentEvent) -> Void
     ) throws(ReaderFailure) -> EnrollmentResult {
@@ -131,18 +132,18 @@ public struct ClaimedReader: ~Copyable {
 
     // MARK: scans
 
-    /// What fprintd says during a scan.
+    /// A signal of fprintd during a scan.
     private enum Signal {
         case fingerSelected(Finger)
         case status(String)
     }
 
-    /// Starts an action, hands its signals to `take` until that returns true, and stops it on every path.
+    /// Starts an action, passes its signals to `take` until that returns true, and stops the action in every case.
     private func scan(
         _ action: ScanAction, _ finger: String, within duration: Duration, _ armed: () -> Void,
         _ take: (Signal) throws(ReaderFailure) -> Bool
     ) throws(ReaderFailure) {
-        // Signals before the answer are dropped here, and those after the stop was sent in `stop`.
+        // Signals before the answer to the start are dropped here, and signals after the stop are dropped in `stop`.
         let patience = action == .enrollment ? connection.limits.permission : connection.limits.answer
         try connection.begin(path, action.start, finger, endedBy: action.stop, within: patience)
         let deadline = ContinuousClock.now.advanced(by: duration)
@@ -152,11 +153,11 @@ public struct ClaimedReader: ~Copyable {
                 if let known = try decode(signal, action), try take(known) { break }
             }
         } catch {
-            // An action that does not stop now does so when the connection is closed.
+            // If this fails, fprintd stops the action when the connection is closed.
             try? stop(action, within: connection.limits.ending)
             throw error
         }
-        // The result needs the answer; some readers take half a second for it.
+        // The result counts only with this answer. Some readers take half a second for it.
         try stop(action, within: connection.limits.answer)
     }
 
@@ -170,7 +171,7 @@ public struct ClaimedReader: ~Copyable {
         }
         guard signal.isSignal(FprintName.device, ScanAction.fingerSelected) else { return nil }
         let name = try read { () throws(BusError) in try signal.readText() }
-        // "any": the reader compares with every finger.
+        // Other names are "any": the reader compares with every finger.
         return Finger(rawValue: name).map { .fingerSelected($0) }
     }
 }

@@ -1,4 +1,4 @@
-/// A finger by the name that fprintd files it under.
+/// A finger, by fprintd's name for it.
 public enum Finger: String, CaseIterable, Sendable {
     case leftThumb = "left-thumb"
     case leftIndex = "left-index-finger"

@@ -2,16 +2,16 @@ import SystemBus
 
 /// The fingerprint readers of this machine, through fprintd on the system bus.
 ///
-/// Every call connects to the bus, and starts fprintd if it does not run. It keeps no connection: nobody is woken while
-/// nothing is asked. All calls block; none asks a person for anything.
+/// Every call makes a connection to the bus and starts fprintd if it does not run. No connection stays open, so nothing
+/// wakes this process between calls. All calls block; none asks a person for anything.
 public final class FingerprintReader: Sendable {
     private let socketPath: String
     private let serviceUserID: UInt32
     private let limits: ReaderLimits
 
     /// - Parameters:
-    ///   - socketPath: where the system bus listens.
-    ///   - serviceUserID: the user as whom fprintd runs; root, except in tests.
+    ///   - socketPath: the socket of the system bus.
+    ///   - serviceUserID: the user who must run fprintd; root, except in tests.
     public convenience init(socketPath: String, serviceUserID: UInt32 = 0) {
         self.init(socketPath: socketPath, serviceUserID: serviceUserID, limits: ReaderLimits())
     }
@@ -22,7 +22,7 @@ public final class FingerprintReader: Sendable {
         self.limits = limits
     }
 
-    /// The readers that are connected. Claims none of them.
+    /// The connected readers. Claims none of them.
     public func readers(until stop: ReaderStop? = nil) throws(ReaderFailure) -> [ReaderDescription] {
         let connection = try connect(stop)
         var readers: [ReaderDescription] = []
@@ -30,13 +30,13 @@ public final class FingerprintReader: Sendable {
         return readers
     }
 
-    /// Whether fingers of a user can be verified now. Claims nothing and arms nothing.
+    /// Whether a user's fingers can be verified now. Claims nothing and arms nothing.
     ///
-    /// - Parameter user: a user's name; nil for the user as whom this process runs. Others need a permission of
-    ///   polkit's.
+    /// - Parameter user: a user's name; nil for the user of this process. For other users, this process needs polkit's
+    ///   permission.
     public func state(for user: String? = nil, until stop: ReaderStop? = nil) -> ReaderState {
         do throws(ReaderFailure) {
-            let connection = try connect(stop)
+            let connection = try connect(stop, limits.looking)
             let path = try connection.defaultReader()
             let reader = try connection.description(of: path)
             let fingers = try connection.enrolledFingers(at: path, of: user)
@@ -44,13 +44,13 @@ public final class FingerprintReader: Sendable {
         } catch { return .unusable(error) }
     }
 
-    /// Claims the default reader for a user, lends it to `body`, and releases it, however `body` ends.
+    /// Claims the default reader for a user, lends it to `body`, and releases it in every case.
     ///
-    /// While it is claimed, no other program can use the reader.
+    /// Meanwhile, no other program can use the reader.
     ///
     /// - Parameters:
-    ///   - path: another reader than the default one: ``ReaderDescription/path``.
-    ///   - stop: ends every wait in it.
+    ///   - path: another reader instead of the default one: ``ReaderDescription/path``.
+    ///   - stop: ends every wait in this call.
     public func withClaim<Result>(
         for user: String? = nil, of path: String? = nil, until stop: ReaderStop,
         _ body: (borrowing ClaimedReader) throws(ReaderFailure) -> Result
@@ -70,13 +70,16 @@ public final class FingerprintReader: Sendable {
         }
     }
 
-    private func connect(_ stop: ReaderStop?) throws(ReaderFailure) -> ReaderConnection {
-        try ReaderConnection(socketPath: socketPath, serviceUserID: serviceUserID, stop: stop, limits: limits)
+    private func connect(
+        _ stop: ReaderStop?, _ limits: ReaderLimits? = nil
+    ) throws(ReaderFailure) -> ReaderConnection {
+        try ReaderConnection(
+            socketPath: socketPath, serviceUserID: serviceUserID, stop: stop, limits: limits ?? self.limits)
     }
 }
 
 extension ReaderConnection {
-    /// The objects of the readers that are connected.
+    /// The objects of the connected readers.
     fileprivate func readers() throws(ReaderFailure) -> [String] {
         let answer = try call(FprintName.managerPath, FprintName.manager, "GetDevices")
         var paths: [String] = []
@@ -91,8 +94,8 @@ extension ReaderConnection {
         return try read { () throws(BusError) in try answer.readText(.objectPath) }
     }
 
-    /// Whether a reader that failed has been unplugged. fprintd does not say so, and forgets the reader only a moment
-    /// after it was released.
+    /// Whether a failed reader has been unplugged. fprintd does not say so. It forgets the reader only a moment after
+    /// its release.
     fileprivate func loses(_ path: String) throws(ReaderFailure) -> Bool {
         let deadline = ContinuousClock.now.advanced(by: limits.forgetting)
         while ContinuousClock.now < deadline {

@@ -7,9 +7,9 @@ enum FprintName {
     static let manager = "net.reactivated.Fprint.Manager"
     static let device = "net.reactivated.Fprint.Device"
     static let properties = "org.freedesktop.DBus.Properties"
-    /// The user who calls, in the place of a user's name.
+    /// Stands for the calling user in place of a name.
     static let callingUser = ""
-    /// Every enrolled finger where the reader can tell them apart by itself, else the first one.
+    /// Every enrolled finger if the reader can tell them apart, otherwise the first one.
     static let anyFinger = "any"
 }
 
@@ -27,7 +27,7 @@ extension ReaderFailure {
         case bus + "NameHasNoOwner", bus + "NoReply": self = .serviceEnded
         case bus + "ServiceUnknown", bus + "TimedOut": self = .withoutService
         case let name where name.hasPrefix(bus + "Spawn."): self = .withoutService
-        // The connection itself failed, in whatever call.
+        // The connection itself failed, during any call.
         case "": self = .withoutBus
         default: self = .unexpected(error.description)
         }

@@ -1,29 +1,29 @@
 import SystemBus
 import UnixSocket
 
-/// A connection to the bus for one use of fprintd, which is found, started and pinned with it. It belongs to one
-/// thread.
+/// A connection to the bus for one use of fprintd. It starts fprintd if needed and then talks only to that process. It
+/// belongs to one thread.
 ///
-/// fprintd stops and releases what a connection held as soon as the connection is closed. So each use has a connection
-/// of its own: whatever goes wrong, the end of this value disarms the reader.
+/// When the connection is closed, fprintd stops its scan and releases its reader. So each use has its own connection,
+/// and the end of this value always disarms the reader.
 final class ReaderConnection {
     private let bus: Bus
     private let stop: ReaderStop?
     let limits: ReaderLimits
     private var service = ServiceOwner(of: FprintName.service, connection: nil)
-    /// The connection that had fprintd's name in the beginning.
+    /// The connection that owned fprintd's name at the beginning.
     private var pinned: String?
 
-    /// Connects, starts fprintd if it does not run, and checks who it is.
+    /// Connects, starts fprintd if it does not run, and checks its user.
     ///
     /// - Parameters:
     ///   - stop: ends each wait, except those of ``finish(_:)``.
-    ///   - serviceUserID: the user as whom fprintd must run.
+    ///   - serviceUserID: the user who must run fprintd.
     init(socketPath: String, serviceUserID: UInt32, stop: ReaderStop?, limits: ReaderLimits) throws(ReaderFailure) {
         do { bus = try Bus(on: UnixSocket.connect(to: socketPath)) } catch { throw .withoutBus }
         self.stop = stop
         self.limits = limits
-        // Before the owner is asked for: no change of it gets lost.
+        // Subscribe before asking for the owner, so that no change of owner is missed.
         try askBus("AddMatch", ServiceOwner.changes(of: service.service).rule)
         let connection = try findService()
         let user = try askBus("GetConnectionUnixUser", connection)
@@ -32,13 +32,13 @@ final class ReaderConnection {
         pinned = connection
     }
 
-    /// fprintd ends when it was not used for half a minute: a call starts it.
+    /// Calls fprintd, because a call starts it. It ends when nobody used it for half a minute.
     private func findService() throws(ReaderFailure) -> String {
         let call = try sent(
             FprintName.service, FprintName.managerPath, FprintName.manager, "GetDevices", [], startsService: true)
         let answer = try answer(to: call, within: limits.answer, stop)
         guard let connection = answer.sender else { throw .unexpected("an answer without a sender") }
-        // The bus told about the new owner before it delivered the call.
+        // The bus announced the new owner before it delivered the call.
         guard service.connection == nil || service.connection == connection else { throw .serviceEnded }
         service = ServiceOwner(of: FprintName.service, connection: connection)
         return connection
@@ -56,9 +56,9 @@ final class ReaderConnection {
         try answer(to: sentToService(path, interface, member, arguments), within: duration ?? limits.answer, stop)
     }
 
-    /// Calls a method of a reader that begins something, and waits for the answer. When the wait is stopped meanwhile,
-    /// it still waits for the answer and ends what has begun: fprintd, told to let go of a reader that it is about to
-    /// start, may never let go of it.
+    /// Calls a method that begins something, and waits for the answer. If the wait is stopped, it still waits for the
+    /// answer and then ends the action. The reason: fprintd may never release a reader if it is asked to during the
+    /// start.
     func begin(
         _ path: String, _ member: String, _ argument: String, endedBy end: String, within duration: Duration
     ) throws(ReaderFailure) {
@@ -71,14 +71,14 @@ final class ReaderConnection {
         }
     }
 
-    /// Calls the method that ends something, although the wait was stopped; not longer than until `deadline`. Signals
-    /// that come before its answer are dropped.
+    /// Calls the method that ends an action, even after the wait was stopped, but only until `deadline`. Signals that
+    /// come before its answer are dropped.
     func finish(_ path: String, _ member: String, until deadline: ContinuousClock.Instant) throws(ReaderFailure) {
         let call = try sentToService(path, FprintName.device, member, [])
         _ = try answer(to: call, within: deadline - .now, nil)
     }
 
-    /// Asks the bus for signals of fprintd.
+    /// Asks the bus to deliver a signal of fprintd.
     func receive(_ member: String, of path: String) throws(ReaderFailure) {
         let match = SignalMatch(FprintName.device, member, from: FprintName.service, path: path)
         try askBus("AddMatch", match.rule)
@@ -93,7 +93,7 @@ final class ReaderConnection {
     private func sentToService(_ path: String, _ interface: String, _ member: String, _ arguments: [String])
         throws(ReaderFailure) -> PendingCall
     {
-        // Not to the well-known name: that could be another process by now.
+        // Another process may own the well-known name by now, so address the pinned connection.
         guard let pinned else { throw .serviceEnded }
         return try sent(pinned, path, interface, member, arguments)
     }
@@ -123,8 +123,8 @@ final class ReaderConnection {
 
     /// The next signal of fprintd's object at `path`; nil at the deadline.
     ///
-    /// It comes from the connection that has fprintd's name now and had it in the beginning. Anybody can send a signal
-    /// straight to this connection: those are passed over.
+    /// Anybody can send a signal straight to this connection. So only signals of the connection that has owned
+    /// fprintd's name from the beginning count; others are skipped.
     func nextSignal(of path: String, until deadline: ContinuousClock.Instant) throws(ReaderFailure) -> BusMessage? {
         while true {
             guard let message = try next(until: deadline, stop) else { return nil }
@@ -132,7 +132,7 @@ final class ReaderConnection {
         }
     }
 
-    /// The next message; nil at the deadline. Throws when fprintd is another process than in the beginning.
+    /// The next message; nil at the deadline. Throws when another process has taken fprintd's place.
     private func next(until deadline: ContinuousClock.Instant, _ stop: ReaderStop?) throws(ReaderFailure) -> BusMessage?
     {
         let message = try read { () throws(BusError) in
@@ -148,7 +148,7 @@ final class ReaderConnection {
     }
 }
 
-/// Does something with the bus or a message; an error of it in the words of this module.
+/// Uses the bus or a message, and turns a bus error into this module's error.
 func read<Result>(_ body: () throws(BusError) -> Result) throws(ReaderFailure) -> Result {
     do { return try body() } catch { throw ReaderFailure(error) }
 }

@@ -1,13 +1,22 @@
 /// How long fprintd may take.
 struct ReaderLimits: Sendable {
-    /// For an answer. Claiming opens the device, which takes real readers up to seconds; the bus may have to start
-    /// fprintd.
+    /// The time for an answer. Claiming opens the device, which takes real readers up to seconds, and the bus may have
+    /// to start fprintd.
     var answer: Duration = .seconds(10)
-    /// For a permission to change fingers: polkit may ask the person for a password.
+    /// The time for an answer about the state of the readers.
+    var look: Duration = .seconds(4)
+    /// The time for a permission to change fingers: polkit may ask the person for a password.
     var permission: Duration = .seconds(120)
-    /// For forgetting a reader that was unplugged.
+    /// The time in which fprintd forgets an unplugged reader.
     var forgetting: Duration = .milliseconds(300)
-    /// For stopping what was cancelled or failed, and again for releasing. An evaluation waits a second for a sensor
-    /// that it stopped. When this is over the connection is closed, and fprintd then stops and releases by itself.
+    /// The time for stopping a cancelled or failed action, and again for releasing. An evaluation waits three seconds for a
+    /// sensor that it stopped. After this time the connection is closed, and fprintd then stops and releases by itself.
     var ending: Duration = .milliseconds(800)
+
+    /// The limits of a question about the reader's state.
+    var looking: ReaderLimits {
+        var limits = self
+        limits.answer = min(answer, look)
+        return limits
+    }
 }

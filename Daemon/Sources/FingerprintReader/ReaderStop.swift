@@ -3,7 +3,8 @@ import Glibc
 import Synchronization
 public import UnixSocket
 
-/// Ends a wait for a reader from another thread. It serves one claim, or one question about readers.
+/// Ends a wait for a fingerprint reader, or for a PAM service, from another thread. Use it for one claim, one attempt, or one
+/// question about readers.
 public final class ReaderStop: Sendable {
     private let signal: SharedDescriptor
     /// The other end of the pipe: closing it makes ``descriptor`` readable.
@@ -19,9 +20,9 @@ public final class ReaderStop: Sendable {
 
     public var isCancelled: Bool { open.withLock { $0 == nil } }
 
-    /// Ends the wait, now and from now on. Waits for nothing; may be called more than once.
+    /// Ends the present wait and all later ones. Does not block; may be called more than once.
     public func cancel() { open.withLock { $0 = nil } }
 
-    /// Readable once it is cancelled.
-    var descriptor: CInt { signal.number }
+    /// Readable after ``cancel()``.
+    public var descriptor: CInt { signal.number }
 }

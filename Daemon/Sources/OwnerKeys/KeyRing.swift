@@ -81,6 +81,10 @@ package final class KeyRing: Sendable {
 
     package var privateHalves: [PrivateHalf] { contents.withLock { Array($0.privateHalves.values) } }
 
+    /// The private halves that serve every evaluation. The biometry key is not among them: only an evaluation for which a
+    /// finger was recognised has it.
+    package var classHalves: [PrivateHalf] { privateHalves.filter { $0.role != .biometry } }
+
     package var isPasscodeSet: Bool { publicHalf(.passcode) != nil }
 
     /// Whether objects of a class can be opened, and by what.

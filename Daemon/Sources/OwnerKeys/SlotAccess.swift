@@ -12,6 +12,8 @@ package import SecretMemory
 package final class SlotAccess {
     private let header: SlotHeader
     private let passwordParameters: Data?
+    /// The enrolled sets that slots are bound to.
+    package let enrolmentIDs: Set<Data>
     private let current: () throws -> [KeySlot]
     private let ring: KeyRing
     private let stretching: PasscodeStretching
@@ -30,14 +32,16 @@ package final class SlotAccess {
         self.ring = ring
         self.stretching = stretching
         self.current = current
-        passwordParameters = try KeySlot.decode(slots).lazy.compactMap(\.passwordParameters).first
+        let slots = try KeySlot.decode(slots)
+        passwordParameters = slots.lazy.compactMap(\.passwordParameters).first
+        enrolmentIDs = Set(slots.compactMap(\.enrolmentID))
     }
 
     /// How an application password is checked; nil when the object has none.
     package var applicationPasswordCheck: ApplicationPasswordCheck? {
         guard passwordParameters != nil else { return nil }
-        return ApplicationPasswordCheck(subject: header.objectID) { [self] entered, halves in
-            try open(password: entered, with: halves)
+        return ApplicationPasswordCheck(subject: header.objectID) { [self] entered, keys in
+            try open(password: entered, with: keys)
         }
     }
 
@@ -45,9 +49,9 @@ package final class SlotAccess {
     ///
     /// - Parameters:
     ///   - factors: what was proved.
-    ///   - halves: the private halves that this yielded; the key ring has the others.
-    package func takeSecret(by factors: FactorSet, _ halves: [PrivateHalf]) throws -> SecretBytes {
-        if accessSecret == nil { accessSecret = try open(by: factors, halves) }
+    ///   - keys: what this yielded; the key ring has the others.
+    package func takeSecret(by factors: FactorSet, _ keys: ProvedKeys) throws -> SecretBytes {
+        if accessSecret == nil { accessSecret = try open(by: factors, keys) }
         guard let secret = accessSecret.take() else { throw SlotError.refused }
         return secret
     }
@@ -55,22 +59,31 @@ package final class SlotAccess {
     /// The application password that opened, once: to wrap another secret under it. Nil when none was asked for.
     package func takeApplicationPassword() -> ApplicationPassword? { applicationPassword.take() }
 
-    private func open(by factors: FactorSet, _ halves: [PrivateHalf]) throws -> SecretBytes {
-        guard let slot = try current().first(where: { factors.satisfies($0.factors) }) else { throw SlotError.refused }
-        return try SlotOpener.open(slot, header: header, privateHalves: ring.privateHalves + halves)
+    private func open(by factors: FactorSet, _ keys: ProvedKeys) throws -> SecretBytes {
+        let satisfied = try current().filter { factors.satisfies($0.factors) }
+        guard !satisfied.isEmpty else { throw SlotError.refused }
+        guard let slot = satisfied.first(where: { Self.isOfSet($0, keys) }) else { throw Self.otherSet }
+        return try SlotOpener.open(slot, header: header, privateHalves: ring.classHalves + keys.halves)
     }
 
-    private func open(password: borrowing SecretBytes, with halves: [PrivateHalf]) throws -> Bool {
+    /// Whether a finger was compared with the set that the slot is bound to, if it is bound to one.
+    private static func isOfSet(_ slot: KeySlot, _ keys: ProvedKeys) -> Bool {
+        slot.enrolmentID == nil || slot.enrolmentID == keys.enrolmentID
+    }
+
+    private static let otherSet = Refusal.unavailable(.biometryCurrentSet, because: .biometrySetChanged)
+
+    private func open(password: borrowing SecretBytes, with keys: ProvedKeys) throws -> Bool {
         // All slots of one object were made with the same password, salt and cost.
         guard let passwordParameters else { return false }
         let stretched = try ApplicationPasswordParameters(passwordParameters).stretch(password, by: stretching)
         let slots: [KeySlot]
         do { slots = try current() } catch let refusal as Refusal { throw UncheckedSecret(refusal: refusal) }
         var isTried = false
-        for slot in slots where slot.passwordParameters == passwordParameters {
+        for slot in slots where slot.passwordParameters == passwordParameters && Self.isOfSet(slot, keys) {
             do {
                 accessSecret = try SlotOpener.open(
-                    slot, header: header, privateHalves: ring.privateHalves + halves,
+                    slot, header: header, privateHalves: ring.classHalves + keys.halves,
                     applicationPassword: SecretBytes(copying: stretched))
                 applicationPassword = ApplicationPassword(
                     stretchedKey: SecretBytes(copying: stretched), parameters: passwordParameters)
@@ -87,8 +100,8 @@ package final class SlotAccess {
 package struct ApplicationPasswordCheck {
     /// The counter of wrong tries: the object's id.
     package let subject: Data
-    /// True when it opens; throws when it could not be tried. The private halves are those that the key ring does not hold.
-    package let opens: (_ entered: borrowing SecretBytes, _ halves: [PrivateHalf]) throws -> Bool
+    /// True when it opens; throws when it could not be tried. The keys are those that the key ring does not hold.
+    package let opens: (_ entered: borrowing SecretBytes, _ keys: ProvedKeys) throws -> Bool
 }
 
 /// How an application password is stretched: parameters and salt, as they stand in a slot.

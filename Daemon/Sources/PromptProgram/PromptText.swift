@@ -113,6 +113,13 @@ public struct PromptText {
         String(words.string.map { "“”„‟".contains($0) ? "\"" : $0 })
     }
 
+    /// Everything but the field and the sensors' states, for a voice.
+    public var spoken: String {
+        let facts = facts.map { "\($0.label): \($0.lead)\($0.text)\($0.detail)." }
+        let reason = reason.map { "\($0.label): “\($0.words)”." }
+        return ([heading] + facts + [reason, warning, notice].compactMap(\.self)).joined(separator: " ")
+    }
+
     public var warning: String? {
         if case .confirmation(let warning) = question.kind { warning.string } else { nil }
     }

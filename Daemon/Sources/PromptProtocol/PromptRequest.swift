@@ -24,9 +24,12 @@ public struct SheetOptions: Codable, Equatable, Sendable {
     public let isDark: Bool
     /// Size of the letters, 100 for the usual one.
     public let textPercent: Int
+    /// The D-Bus address over which a screen reader reads the sheet; nil for none.
+    public let accessibilityBus: String?
 
-    public init(display: Display, isDark: Bool, textPercent: Int) {
+    public init(display: Display, isDark: Bool, textPercent: Int, accessibilityBus: String? = nil) {
         (self.display, self.isDark, self.textPercent) = (display, isDark, textPercent)
+        self.accessibilityBus = accessibilityBus
     }
 }
 

@@ -2,14 +2,14 @@ import Foundation
 import Glibc
 public import UnixSocket
 
-/// Reads `ostiaryd.conf`: lines of `key = value`, empty lines, and comments that begin with `#`. Strict: a line that is
-/// not understood is an error, and nothing falls back to a default.
+/// Reads `ostiaryd.conf`: lines of `key = value`, empty lines, and comments that begin with `#`. Strict: an unknown or
+/// malformed line is an error, and nothing falls back to a default.
 public enum ConfigurationFile {
     /// Far more than all keys need.
     static let maximumByteCount = 64 * 1024
 
-    /// The configuration in the file at `path`; nil when there is no such file. The file must belong to `userID` or to
-    /// root and be writable by nobody else, because it names the program that passcodes are typed into.
+    /// The configuration in the file at `path`; nil when there is no such file. The file names the program that people
+    /// type passcodes into. So it must belong to `userID` or root, and nobody else may write it.
     public static func load(
         _ path: String, userID: UInt32
     ) throws(ConfigurationError) -> PromptConfiguration? {
@@ -17,7 +17,7 @@ public enum ConfigurationFile {
         return try parse(text)
     }
 
-    /// The text of a file of this form, checked as ``load(_:userID:)`` does; nil when there is no such file.
+    /// The text of a file of this form, after the checks of ``load(_:userID:)``; nil when there is no such file.
     public static func text(_ path: String, userID: UInt32) throws(ConfigurationError) -> String? {
         let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard number >= 0 else {
@@ -61,7 +61,7 @@ public enum ConfigurationFile {
         return configuration
     }
 
-    /// Hands over each line's key, value and number, counted from 1, in order; each key once.
+    /// Calls `body` with each line's key, value and number, counted from 1, in order. A key may stand only once.
     public static func forEachEntry(
         in text: String, _ body: (_ key: String, _ value: String, _ line: Int) throws(ConfigurationLineError) -> Void
     ) throws(ConfigurationError) {
@@ -98,6 +98,9 @@ public enum ConfigurationFile {
         case "prompt.terminal":
             guard let policy = TerminalPolicy(rawValue: value) else { throw .badValue }
             configuration.terminalPolicy = policy
+        case "finger-on-terminals":
+            guard let policy = TerminalPolicy(rawValue: value) else { throw .badValue }
+            configuration.fingerPolicy = policy
         case "prompt.pinentry": configuration.pinentryPath = try absolutePath(value)
         case "prompt.display": configuration.display = value
         case "prompt.wayland-display": configuration.waylandDisplay = value
@@ -106,15 +109,11 @@ public enum ConfigurationFile {
             guard let isDark = ["light": false, "dark": true][value] else { throw .badValue }
             configuration.sheetIsDark = isDark
         case "prompt.sheet-text-percent":
-            guard let percent = Int(value), PromptConfiguration.textPercentBounds.contains(percent) else {
-                throw .badValue
-            }
-            configuration.sheetTextPercent = percent
+            configuration.sheetTextPercent = try number(value, in: PromptConfiguration.textPercentBounds)
         case "prompt.time-limit-seconds":
-            guard let seconds = Int(value), PromptConfiguration.timeLimitBounds.contains(seconds) else {
-                throw .badValue
-            }
-            configuration.timeLimitSeconds = seconds
+            configuration.timeLimitSeconds = try number(value, in: PromptConfiguration.timeLimitBounds)
+        case "prompt.context-seconds":
+            configuration.contextSeconds = try number(value, in: PromptConfiguration.contextBounds)
         default: throw .unknownKey
         }
     }
@@ -130,13 +129,18 @@ public enum ConfigurationFile {
         return frontEnds
     }
 
+    private static func number(_ value: String, in bounds: ClosedRange<Int>) throws(ConfigurationLineError) -> Int {
+        guard let number = Int(value), bounds.contains(number) else { throw .badValue }
+        return number
+    }
+
     private static func absolutePath(_ value: String) throws(ConfigurationLineError) -> String {
         guard value.hasPrefix("/") else { throw .badValue }
         return value
     }
 }
 
-/// Why a configuration is not used. The daemon does not start with one of these: half a configuration is none.
+/// Why a configuration is not used. With any of these errors the daemon does not start.
 public enum ConfigurationError: Error, Equatable, Sendable {
     case unreadable(SystemCallError)
     case notAFile

@@ -1,31 +1,37 @@
 import PromptProtocol
 
-/// Chooses how to ask: the first configured way that works here. Pure; what files there are is told by its caller.
+/// Chooses how to ask: the first configured way that works here. Pure: the caller says which files exist.
 struct FrontEndChoice {
     let configuration: PromptConfiguration
-    /// The caller's terminal as checked; nil when it passed none.
+    /// The caller's terminal after its check; nil when the caller passed none.
     let terminal: Result<VerifiedTerminal, TerminalRefusal>?
     let terminalType: TerminalType
-    /// Whether the person answers with keys. A pinentry can put no other question: it does not tell when it is visible.
+    /// Whether the person answers with keys. A pinentry can show only such questions, because it does not report when
+    /// it is visible.
     var isTyped = true
-    /// Whether any program could answer on a terminal that it made, see ``PromptQuestion/isUnproved``.
+    /// Whether any program could answer it on a terminal that the program made, see ``PromptQuestion/isUnproved``.
     var isUnproved = false
     /// Whether the terminal is one that somebody logged in on.
     var isLoginTerminal = false
-    /// Why the configured pinentry must not be started; nil when it may, or when none is configured.
+    /// Whether a sensor may be used on the terminal.
+    var isTerminalForSensors = true
+    /// Why the configured pinentry must not be started; nil when it may be, or when none is configured.
     let pinentryDistrust: ProgramDistrust?
     /// The display for a sheet, looked for only when a sheet comes first.
     var findDisplay: () -> Result<SheetOptions.Display, DisplayRefusal> = { .failure(.none) }
+    /// The bus of a screen reader, looked for only when there is a sheet.
+    var findAccessibilityBus: () -> String? = { nil }
 
     private var verifiedTerminal: VerifiedTerminal? { try? terminal?.get() }
 
-    /// The way to ask, or why there is none.
+    /// The way to ask, or the reason why there is none.
     func choose() -> Result<PromptFrontEnd, PromptUnavailability> {
         if isUnproved, !isLoginTerminal, let dialog { return .success(dialog) }
         var displayRefusal: DisplayRefusal?
         for frontEnd in configuration.frontEnds {
             switch frontEnd {
-            case .terminal: if verifiedTerminal != nil { return .success(.terminal) }
+            case .terminal:
+                if verifiedTerminal != nil, isTyped || isTerminalForSensors { return .success(.terminal) }
             case .pinentry: if let options = pinentryOptions { return .success(.pinentry(options)) }
             case .sheet:
                 switch findDisplay() {
@@ -48,7 +54,8 @@ struct FrontEndChoice {
 
     private func options(of display: SheetOptions.Display) -> SheetOptions {
         SheetOptions(
-            display: display, isDark: configuration.sheetIsDark, textPercent: configuration.sheetTextPercent)
+            display: display, isDark: configuration.sheetIsDark, textPercent: configuration.sheetTextPercent,
+            accessibilityBus: findAccessibilityBus())
     }
 
     private var pinentryOptions: PinentryOptions? {
@@ -61,8 +68,9 @@ struct FrontEndChoice {
     }
 
     private func unavailability(_ displayRefusal: DisplayRefusal?) -> PromptUnavailability {
+        if verifiedTerminal != nil, !isTyped, !isTerminalForSensors { return .sensorRefused(.terminalForbidden) }
         if case .failure(let refusal) = terminal { return .terminalRefused(refusal) }
-        // A display that is named and cannot be used. Without any display there is just nobody to ask.
+        // Name the reason only for a display that exists. Without one, nobody can be asked.
         if let displayRefusal, displayRefusal != .none, displayRefusal != .noActiveSession {
             return .displayRefused(displayRefusal)
         }

@@ -2,11 +2,11 @@ public import PromptProtocol
 import Synchronization
 import UnixSocket
 
-/// A question while it is put, from both sides: the asker can end it and change what it says of a sensor, and the prompter
-/// tells when the person can see it.
+/// A question that is being asked, for both sides. The asker can end it and change its text about a sensor. The
+/// prompter reports when the person can see it.
 ///
-/// A sensor may be armed only between ``noteShown()`` and the end of the question, so a prompter that cannot tell whether its
-/// question is visible never calls that.
+/// A sensor may be armed only between ``noteShown()`` and the end of the question. So a prompter that cannot tell
+/// whether its question is visible never calls ``noteShown()``.
 public final class LiveQuestion: Sendable {
     /// Takes the question away.
     public let cancellation: PromptCancellation
@@ -30,12 +30,12 @@ public final class LiveQuestion: Sendable {
 
     // MARK: the asker's side
 
-    /// Shows another text for a sensor. An update is dropped while nothing can show it; it never waits.
+    /// Shows another text about a sensor. Never waits: the update is dropped if no prompter can show it now.
     public func update(_ update: PromptUpdate) { state.withLock { $0.show?(update) } }
 
     // MARK: the prompter's side
 
-    /// The question is visible now. Calls after the first one do nothing.
+    /// Reports that the question is visible. Only the first call has an effect.
     public func noteShown() {
         let isFirst = state.withLock { state in
             defer { state.isShown = true }
@@ -44,7 +44,7 @@ public final class LiveQuestion: Sendable {
         if isFirst { onShown(self) }
     }
 
-    /// Hands updates to `show` for as long as `body` runs. `show` must not block, and is never called after this returns.
+    /// Passes updates to `show` while `body` runs. `show` must not block, and is never called after this returns.
     public func showingUpdates<Result: ~Copyable>(
         with show: @escaping @Sendable (PromptUpdate) -> Void, while body: () throws -> Result
     ) rethrows -> Result {
@@ -55,7 +55,7 @@ public final class LiveQuestion: Sendable {
 }
 
 extension Prompter {
-    /// Puts a question that nothing but `cancellation` ends, and of which nothing changes.
+    /// Asks a question that only `cancellation` ends and that never changes.
     public func ask(
         _ question: PromptQuestion, on caller: PromptCaller, cancellation: PromptCancellation
     ) -> PromptOutcome {

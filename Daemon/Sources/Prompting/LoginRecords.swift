@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Who is logged in on which terminal.
+/// Tells who is logged in on which terminal.
 public protocol LoginRecords: Sendable {
     /// Whether the user is logged in on `line`, a terminal's name below `/dev`, such as `pts/3`.
     func hasLogin(of userID: UInt32, on line: String) -> Bool
@@ -9,7 +9,7 @@ public protocol LoginRecords: Sendable {
 
 /// The system's records (utmp(5)). A system that keeps none has no logins.
 public struct SystemLoginRecords: LoginRecords {
-    /// getutxent(3) and getpwuid(3) use memory of their own.
+    /// getutxent(3) and getpwuid(3) use static memory.
     private static let lock = Mutex(())
 
     public init() {}

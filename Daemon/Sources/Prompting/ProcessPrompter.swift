@@ -3,39 +3,48 @@ public import PromptProtocol
 import SecretMemory
 import UnixSocket
 
-/// Asks through `ostiary-prompt` or `ostiary-sheet`, a process of its own for each question.
+/// Asks through `ostiary-prompt` or `ostiary-sheet`, with a new process for each question.
 ///
-/// The daemon keeps its own copy of the terminal's settings and puts them back however the prompt ended, kill -9 included.
-/// While a question is on a terminal it looks five times a second whether the caller is still there and in the foreground.
+/// The daemon keeps its own copy of the terminal's settings. It restores them after every end of the prompt, kill -9
+/// included. While a question is on a terminal, it checks five times a second that the caller still exists and is in
+/// the foreground.
 public struct ProcessPrompter: PlacingPrompter {
     private let program: String
     private let configuration: PromptConfiguration
     private let userID: UInt32
     private let check: TerminalCheck
     private let displays: DisplayFinder
+    private let sessions: any SessionRecords
+    private let accessibility: AccessibilityBus
     private var sheetProgram: String { PathName.folder(of: program) + "/ostiary-sheet" }
 
     private static let watchMilliseconds: CInt = 200
-    /// The prompt keeps the time limit itself; past this it is taken to be stuck.
+    /// The prompt keeps the time limit itself. If it exceeds the limit by this time, it counts as stuck.
     private static let stuckPatience: Duration = .seconds(2)
 
-    /// A display that has not shown the question within this time does not answer. A first start without a cache of fonts takes
-    /// more than a second.
+    /// A display that has not shown the question within this time counts as not answering. A first start without a font
+    /// cache takes more than a second.
     static let drawPatience: Duration = .seconds(10)
 
     /// - Parameters:
-    ///   - program: the absolute path of `ostiary-prompt`, fixed when the daemon starts; `ostiary-sheet` lies beside it.
-    ///   - userID: the user who is asked; a pinentry that other users could replace is not started.
-    ///   - buses: where to ask for the user's session; this machine's buses when nil.
+    ///   - program: the absolute path of `ostiary-prompt`, fixed when the daemon starts; `ostiary-sheet` lies beside
+    ///     it.
+    ///   - userID: the user who is asked. A pinentry that other users could replace is not started.
+    ///   - buses: the buses that know the user's session; this machine's buses when nil.
+    ///   - sessions: tells who sits at this machine; systemd-logind when nil.
     public init(
         program: String, configuration: PromptConfiguration, userID: UInt32,
-        logins: any LoginRecords = SystemLoginRecords(), buses: SessionBuses? = nil
+        logins: any LoginRecords = SystemLoginRecords(), buses: SessionBuses? = nil,
+        sessions: (any SessionRecords)? = nil
     ) {
         self.program = program
         self.configuration = configuration
         self.userID = userID
         check = TerminalCheck(policy: configuration.terminalPolicy, logins: logins)
+        let buses = buses ?? .standard(of: userID)
         displays = DisplayFinder(configuration: configuration, buses: buses, userID: userID)
+        self.sessions = sessions ?? LogindSessions(systemBus: buses.system)
+        accessibility = AccessibilityBus(buses: buses, userID: userID)
     }
 
     public func place(
@@ -43,31 +52,59 @@ public struct ProcessPrompter: PlacingPrompter {
     ) -> Result<PlacedQuestion, PromptUnavailability> {
         guard !question.isShownInFull || Self.isNamedInFull(question, caller) else { return .failure(.unshowable) }
         let terminal = caller.terminal.map { terminal in verified(terminal, of: caller) }
+        let isLogin = (try? terminal?.get()).map { check.isLogin(on: $0, of: caller) } ?? false
+        let sensorRefusal = question.sensors.isEmpty ? nil : sessions.refusal(ofProcess: caller.processID, of: userID)
+        if let sensorRefusal, !question.kind.isTyped { return .failure(.sensorRefused(sensorRefusal)) }
         var display: SheetDisplay?
         let choice = FrontEndChoice(
             configuration: configuration, terminal: terminal, terminalType: caller.terminalType,
             isTyped: question.kind.isTyped, isUnproved: question.isUnproved,
-            isLoginTerminal: (try? terminal?.get()).map { check.isLogin(on: $0, of: caller) } ?? false,
+            isLoginTerminal: isLogin, isTerminalForSensors: isForFingers(isLogin: isLogin),
             pinentryDistrust: configuration.pinentryPath.flatMap(distrust),
             findDisplay: {
                 findDisplay().map { found in
                     display = found
                     return found.options
                 }
-            })
+            }, findAccessibilityBus: accessibility.address)
         return choice.choose().map { frontEnd in
+            let armsSensors =
+                frontEnd.tellsWhenShown && sensorRefusal == nil
+                && (frontEnd.isSheet || isForFingers(isLogin: isLogin))
             let request = PromptRequest(
-                question: frontEnd.tellsWhenShown ? question : question.withoutSensors,
+                question: armsSensors ? question : question.withoutSensors,
                 program: DisplayText(fact: caller.program),
                 application: caller.application.map { DisplayText(fact: $0) }, processID: caller.processID,
                 frontEnd: frontEnd, timeLimitSeconds: configuration.timeLimitSeconds)
             let usedTerminal = frontEnd.usesTerminal ? try? terminal?.get() : nil
             let drawn = frontEnd.isSheet ? display : nil
+            // Nobody is told that a question is visible which says nothing of its sensors: they stay off.
+            let tellsShown = armsSensors || question.sensors.isEmpty
             return PlacedQuestion(at: usedTerminal.map { .terminal($0.device) } ?? .dialog) { live in
-                ask(request, on: usedTerminal?.descriptor, drawn, caller, live)
+                ask(request, on: usedTerminal?.descriptor, drawn, caller, live, tellsShown: tellsShown)
             }
         }
     }
+
+    /// A finger is not aimed at a window: a program could put its question on a terminal that nobody looks at.
+    private func isForFingers(isLogin: Bool) -> Bool {
+        switch configuration.fingerPolicy {
+        case .any: true
+        case .login: isLogin
+        case .never: false
+        }
+    }
+
+    /// How a program without a terminal is asked for a passcode now, or why that is impossible.
+    public func frontEndWithoutTerminal() -> Result<PromptFrontEnd, PromptUnavailability> {
+        FrontEndChoice(
+            configuration: configuration, terminal: nil, terminalType: .vt100,
+            pinentryDistrust: configuration.pinentryPath.flatMap(distrust), findDisplay: { display() }
+        ).choose()
+    }
+
+    /// The display on which a sheet would be drawn now, or why there is none.
+    public func display() -> Result<SheetOptions.Display, DisplayRefusal> { findDisplay().map(\.options) }
 
     private static func isNamedInFull(_ question: PromptQuestion, _ caller: PromptCaller) -> Bool {
         DisplayText(wholeFact: caller.program) != nil && question.objects?.areAllNamedInFull != false
@@ -80,8 +117,8 @@ public struct ProcessPrompter: PlacingPrompter {
         return .failure(.notInstalled)
     }
 
-    /// The reason why a pinentry must not be started now; nil when it may be. The prompt itself is not checked. It lies
-    /// beside the daemon, and an attacker who can replace it can replace the daemon with this check too.
+    /// Why a pinentry must not be started now; nil when it may be. The prompt itself is not checked. It lies beside the
+    /// daemon, so an attacker who can replace it can also replace the daemon with this check.
     private func distrust(_ program: String) -> ProgramDistrust? {
         do { try ProgramTrust.verify(program, userID: userID) } catch { return error }
         return nil
@@ -95,7 +132,7 @@ public struct ProcessPrompter: PlacingPrompter {
 
     private func ask(
         _ request: PromptRequest, on terminal: SharedDescriptor?, _ display: SheetDisplay?, _ caller: PromptCaller,
-        _ live: LiveQuestion
+        _ live: LiveQuestion, tellsShown: Bool
     ) -> PromptOutcome {
         let before: TerminalState?
         do { before = try terminal.map { try TerminalState(of: $0.number) } } catch {
@@ -108,11 +145,13 @@ public struct ProcessPrompter: PlacingPrompter {
         else { return .unavailable(.promptFailed) }
         let updates = process.updates
         let interruption = live.showingUpdates(with: updates.send) {
-            watch(&process, hasTerminal: terminal != nil, mustBeDrawn: display != nil, caller, live)
+            watch(
+                &process, hasTerminal: terminal != nil, mustBeDrawn: display != nil, caller, live,
+                tellsShown: tellsShown)
         }
         let end = process.finish(askedFor: request.question.kind.factor)
         if let terminal { before?.restoreIfChanged(on: terminal.number) }
-        // An answer that came together with a reason to take the question away is no answer.
+        // An answer does not count if the question was taken away meanwhile.
         switch interruption ?? live.cancellation.interruption.map(Interruption.because) {
         case .because(let interruption): return .interrupted(by: interruption)
         case .stuck: return .timedOut
@@ -123,10 +162,10 @@ public struct ProcessPrompter: PlacingPrompter {
 
     private enum Interruption { case because(PromptInterruption), stuck, notDrawn }
 
-    /// Waits until the prompt said its last word: then nil. Otherwise why it has to be ended.
+    /// Waits for the prompt's last word; then nil. Otherwise the reason why the prompt must be ended.
     private func watch(
         _ process: inout PromptProcess, hasTerminal: Bool, mustBeDrawn: Bool, _ caller: PromptCaller,
-        _ live: LiveQuestion
+        _ live: LiveQuestion, tellsShown: Bool
     ) -> Interruption? {
         let drawDeadline = ContinuousClock.now.advanced(by: Self.drawPatience)
         var isShown = false
@@ -146,7 +185,7 @@ public struct ProcessPrompter: PlacingPrompter {
             guard polled[1].revents != 0 else { continue }
             guard process.readWord() == .shown else { return nil }
             isShown = true
-            live.noteShown()
+            if tellsShown { live.noteShown() }
         }
         return .stuck
     }
@@ -203,7 +242,7 @@ extension PromptFrontEnd {
 }
 
 extension SheetDisplay {
-    /// Its name for the sheet.
+    /// The display in the sheet's options.
     fileprivate var options: SheetOptions.Display {
         switch self {
         case .wayland: .wayland

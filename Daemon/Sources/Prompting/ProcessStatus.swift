@@ -19,13 +19,13 @@ public struct ProcessStatus: Equatable, Sendable {
 
     /// Stopped by job control, or by a debugger.
     public var isStopped: Bool { state == UInt8(ascii: "T") || state == UInt8(ascii: "t") }
-    /// Dead, though its parent has not taken note.
+    /// Dead, but not yet reaped by its parent.
     public var isDead: Bool { state == UInt8(ascii: "Z") || state == UInt8(ascii: "X") }
-    /// In its terminal's foreground.
+    /// Whether it is in its terminal's foreground.
     public var isInForeground: Bool { terminalDevice != 0 && processGroup == foregroundGroup }
 
-    /// Reads the file's text; nil when it is not such a text. Field 2, the program's name, may hold spaces, parentheses and
-    /// line ends, so counting begins behind the *last* closing parenthesis.
+    /// Reads the file's text; nil when it has another form. Field 2, the program's name, may hold spaces, parentheses
+    /// and line ends. So counting begins behind the *last* closing parenthesis.
     public init?(parsing text: [UInt8]) {
         guard let end = text.lastIndex(of: UInt8(ascii: ")")), end + 2 < text.count, text[end + 1] == UInt8(ascii: " ")
         else { return nil }
@@ -61,8 +61,8 @@ public struct ProcessStatus: Equatable, Sendable {
     }
 }
 
-/// A process, held by its folder below `/proc`: after its end nothing can be read through it, even when another process has
-/// the number by then.
+/// A process, held by its folder below `/proc`. After the process has ended, nothing can be read through it, even when
+/// another process has taken the number.
 public struct ProcessHandle: Sendable {
     private let directory: SharedDescriptor
 
@@ -76,7 +76,7 @@ public struct ProcessHandle: Sendable {
         directory = SharedDescriptor(Descriptor(owning: number))
     }
 
-    /// Its status now; nil when it has ended and its parent has taken note, or the file cannot be read.
+    /// Its status now; nil when it was reaped or the file cannot be read.
     public var status: ProcessStatus? {
         ProcessStatus(reading: unsafe openat(directory.number, "stat", O_RDONLY | O_CLOEXEC))
     }

@@ -1,19 +1,20 @@
 public import PromptProtocol
 public import UnixSocket
 
-/// The process on whose behalf is asked, as the daemon identified it from the socket.
+/// The process that the question is for, as the daemon identified it from the socket.
 public struct PromptCaller: Sendable {
     public let processID: Int32
-    /// The process itself, whatever has its id later; nil when it has ended.
+    /// The process itself, even if another one gets its id later; nil when it has ended.
     public let process: ProcessHandle?
     public let userID: UInt32
-    /// The program's path or other name, as found by the daemon; also what waiting questions and cooldowns are counted for.
+    /// The program's path or other name, as found by the daemon. Waiting questions and cooldowns are counted for this
+    /// name.
     public let program: String
-    /// The application id that it was registered under; nil without a registration that counts for it.
+    /// The application id of the program's registration; nil without a valid registration.
     public let application: String?
-    /// The terminal that the caller passed, not yet checked; nil when it passed none.
+    /// The terminal that the caller passed, unchecked; nil when it passed none.
     public let terminal: SharedDescriptor?
-    /// The terminfo name that the caller says its terminal has.
+    /// The terminfo name of the terminal, according to the caller.
     public let terminalType: TerminalType
 
     public init(

@@ -3,7 +3,7 @@ import PromptProtocol
 import Synchronization
 public import UnixSocket
 
-/// Takes a question away from another thread, while it waits for its turn or is on screen.
+/// Takes a question away from another thread, while the question waits for its turn or is on screen.
 public final class PromptCancellation: Sendable {
     private let state = Mutex<PromptInterruption?>(nil)
     private let signal: Wakeup
@@ -22,21 +22,21 @@ public final class PromptCancellation: Sendable {
         if isFirst { signal.wake() }
     }
 
-    /// Why the question was taken away; nil while it was not.
+    /// Why the question was taken away; nil if it was not.
     public var interruption: PromptInterruption? { state.withLock { $0 } }
 
-    /// Waits until the question was taken away, at most so long; nil when it was not. For prompters in this process.
+    /// Waits until the question is taken away, at most so long; nil if it was not. For prompters in this process.
     public func wait(milliseconds: CInt) -> PromptInterruption? {
         var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         while unsafe poll(&polled, 1, milliseconds) < 0, errno == EINTR {}
         return interruption
     }
 
-    /// Readable once the question was taken away.
+    /// Readable when the question was taken away.
     var descriptor: CInt { signal.descriptor }
 }
 
-/// Wakes a thread that waits in `poll`, once and for good.
+/// Wakes a thread that waits in `poll`, permanently.
 final class Wakeup: Sendable {
     private let ends: PipeEnds
 

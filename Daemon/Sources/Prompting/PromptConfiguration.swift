@@ -10,22 +10,31 @@ public struct PromptConfiguration: Equatable, Sendable {
     /// Which ways to try, in order.
     public var frontEnds: [FrontEnd] = [.terminal, .pinentry, .sheet]
     public var terminalPolicy: TerminalPolicy = .any
+    /// The terminals on which a finger may answer.
+    public var fingerPolicy: TerminalPolicy = .any
     /// Absolute path of a pinentry program; nil when there is none. Never taken from an environment.
     public var pinentryPath: String?
     /// DISPLAY, WAYLAND_DISPLAY and XAUTHORITY for dialogs.
     public var display: String?
     public var waylandDisplay: String?
     public var xAuthority: String?
-    /// How a sheet looks: light letters on a dark ground, and their size in percent of the usual one.
+    /// The sheet's look: light letters on a dark ground if true. The next property is the letters' size in percent of
+    /// the usual one.
     public var sheetIsDark = false
     public var sheetTextPercent = 100
     /// How long a question stays on screen.
     public var timeLimitSeconds = 120
+    /// How long what a person proved for a context of a program counts there, unless the program ends it before. Apple's is
+    /// measured at about ten minutes.
+    public var contextSeconds = 600
 
-    /// Time limits that can be configured: long enough to type, short enough not to be left standing.
+    /// Time limits that can be configured: long enough to type, short enough not to block other questions.
     public static let timeLimitBounds = 5...600
 
-    /// Sizes of letters that can be configured. Above, a question would not fit on a screen.
+    /// Lifetimes that can be configured: long enough to use what was asked for, and shorter than a working day.
+    public static let contextBounds = 10...3600
+
+    /// Letter sizes that can be configured. With larger letters, a question would not fit on a screen.
     public static let textPercentBounds = 100...200
 
     public init() {}

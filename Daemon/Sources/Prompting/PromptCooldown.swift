@@ -1,6 +1,6 @@
-/// Refuses questions for a while after several in a row got no answer: cancelled, so that nobody is worn down, or left
-/// standing, so that other programs get their turn. Counted for each program, and for each terminal too, since a program can
-/// be copied under many names. Pure: the time comes from outside.
+/// Refuses questions for a while after several in a row got no answer. Cancelled questions count, so that nobody is
+/// worn down. Ignored ones count too, so that other programs get their turn. Programs are counted, and terminals too,
+/// because a program can be copied under many names. Pure: the caller supplies the time.
 public struct PromptCooldown: Sendable {
     /// Where a question came from.
     public enum Source: Hashable, Sendable {
@@ -10,25 +10,26 @@ public struct PromptCooldown: Sendable {
         case terminal(UInt32)
     }
 
-    /// What a question's end changes.
+    /// How a question's end counts.
     public enum Effect: Equatable, Sendable {
-        /// The person reacted: questions before it are no longer in a row.
+        /// The person reacted, which ends the row of unanswered questions.
         case answered
-        /// Cancelled, or left standing for `duration`.
+        /// Cancelled, or ignored for `duration`.
         case unanswered(after: Duration)
     }
 
-    /// Questions in a row without an answer that bring a pause.
+    /// So many questions in a row without an answer bring a pause.
     public static let unansweredCount = 3
-    /// The longest time between the first and the last of them, in which none of them stood.
+    /// The longest row: the time between the first and the last end, without the times in which the later questions
+    /// were visible.
     public static let window: Duration = .seconds(60)
-    /// The shortest pause. A program pauses for as long as its questions stood, if that was longer: so it has a terminal or
-    /// the dialog for half of the time at most.
+    /// The shortest pause. A program's pause lasts as long as its questions were visible, if that was longer. So it
+    /// holds a terminal or the dialog for half of the time at most.
     public static let pause: Duration = .seconds(30)
-    /// A question that its program withdraws counts as unanswered if it stood so long. Otherwise a program would withdraw
-    /// each question shortly before its time limit.
+    /// A question that its program withdraws counts as unanswered if it was visible for so long. Otherwise a program
+    /// could withdraw each question shortly before its time limit.
     public static let withdrawalPatience: Duration = .seconds(30)
-    /// So long a question's end is remembered: the others in the row may stand for their longest time.
+    /// How long a question's end is remembered. The others in the row may be visible for their longest time meanwhile.
     private static let memory =
         window + .seconds(unansweredCount * (PromptConfiguration.timeLimitBounds.upperBound + 60))
 
@@ -46,7 +47,7 @@ public struct PromptCooldown: Sendable {
 
     public init() {}
 
-    /// How long questions that come from any of `sources` are refused from `now`; nil when they are not.
+    /// How long questions from any of `sources` are still refused at `now`; nil if they are not.
     public func remaining(for sources: [Source], at now: ContinuousClock.Instant) -> Duration? {
         let ends = sources.compactMap { records[$0]?.pauseEnd }
         guard let end = ends.max(), end > now else { return nil }
@@ -80,7 +81,7 @@ public struct PromptCooldown: Sendable {
         records[source] = record
     }
 
-    /// On a terminal, another program must not wait for long because of a silent one.
+    /// On a terminal, one program's unanswered questions must not delay another program for long.
     private static func pause(of source: Source, after duration: Duration) -> Duration {
         switch source {
         case .program: max(pause, duration)
@@ -88,7 +89,7 @@ public struct PromptCooldown: Sendable {
         }
     }
 
-    /// Drops what counts no more, so that the table holds only sources of the last minutes.
+    /// Drops expired entries, so that the table holds only sources of the last minutes.
     private mutating func forgetOld(at now: ContinuousClock.Instant) {
         records = records.compactMapValues { record in
             var record = record
@@ -100,7 +101,7 @@ public struct PromptCooldown: Sendable {
 }
 
 extension PromptCooldown.Effect {
-    /// The effect of `outcome` of a question that stood for `duration`; nil when there is none.
+    /// How `outcome` counts for a question that was visible for `duration`; nil when it does not count.
     init?(of outcome: borrowing PromptOutcome, after duration: Duration) {
         switch outcome {
         case .cancelled: self = .unanswered(after: duration)
@@ -118,7 +119,7 @@ extension PromptCooldown.Effect {
 }
 
 extension PromptInterruption {
-    /// Whether the program that asked can bring it about.
+    /// Whether the asking program can cause it.
     fileprivate var isByProgram: Bool {
         switch self {
         case .clientGone, .background, .superseded, .terminalGone: true

@@ -1,13 +1,13 @@
-/// Which question is next at each place. Pure.
+/// Decides which question is next at each place. Pure.
 ///
-/// A program has one place in the line of a terminal or the dialog, however many questions it has; its other questions wait
-/// behind that one. When its question has ended and it has another, it goes to the end of the line. So a program waits for
-/// at most one question of each other program.
+/// In the line of a terminal or the dialog, a program has one place, even for several questions; its other questions
+/// wait behind the first. When its question has ended and it has another, it goes to the end of the line. So a program
+/// waits for at most one question of each other program.
 struct PromptOrder {
     /// Names one question in this order.
     struct Ticket: Hashable { fileprivate let number: UInt64 }
 
-    /// What a question that comes in is told.
+    /// The reply to a new question.
     enum Entry: Equatable {
         case turn(Ticket)
         case waits(Ticket)
@@ -38,10 +38,10 @@ struct PromptOrder {
     private var places: [Ticket: PromptPlace] = [:]
     private var lastNumber: UInt64 = 0
 
-    /// Questions that wait, at all places.
+    /// The number of waiting questions, at all places.
     var waitingCount: Int { lines.values.reduce(0) { $0 + $1.waitingCount } }
 
-    /// A question of `program` comes in.
+    /// Adds a question of `program`.
     mutating func enter(_ program: String, at place: PromptPlace) -> Entry {
         guard var line = lines[place] else {
             guard lines.count < Self.maximumPlaceCount,
@@ -60,7 +60,7 @@ struct PromptOrder {
         return .waits(ticket)
     }
 
-    /// A question leaves that waits; false when it does not wait, because it got its turn meanwhile.
+    /// Removes a waiting question; false if it does not wait, because it got its turn meanwhile.
     mutating func withdraw(_ ticket: Ticket) -> Bool {
         guard let place = places[ticket], var line = lines[place],
             let program = line.waiting.first(where: { $0.value.contains(ticket) })?.key
@@ -75,7 +75,7 @@ struct PromptOrder {
         return true
     }
 
-    /// The question that had its turn has ended. Returns the question whose turn it is now.
+    /// Ends the turn of a question. Returns the question whose turn it is now.
     mutating func leave(_ ticket: Ticket) -> Ticket? {
         guard let place = places.removeValue(forKey: ticket), var line = lines[place] else { return nil }
         if line.waiting[line.asking] != nil { line.programs.append(line.asking) }

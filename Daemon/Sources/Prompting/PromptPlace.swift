@@ -8,24 +8,24 @@ public enum PromptPlace: Hashable, Sendable {
     case dialog
 }
 
-/// A question for which the place was chosen.
+/// A question and its chosen place.
 public struct PlacedQuestion: Sendable {
     public let place: PromptPlace
     private let put: @Sendable (LiveQuestion) -> PromptOutcome
 
-    /// - Parameter put: puts the question at `place`, and blocks until there is an outcome.
+    /// - Parameter put: asks the question at `place`, and blocks until there is an outcome.
     public init(at place: PromptPlace, _ put: @escaping @Sendable (LiveQuestion) -> PromptOutcome) {
         self.place = place
         self.put = put
     }
 
-    /// Puts the question, and blocks until there is an outcome.
+    /// Asks the question, and blocks until there is an outcome.
     public func ask(_ live: LiveQuestion) -> PromptOutcome { put(live) }
 }
 
 /// A prompter that chooses the place of a question before it asks.
 public protocol PlacingPrompter: Prompter {
-    /// Chooses the place where `question` can be put now, or says why there is none. Shows nothing.
+    /// Chooses the place where `question` can be asked now, or says why there is none. Shows nothing.
     func place(_ question: PromptQuestion, for caller: PromptCaller) -> Result<PlacedQuestion, PromptUnavailability>
 }
 

@@ -9,11 +9,11 @@ struct PromptProcess: ~Copyable {
     private let process: ChildProcess
     private let secret: Descriptor
     private let reply: Descriptor
-    /// Open as long as the prompt is wanted. It takes updates, each of them one message.
+    /// Open while the prompt is needed. It carries updates to the prompt, one in each message.
     private let control: Descriptor
     private var lastWord: Word = .none
 
-    /// How long a prompt may take to end by itself; it must end a dialog and restore the terminal meanwhile.
+    /// How long a prompt may take to end by itself, for closing a dialog and restoring the terminal.
     private static let endPatienceMilliseconds: CInt = 1000
 
     /// Starts the prompt with a cleared environment, exactly its descriptors, and in a session of its own.
@@ -22,12 +22,12 @@ struct PromptProcess: ~Copyable {
         try Self.write(request.encoded(), to: requestPipe.writer)
         let secretPipe = try PipeEnds()
         let replyPipe = try PipeEnds()
-        let controlEnds = try ControlEnds()
+        let controlEnds = try ChannelEnds()
         var descriptors = [CInt](repeating: -1, count: Int(PromptDescriptor.count))
         descriptors[Int(PromptDescriptor.request)] = requestPipe.reader.number
         descriptors[Int(PromptDescriptor.secret)] = secretPipe.writer.number
         descriptors[Int(PromptDescriptor.reply)] = replyPipe.writer.number
-        descriptors[Int(PromptDescriptor.control)] = controlEnds.prompt.number
+        descriptors[Int(PromptDescriptor.control)] = controlEnds.program.number
         descriptors[Int(PromptDescriptor.terminal)] = terminal ?? -1
         descriptors[Int(PromptDescriptor.display)] = display ?? -1
         var environment = Self.environment
@@ -39,7 +39,7 @@ struct PromptProcess: ~Copyable {
         control = controlEnds.daemon
     }
 
-    /// Swift's crash reporter would print registers, and the memory that these point at.
+    /// Without this setting, Swift's crash reporter would print registers and the memory that they point to.
     private static let environment = ["SWIFT_BACKTRACE=enable=no", "LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin"]
 
     /// The encoded request is smaller than a pipe, so one write takes it all and does not wait.
@@ -52,15 +52,15 @@ struct PromptProcess: ~Copyable {
         }
     }
 
-    /// What the prompt said on its reply pipe.
+    /// The prompt's message on its reply pipe.
     private enum Word: Equatable {
         case none
         case reply(PromptReply)
-        /// It hung up, or said something else than a prompt says.
+        /// It hung up, or sent a byte that is no reply.
         case silence
     }
 
-    /// Reads the next word of the prompt, which must be there; nil when it said none. Every word but `shown` is its last.
+    /// Reads the prompt's next word, which must be waiting; nil when it said none. Every word but `shown` is its last.
     mutating func readWord() -> PromptReply? {
         if case .none = lastWord { lastWord = Self.nextWord(from: reply.number) }
         guard case .reply(let word) = lastWord else { return nil }
@@ -75,21 +75,21 @@ struct PromptProcess: ~Copyable {
         return .reply(word)
     }
 
-    /// Where updates go, for as long as this process has not been finished.
+    /// The channel for updates. Use it only before ``finish(askedFor:)``.
     var updates: PromptUpdates { PromptUpdates(descriptor: control.number) }
 
-    /// Readable, or hung up, once the prompt said a word or died.
+    /// Readable, or hung up, when the prompt said a word or died.
     var replyDescriptor: CInt { reply.number }
 
     /// Ends the prompt if it has not ended yet, waits until it and its dialog are gone, and returns its last reply.
     ///
-    /// - Parameter factor: what was asked for; passcodes have memory of their own.
+    /// - Parameter factor: the factor of the question. A passcode is read into memory of its own.
     consuming func finish(askedFor factor: PromptFactor?) -> PromptEnd {
         let (replyNumber, secretNumber) = (reply.number, secret.number)
         var word = lastWord
         Self.close(control)
         while word == .none || word == .reply(.shown) {
-            // Without a last word within that time it is stuck.
+            // A prompt without a last word in this time is stuck.
             guard Self.isReadable(replyNumber, within: Self.endPatienceMilliseconds) else { break }
             word = Self.nextWord(from: replyNumber)
         }
@@ -107,7 +107,7 @@ struct PromptProcess: ~Copyable {
 
     private static func close(_ descriptor: consuming Descriptor) {}
 
-    /// Reads the typed secret. Our prompt never sends more than a field takes.
+    /// Reads the typed secret. Our prompt never sends more than a field holds.
     private static func readSecret(_ descriptor: CInt, of factor: PromptFactor?) -> PromptEnd {
         let size = PromptLimits.secretByteCount + 1
         var buffer = factor == .passcode ? SecretBytes(zeroedForPasscode: size) : SecretBytes(zeroed: size)
@@ -116,7 +116,7 @@ struct PromptProcess: ~Copyable {
         return .entered(buffer.prefix(count))
     }
 
-    /// Reads until the buffer is full or, all writers being gone, the end; returns the number of bytes.
+    /// Reads until the buffer is full or all writers have closed; returns the number of bytes.
     private static func read(_ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         var filled = 0
         while filled < buffer.count {
@@ -133,7 +133,7 @@ struct PromptProcess: ~Copyable {
 enum PromptEnd: ~Copyable {
     case entered(SecretBytes)
     case reply(PromptReply)
-    /// It was killed, or said something else than a prompt says.
+    /// It was killed, or sent something that is no reply.
     case silent
 }
 
@@ -141,25 +141,11 @@ enum PromptEnd: ~Copyable {
 struct PromptUpdates: Sendable {
     let descriptor: CInt
 
-    /// Sends an update, or drops it: a prompt that does not read, or has ended, keeps nobody waiting.
+    /// Sends an update. Drops it if the prompt does not read or has ended, so that nobody waits for it.
     func send(_ update: PromptUpdate) {
         guard let message = try? update.encoded() else { return }
         unsafe message.withUnsafeBytes { bytes in
             _ = unsafe Glibc.send(descriptor, bytes.baseAddress!, bytes.count, CInt(MSG_DONTWAIT | MSG_NOSIGNAL))
         }
-    }
-}
-
-/// Both ends of the control channel: a socket pair that keeps messages apart, close-on-exec.
-private struct ControlEnds: ~Copyable {
-    let daemon: Descriptor
-    let prompt: Descriptor
-
-    init() throws(SystemCallError) {
-        var numbers: [CInt] = [-1, -1]
-        let type = CInt(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
-        guard unsafe socketpair(AF_UNIX, type, 0, &numbers) == 0 else { throw SystemCallError("socketpair") }
-        daemon = Descriptor(owning: numbers[0])
-        prompt = Descriptor(owning: numbers[1])
     }
 }

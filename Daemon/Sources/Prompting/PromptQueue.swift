@@ -2,9 +2,9 @@ import Glibc
 public import PromptProtocol
 import Synchronization
 
-/// One question at a time on each terminal and in the dialog; the others wait there, in an order that is fair among programs
-/// (``PromptOrder``). A newcomer never takes a question away, and one that is cancelled while it waits leaves without having
-/// been shown.
+/// One question at a time on each terminal and in the dialog. The others wait there, in an order that is fair among
+/// programs (``PromptOrder``). A new question never takes a visible one away. A question that is cancelled while it
+/// waits is never shown.
 public final class PromptQueue: Prompter {
     private let prompter: any PlacingPrompter
     private let now: @Sendable () -> ContinuousClock.Instant
@@ -31,8 +31,8 @@ public final class PromptQueue: Prompter {
     /// How many questions wait for their turn.
     public var waitingCount: Int { state.withLock { $0.order.waitingCount } }
 
-    /// Waits for the turn, then asks. Blocks for as long as the questions before take, each of which has a time limit. Without
-    /// a place to ask at, it returns at once.
+    /// Waits for the turn, then asks. Blocks until the earlier questions have ended; each has a time limit. Returns at
+    /// once if there is no place to ask at.
     public func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome {
         let sources = sources(of: caller)
         var placing = prompter.place(question, for: caller)
@@ -54,7 +54,7 @@ public final class PromptQueue: Prompter {
                 return .unavailable(.coolingDown(remaining: remaining))
             }
             guard hasWaited else { return ask(placed, live, of: sources) }
-            // Meanwhile its terminal may have become one that is not to be used, or the display may have gone.
+            // Choose again: meanwhile the terminal may have become unusable, or the display may have gone.
             placing = prompter.place(question, for: caller)
             if case .success(let placedNow) = placing, placedNow.place == placed.place {
                 return ask(placedNow, live, of: sources)
@@ -109,7 +109,7 @@ public final class PromptQueue: Prompter {
             state.wakeups[ticket] = nil
             return state.order.withdraw(ticket)
         }
-        // A question that waits no longer was given the turn, and must pass it on.
+        // If the question no longer waits, it has the turn and must pass it on.
         return hasLeft ? .interrupted(cancellation.interruption ?? .superseded) : .turn(ticket, hasWaited: true)
     }
 

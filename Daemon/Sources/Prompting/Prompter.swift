@@ -1,35 +1,35 @@
 @_exported public import PromptProtocol
 public import SecretMemory
 
-/// Puts questions to people. The daemon's parts know this; which front end draws, they do not.
+/// Asks people questions. The daemon's parts know this protocol, but not which front end draws.
 public protocol Prompter: Sendable {
-    /// Puts `question` to the person at `caller`'s terminal or display, and blocks until there is an outcome.
+    /// Asks `question` at the terminal or display of `caller`, and blocks until there is an outcome.
     ///
-    /// Anything but an answer means no: nobody asked, nobody there, no time left.
+    /// Anything but an answer means no: nobody asked, nobody present, no time left.
     ///
-    /// - Parameter live: ends the question, changes what it says of a sensor, and is told when it is visible.
+    /// - Parameter live: ends the question, changes its text about a sensor, and learns when it is visible.
     func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome
 }
 
 /// How a question ended.
 public enum PromptOutcome: ~Copyable, Sendable {
-    /// Something was typed, for one factor.
+    /// The person typed something, for one factor.
     case entered(EnteredSecret)
-    /// A warning was confirmed.
+    /// The person confirmed a warning.
     case confirmed
     case cancelled
-    /// The other way that the question offered was chosen.
+    /// The person chose the other way that the question offered.
     case fallback
     case timedOut
     /// The question was taken away.
     case interrupted(by: PromptInterruption)
-    /// The question was never shown, or could not be put properly.
+    /// The question was never shown, or not properly.
     case unavailable(PromptUnavailability)
 }
 
-/// A typed secret, together with the factor that it was asked for. It is handed over for that factor only.
+/// A typed secret and the factor that the question asked for. It is released for that factor only.
 public struct EnteredSecret: ~Copyable, Sendable {
-    /// The factor that the field fed.
+    /// The factor of the field that it was typed into.
     public let factor: PromptFactor
     private let bytes: SecretBytes
 
@@ -38,15 +38,15 @@ public struct EnteredSecret: ~Copyable, Sendable {
         self.factor = factor
     }
 
-    /// The bytes as they were typed, neither checked for UTF-8 nor empty; nil, and wiped, when `factor` is not the one that
-    /// was asked for.
+    /// The bytes as typed, not checked for UTF-8, never empty. If `factor` is not the factor that was asked for,
+    /// returns nil and wipes them.
     public consuming func take(for factor: PromptFactor) -> SecretBytes? {
         guard factor == self.factor else { return nil }
         return bytes
     }
 }
 
-/// Who or what took a question away.
+/// Why a question was taken away.
 public enum PromptInterruption: Equatable, Sendable {
     /// The calling process ended or closed its connection.
     case clientGone
@@ -58,17 +58,19 @@ public enum PromptInterruption: Equatable, Sendable {
     case lock
     /// The evaluation was satisfied or ended without this question.
     case superseded
-    /// A sensor recognised the person while the question was visible, so nothing need be typed.
+    /// A sensor recognised the person while the question was visible, so nobody needs to type.
     case proved
-    /// The prompt's process was killed, or broke off without an outcome.
+    /// The prompt's process was killed, or ended without an outcome.
     case promptEnded
 }
 
-/// Why a question could not be put.
+/// Why a question could not be asked.
 public enum PromptUnavailability: Error, Equatable, Sendable {
     /// The caller has no terminal, and there is no dialog program.
     case notInteractive
-    /// The caller passed a terminal that must not be used, and there is no other way to ask.
+    /// Only a sensor could answer, and none may wait.
+    case sensorRefused(SensorRefusal)
+    /// The caller passed an unusable terminal, and there is no other way to ask.
     case terminalRefused(TerminalRefusal)
     /// The configured dialog program is missing, or did not speak its protocol.
     case dialogFailed
@@ -78,9 +80,9 @@ public enum PromptUnavailability: Error, Equatable, Sendable {
     case displayRefused(DisplayRefusal)
     /// `ostiary-prompt` could not be started.
     case promptFailed
-    /// The terminal or the dialog has no room for all that must be shown.
+    /// The terminal or the dialog is too small for the whole question.
     case unshowable
-    /// This program's questions were cancelled or left standing several times in a row.
+    /// Several questions of this program in a row were cancelled or ignored.
     case coolingDown(remaining: Duration)
     /// Too many questions are waiting or visible, of this program or of all.
     case tooManyWaiting

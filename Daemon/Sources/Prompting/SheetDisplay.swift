@@ -6,9 +6,10 @@ import UnixSocket
 
 /// A display on which a sheet can be drawn.
 enum SheetDisplay {
-    /// A connection to a Wayland compositor. The daemon connected it, so the sheet needs no access to the compositor's folder.
+    /// A connection to a Wayland compositor. The daemon makes it, so the sheet needs no access to the compositor's
+    /// folder.
     case wayland(UnixSocket)
-    /// An X display, and the absolute path of its cookies; nil without.
+    /// An X display, and the absolute path of its cookies; nil if it has none.
     case x11(String, authority: String?)
 }
 
@@ -18,9 +19,9 @@ public enum DisplayRefusal: Error, Equatable, Sendable {
     case none
     /// The user has no active session at this machine.
     case noActiveSession
-    /// Another user listens where the display is named.
+    /// The display's server belongs to another user.
     case otherOwner
-    /// Nobody listens there, or the sheet was not drawn in time.
+    /// The display's server does not answer, or the sheet was not drawn in time.
     case noAnswer
     /// ostiary-sheet is not installed.
     case notInstalled
@@ -37,10 +38,11 @@ public enum DisplayRefusal: Error, Equatable, Sendable {
     }
 }
 
-/// Where the daemon asks for the user's session. Fixed paths: no caller and no environment can name another display.
+/// The buses that know the user's session. Their paths are fixed, so neither a caller nor an environment can name
+/// another display.
 public struct SessionBuses: Sendable {
-    let system: String
-    let user: String
+    public let system: String
+    public let user: String
 
     public init(system: String, user: String) { (self.system, self.user) = (system, user) }
 
@@ -50,16 +52,16 @@ public struct SessionBuses: Sendable {
     }
 }
 
-/// Finds the display of the person: the configured one, or the one that the user manager of systemd tells its services,
-/// while logind says that the user has an active session at this machine.
+/// Finds the person's display. A configured display comes first. Otherwise it is the display that systemd's user
+/// manager tells its services, if logind says that the user has an active session at this machine.
 struct DisplayFinder {
     let configuration: PromptConfiguration
     let buses: SessionBuses
     /// The user who is asked.
     let userID: UInt32
-    /// Where relative names of Wayland displays are.
+    /// The folder for relative names of Wayland displays.
     let runtimeFolder: String
-    /// Where the X servers of this machine listen.
+    /// The folder of the sockets of this machine's X servers.
     let x11Folder: String
 
     init(
@@ -81,7 +83,7 @@ struct DisplayFinder {
                         wayland: configuration.waylandDisplay, x11: configuration.display,
                         authority: configuration.xAuthority))
             }
-            guard hasActiveSession(buses.system) else { throw .noActiveSession }
+            guard LogindSessions(systemBus: buses.system).isAtMachine(userID) else { throw .noActiveSession }
             let variables = sessionVariables(buses.user)
             return .success(
                 try display(
@@ -95,7 +97,8 @@ struct DisplayFinder {
     ) throws(DisplayRefusal) -> SheetDisplay {
         if let wayland { return .wayland(try connect(to: wayland)) }
         guard let x11 = x11.flatMap(Self.localDisplay) else { throw .none }
-        // A server of another user would show the question to that user. The environment outlives the user's own server.
+        // The environment can outlive the user's own server. A server of another user would show the question to that
+        // user.
         let number = x11.dropFirst().prefix { $0 != "." }
         _ = try connect(to: "\(x11Folder)/X\(number)")
         return .x11(x11, authority: authority)
@@ -110,7 +113,7 @@ struct DisplayFinder {
         return socket
     }
 
-    /// `:0` or `:0.0`: an X server on this machine.
+    /// Accepts `:0` or `:0.0`, which name an X server on this machine.
     private static func localDisplay(_ name: String) -> String? {
         let digits = name.dropFirst().split(separator: ".", omittingEmptySubsequences: false)
         let areNumbers = digits.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0.isASCII && $0.isNumber } }
@@ -119,12 +122,12 @@ struct DisplayFinder {
 
     // MARK: the user's session
 
-    /// The environment that the user manager gives its services (org.freedesktop.systemd1(5)); the desktop puts its display
-    /// there. Empty without a user manager.
+    /// The environment that the user manager gives its services (org.freedesktop.systemd1(5)). The desktop puts its
+    /// display there. Empty without a user manager.
     private func sessionVariables(_ path: String) -> [String: String] {
         var variables: [String: String] = [:]
         do throws(BusError) {
-            guard let bus = try connection(path) else { return [:] }
+            guard let bus = try Bus(ofUserOrRoot: userID, at: path) else { return [:] }
             let answer = try bus.call(
                 "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.DBus.Properties", "Get",
                 "org.freedesktop.systemd1.Manager", "Environment")
@@ -136,70 +139,22 @@ struct DisplayFinder {
         } catch { return [:] }
         return variables
     }
+}
 
-    /// A bus of the user or of root: in a folder of another user it would name that user's display.
-    private func connection(_ path: String) throws(BusError) -> Bus? {
+extension Bus {
+    /// Connects to a bus of the user or of root; nil if there is none. A bus of another user would name that user's
+    /// display.
+    convenience init?(ofUserOrRoot userID: UInt32, at path: String) throws(BusError) {
         guard let socket = try? UnixSocket.connectInTime(to: path), let peer = try? socket.peerCredentials(),
             peer.userID == userID || peer.userID == 0
         else { return nil }
-        return try Bus(on: socket)
-    }
-
-    /// Whether logind has a session of the user that is in the foreground of a seat of this machine. A session without a seat
-    /// is always active, and nobody sits there.
-    private func hasActiveSession(_ path: String) -> Bool {
-        do throws(BusError) {
-            guard let socket = try? UnixSocket.connectInTime(to: path) else { return false }
-            let bus = try Bus(on: socket)
-            // By its own name: the answer is from the connection that owns logind's name now.
-            guard let logind = try ServiceOwner(of: "org.freedesktop.login1", on: bus).connection else { return false }
-            for session in try sessions(logind, bus) where try Self.isActive(session, logind, bus) { return true }
-            return false
-        } catch { return false }
-    }
-
-    private func sessions(_ logind: String, _ bus: Bus) throws(BusError) -> [String] {
-        let answer = try bus.call(
-            logind, "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "ListSessions")
-        var paths: [String] = []
-        try answer.readArray(of: "(susso)") { () throws(BusError) in
-            guard try answer.enter(.structure, "susso") else { return }
-            try answer.skip("s")
-            let user = try answer.readUInt32()
-            try answer.skip("s")
-            let seat = try answer.readText()
-            let path = try answer.readText(.objectPath)
-            try answer.exitContainer()
-            if user == userID, !seat.isEmpty { paths.append(path) }
-        }
-        return paths
-    }
-
-    /// In the foreground, and not from another machine.
-    private static func isActive(_ session: String, _ logind: String, _ bus: Bus) throws(BusError) -> Bool {
-        do throws(BusError) {
-            let isInForeground = try flag("Active", session, logind, bus)
-            let isRemote = try flag("Remote", session, logind, bus)
-            return isInForeground == true && isRemote == false
-        } catch  where error.isUnknownObject {
-            // The session ended meanwhile.
-            return false
-        }
-    }
-
-    private static func flag(
-        _ name: String, _ session: String, _ logind: String, _ bus: Bus
-    ) throws(BusError) -> Bool? {
-        let answer = try bus.call(
-            logind, session, "org.freedesktop.DBus.Properties", "Get", "org.freedesktop.login1.Session", name)
-        guard try answer.enter(.variant, "b") else { return nil }
-        return try answer.readBool()
+        try self.init(on: socket)
     }
 }
 
 extension UnixSocket {
-    /// Connects, but waits only so long for a listener whose queue is full: it may have stopped.
-    fileprivate static func connectInTime(to path: String, seconds: Int = 2) throws(SystemCallError) -> UnixSocket {
+    /// Connects, but waits only a short time if the listener's queue is full: the listener may have stopped.
+    static func connectInTime(to path: String, seconds: Int = 2) throws(SystemCallError) -> UnixSocket {
         let descriptor = try Descriptor(ostiary_unix_socket(), from: "socket")
         let number = descriptor.number
         let socket = UnixSocket(owning: descriptor)

@@ -8,27 +8,25 @@ public enum TerminalPolicy: String, Equatable, Sendable, CaseIterable {
     case never
     /// Those with a login entry (utmp) of the caller's user: consoles and remote logins, rarely terminal windows.
     case login
-    /// Any that passes the other checks.
+    /// Any terminal that passes the other checks.
     case any
 }
 
-/// Why a passed terminal is not used.
+/// Why a terminal that a caller passed is not used.
 public enum TerminalRefusal: Error, Equatable, Sendable {
     case forbiddenByPolicy
-    /// Not a terminal, its master side, or not open for reading and writing.
+    /// Not a terminal, or the master side of one, or not open for reading and writing.
     case notATerminal
     /// A terminal, but not the caller's controlling one.
     case notControllingTerminal
-    /// No file under `/dev` here is this very terminal: it is one of another container or mount, or was opened as
-    /// `/dev/tty`.
+    /// No file under `/dev` is this terminal: it belongs to another container or mount, or was opened as `/dev/tty`.
     case unnamed
-    /// Another session of the user has a terminal of the same number, so that it cannot be told which one is the
-    /// caller's.
+    /// Another session of the user has a terminal of the same number, so nobody can tell which one is the caller's.
     case ambiguous
     /// It belongs to another user than the caller.
     case otherOwner
     case noLogin
-    /// The caller is gone, or its id belongs to another process now.
+    /// The caller has ended, or its id belongs to another process now.
     case callerGone
     case callerStopped
     case callerInBackground
@@ -50,7 +48,7 @@ public enum TerminalRefusal: Error, Equatable, Sendable {
     }
 }
 
-/// A terminal that passed every check of ``TerminalCheck``; only that makes one.
+/// A terminal that passed every check of ``TerminalCheck``. Only ``TerminalCheck`` makes one.
 public struct VerifiedTerminal: Sendable {
     public let descriptor: SharedDescriptor
     /// Its number, in the numbering of TIOCGDEV.
@@ -61,8 +59,9 @@ public struct VerifiedTerminal: Sendable {
 
 /// Decides whether a descriptor that a caller passed is that caller's own terminal, now.
 ///
-/// A terminal trusts the program that controls it: the caller can read it at the same time, or draw a fake. The check
-/// keeps a caller from putting questions on a terminal that is *not* its own, and from asking in the background.
+/// A person who types on a terminal trusts the program that controls it. That program can read the terminal too, or
+/// draw a fake question. The check stops a caller from asking on a terminal that is *not* its own, and from asking in
+/// the background.
 public struct TerminalCheck: Sendable {
     private let policy: TerminalPolicy
     private let logins: any LoginRecords
@@ -88,12 +87,12 @@ public struct TerminalCheck: Sendable {
         return terminal
     }
 
-    /// Whether a login of the caller's user on the terminal is recorded.
+    /// Whether the records show a login of the caller's user on the terminal.
     func isLogin(on terminal: VerifiedTerminal, of caller: PromptCaller) -> Bool {
         logins.hasLogin(of: caller.userID, on: String(terminal.path.dropFirst("/dev/".count)))
     }
 
-    /// Nil while the caller of a question is still there, running and in the foreground; otherwise the change.
+    /// Nil while the question's caller exists, runs and is in the foreground; otherwise what changed.
     static func refusal(for caller: PromptCaller) -> TerminalRefusal? {
         do { return refusal(for: try status(of: caller)) } catch { return error }
     }
@@ -101,12 +100,13 @@ public struct TerminalCheck: Sendable {
     private static func refusal(for status: ProcessStatus) -> TerminalRefusal? {
         if status.terminalDevice == 0 { return .notControllingTerminal }
         if status.isStopped { return .callerStopped }
-        // From another session tcgetpgrp(3) fails; the kernel's text about the caller says the same.
+        // tcgetpgrp(3) fails for another session's terminal. The kernel's text about the caller has the same
+        // information.
         return status.isInForeground ? nil : .callerInBackground
     }
 
-    /// The controlling terminal of a caller that passed a terminal, by the kernel's word and not by the descriptor, which may
-    /// be another program's terminal; nil when it passed none or has none.
+    /// The controlling terminal of a caller that passed a terminal; nil when it passed none or has none. The kernel
+    /// names it, not the descriptor, which may be another program's terminal.
     public static func controllingTerminal(of caller: PromptCaller) -> UInt32? {
         guard caller.terminal != nil, let device = (try? status(of: caller))?.terminalDevice, device != 0 else {
             return nil
@@ -119,8 +119,8 @@ public struct TerminalCheck: Sendable {
         return status
     }
 
-    /// The device of the terminal behind `descriptor`, as the driver says. `/dev/tty` has a number of its own (5, 0). A
-    /// master side answers with its slave's number, so the file's own number is checked too.
+    /// The device of the terminal behind `descriptor`, according to its driver. `/dev/tty` has a number of its own (5,
+    /// 0). A master side answers with its slave's number, so the file's own number is checked too.
     private static func device(of descriptor: CInt) throws(TerminalRefusal) -> UInt32 {
         var device: UInt32 = 0
         var file = stat()
@@ -135,13 +135,13 @@ public struct TerminalCheck: Sendable {
     /// `/dev/tty`: major 5, minor 0.
     private static let controllingTerminalDevice: UInt32 = 5 << 8
 
-    /// The kernel's number of a device as glibc writes it: the same bits, wider.
+    /// The kernel's number of a device in glibc's type: the same bits, wider.
     private static func makeDevice(_ device: UInt32) -> dev_t { dev_t(device) }
 
     /// The name of the terminal behind `descriptor`.
     ///
-    /// By number alone it would be a name of perhaps another terminal: a caller can mount a devpts of its own, whose
-    /// terminals have the numbers of those here. So the file of that name must be the very file that was passed.
+    /// The number alone could name another terminal: a caller can mount its own devpts, whose terminals have the same
+    /// numbers as those here. So the file of that name must be the very file that was passed.
     private static func path(of descriptor: CInt, _ device: UInt32, owner: UInt32) throws(TerminalRefusal) -> String {
         var (passed, named) = (stat(), stat())
         guard let path = TerminalDevice.name(device), unsafe stat(path, &named) == 0, named.st_mode & S_IFMT == S_IFCHR,

@@ -29,8 +29,8 @@ extension Refusal {
 
     package static let notInteractive = Refusal(
         .notInteractive,
-        "Nobody can be asked: there is no terminal or dialog, or the program does not allow a question. "
-            + "Run it in a terminal, or name a pinentry in ostiaryd.conf.",
+        "Nobody can be asked: the program has no terminal and there is no dialog, or it does not allow a question. "
+            + "Run it in a terminal; `ostiary doctor` says why there is no dialog.",
         cause: "prompt.not-interactive")
 
     package static let questionNeeded = Refusal(
@@ -48,13 +48,24 @@ extension Refusal {
         case .passcodeNotSet: passcodeNotSet
         case .passcodeLockedOut: lockedOut(.zero)
         case .biometryLockout:
-            Refusal(.biometryLockout, "Biometry is locked out; enter the passcode once.", cause: "biometry.lockout")
+            Refusal(
+                .biometryLockout, "Too many fingers were not recognised; enter the passcode once.",
+                cause: "biometry.lockout")
+        case .biometryRestsUntilPasscode:
+            Refusal(
+                .biometryLockout,
+                "Fingers count only after the passcode was entered once since Ostiary started or since the enrolled fingers "
+                    + "changed; run `ostiary unlock`.", cause: "biometry.rests")
+        case .biometrySetChanged:
+            Refusal(
+                .biometryNotAvailable,
+                "The enrolled fingers are not those with which the object was made, so no finger opens it.",
+                cause: "biometry.set-changed")
         case .biometryNotEnrolled:
             Refusal(.biometryNotEnrolled, "No finger is enrolled.", cause: "biometry.not-enrolled")
-        case .biometryNotAvailable, .biometryRestsUntilPasscode, .biometrySetChanged:
+        case .biometryNotAvailable:
             Refusal(
-                .biometryNotAvailable, "Biometry is not available: no sensor is supported yet.",
-                cause: "biometry.no-sensor")
+                .biometryNotAvailable, "Biometry is not available: there is no sensor.", cause: "biometry.no-sensor")
         case .securityKeyNotEnrolled, .securityKeyNotPresent, .securityKeyUnsupported:
             Refusal(.companionNotAvailable, "No security key is enrolled.", cause: "security-key.not-enrolled")
         case .applicationPasswordUnsupported, .notOffered:

@@ -19,6 +19,7 @@ struct LogindFollower {
         static let manager = "org.freedesktop.login1.Manager"
         static let session = "org.freedesktop.login1.Session"
         static let lock = "Lock"
+        static let prepareForSleep = "PrepareForSleep"
         static let lockedHint = "LockedHint"
     }
 
@@ -28,6 +29,7 @@ struct LogindFollower {
         self.userID = userID
         logind = try ServiceOwner(of: Name.logind, on: bus)
         try bus.receive(SignalMatch(Name.session, Name.lock, from: Name.logind))
+        try bus.receive(SignalMatch(Name.manager, Name.prepareForSleep, from: Name.logind))
         try bus.receive(
             SignalMatch(Name.properties, Name.propertiesChanged, from: Name.logind, firstArgument: Name.session))
     }
@@ -56,6 +58,8 @@ struct LogindFollower {
         if try logind.follow(message) { return try isSessionLocked() }
         guard logind.isSender(of: message), let path = message.path else { return false }
         if message.isSignal(Name.session, Name.lock) { return isOfUser(path) }
+        // The machine that goes to sleep is everybody's.
+        if message.isSignal(Name.manager, Name.prepareForSleep) { return try message.readBool() }
         guard message.isSignal(Name.properties, Name.propertiesChanged), try saysLocked(message, path) else {
             return false
         }

@@ -1,13 +1,13 @@
 import Crypto
 public import SecretMemory
 
-/// What the keys of a store are: three random keys of 32 bytes, one behind the other. 96 bytes, which every enclave seals.
+/// The keys of a store: three random keys of 32 bytes in a row. Every enclave can seal these 96 bytes.
 public struct RootSecret: ~Copyable, Sendable {
     public static let byteCount = 96
 
     let bytes: SecretBytes
 
-    /// The place of a key.
+    /// The position of each key.
     enum Key: Int {
         case codes = 0
         case records = 1
@@ -17,7 +17,7 @@ public struct RootSecret: ~Copyable, Sendable {
     /// The secret of a new store.
     public init() { bytes = SecretBytes(random: Self.byteCount) }
 
-    /// A secret that exists; nil unless there are exactly ``byteCount`` bytes.
+    /// An existing secret; nil unless there are exactly ``byteCount`` bytes.
     public init?(_ bytes: consuming SecretBytes) {
         guard bytes.count == Self.byteCount else { return nil }
         self.bytes = bytes

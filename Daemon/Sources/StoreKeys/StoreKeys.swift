@@ -4,21 +4,21 @@ public import SecretMemory
 
 /// The keys of one store: codes over its rows, keyed digests, and the encryption of its records.
 ///
-/// They are software whatever the enclave is, because a store needs them thousands of times. They come from a root secret that
-/// only the enclave gives: it is sealed in the file ``StoreKeysFile`` and unsealed once, at the start.
+/// They always work in software, because a store needs them thousands of times. They come from a root secret that only
+/// the enclave can unseal. It lies sealed in the file ``StoreKeysFile`` and is unsealed once, at the start.
 ///
-/// `label` says what an operation is for: what was made for one label is worth nothing under another. Calls take
-/// microseconds. The keys lie in the library's memory, made ready for use, since keying takes longer than a short code; the
+/// `label` names the purpose of an operation; a result for one label is useless under another. Calls take microseconds.
+/// The keys lie in the library's memory, ready for use, because preparing a key takes longer than a short code. The
 /// library wipes them, but does not keep them out of the swap space.
 ///
 /// Format: `Documentation/formats/store-keys.md`.
 public struct StoreKeys: Sendable {
-    /// Have taken a key and nothing else; copied for each code.
+    /// HMAC states that have taken only a key; copied for each code.
     private let codes: HMAC<SHA256>
     private let digests: HMAC<SHA256>
     private let record: SymmetricKey
 
-    /// What every record begins with. The same bytes as in a store whose records the software enclave encrypted.
+    /// The first bytes of every record. They equal those of older stores, whose records the software enclave encrypted.
     private static let recordHead = Data([1, 1, 3])
 
     public init(_ root: borrowing RootSecret) {
@@ -39,11 +39,11 @@ public struct StoreKeys: Sendable {
         Self.code(for: message, label, keyed: codes) == code  // The library compares a code with data in constant time.
     }
 
-    /// A 32-byte digest for what is searched by equality: the same for the same input in this store, and meaningless in any
-    /// other.
+    /// A 32-byte digest for searching by equality: always the same for the same input in this store, and meaningless in
+    /// any other.
     public func digest(_ value: Data, label: String) -> Data { Data(Self.code(for: value, label, keyed: digests)) }
 
-    /// HMAC-SHA256 over `UInt16 length of label || label || message`: no label and message can be read as another pair.
+    /// HMAC-SHA256 over `UInt16 length of label || label || message`. So two different pairs never give the same input.
     private static func code(for message: Data, _ label: String, keyed: HMAC<SHA256>) -> HMAC<SHA256>.MAC {
         let label = label.utf8
         precondition(label.count <= UInt16.max, "a label is a short constant")
@@ -55,18 +55,18 @@ public struct StoreKeys: Sendable {
 
     // MARK: records
 
-    /// Encrypts and authenticates a record that is private but no secret, such as the names of an object.
+    /// Encrypts and authenticates a record that is private but not secret, such as the names of an object.
     public func protect(_ record: Data, label: String) throws(StoreKeysError) -> Data { try seal(record, label) }
 
-    /// Gives back what ``protect(_:label:)`` took; ``StoreKeysError/unreadable`` when anything does not fit.
+    /// Decrypts a record of ``protect(_:label:)``; throws ``StoreKeysError/unreadable`` when anything does not fit.
     public func unprotect(_ blob: Data, label: String) throws(StoreKeysError) -> Data { try open(blob, label) }
 
-    /// As ``protect(_:label:)``, for a secret that need not be readable before the enclave opened the store.
+    /// Like ``protect(_:label:)``, for a secret that nobody reads before the enclave has opened the store.
     public func protect(_ secret: borrowing SecretBytes, label: String) throws(StoreKeysError) -> Data {
         try unsafe secret.withUnsafeBytes { (bytes) throws(StoreKeysError) in try unsafe seal(bytes, label) }
     }
 
-    /// Gives back what ``protect(_:label:)`` took, as a secret.
+    /// Decrypts a record of ``protect(_:label:)`` as a secret.
     public func unprotectSecret(_ blob: Data, label: String) throws(StoreKeysError) -> SecretBytes {
         var secret = try open(blob, label)
         return SecretBytes(taking: &secret)
@@ -94,14 +94,15 @@ public struct StoreKeys: Sendable {
 
     private static func associatedData(_ label: String) -> Data { recordHead + Data(label.utf8) }
 
-    /// Whether `blob` begins as what ``protect(_:label:)`` gives, rather than as something that an enclave sealed.
+    /// Whether `blob` begins like a record of ``protect(_:label:)``. A secret that an enclave sealed begins
+    /// differently.
     public static func isRecord(_ blob: Data) -> Bool { blob.starts(with: recordHead) }
 }
 
-/// Why the keys of a store did not do what they were asked.
+/// Why the keys of a store did not do their work.
 public enum StoreKeysError: Error, Equatable, Sendable {
     /// A record is damaged, of another store, or was made for another label.
     case unreadable
-    /// The library failed where no input can make it fail.
+    /// The library failed although no input can cause that.
     case libraryFailure
 }

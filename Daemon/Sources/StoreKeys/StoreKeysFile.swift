@@ -4,8 +4,9 @@ import SecretMemory
 
 /// The file `store-keys` beside a store's database: the store's root secret, sealed by the enclave.
 ///
-/// `"OSSK" (4) || version (1) || enclave kind (1) || store id (16) || sealed root secret`. The first 22 bytes are part of what
-/// the enclave seals to, so the file as a whole is authentic: it opens with the enclave that made it, and for that store.
+/// `"OSSK" (4) || version (1) || enclave kind (1) || store id (16) || sealed root secret`. The first 22 bytes are part
+/// of the context that the enclave seals for. So the whole file is authentic: it opens only with its enclave, and only
+/// for its store.
 ///
 /// It is made before the store's database and never replaced.
 public struct StoreKeysFile: Sendable {
@@ -23,12 +24,12 @@ public struct StoreKeysFile: Sendable {
 
     /// - Parameters:
     ///   - directory: the folder of the store.
-    ///   - owner: the user whom file and folder must belong to.
+    ///   - owner: the user who must own file and folder.
     public init(directory: String, ownedBy owner: UInt32) {
         file = PrivateFile(Self.name, inFolder: directory, ownedBy: owner)
     }
 
-    /// The store's keys, and the store that they belong to.
+    /// The store's keys and the store's identity.
     ///
     /// Blocks as long as the enclave needs to unseal.
     public func read(openedBy enclave: any Enclave) throws(StoreKeysFileError) -> (keys: StoreKeys, storeID: Data) {
@@ -55,7 +56,8 @@ public struct StoreKeysFile: Sendable {
         return (StoreKeys(root), Data(head.suffix(Self.storeIDByteCount)))
     }
 
-    /// Writes the file, durably, for a store that has none. One that is there stays: read afterwards which it is.
+    /// Writes the file, durably, for a store that has none. An existing file stays, so read afterwards which keys the
+    /// store has.
     ///
     /// - Parameter storeID: 16 bytes.
     public func create(
@@ -74,16 +76,16 @@ public struct StoreKeysFile: Sendable {
     }
 }
 
-/// Why a store's keys cannot be had.
+/// Why a store's keys are not available.
 public enum StoreKeysFileError: Error, Equatable, Sendable {
-    /// There is no such file. Beside a store that had one, that means loss: other keys would fit none of its rows.
+    /// There is no such file. If its store exists, the keys are lost: other keys would fit none of its rows.
     case missing
-    /// It is there and cannot be trusted or read.
+    /// The file exists but cannot be trusted or read.
     case unusable(PrivateFileDefect)
-    /// The enclave did not seal or unseal. ``EnclaveError/unreadable``: it is not the enclave that sealed, or the file was
-    /// changed.
+    /// The enclave did not seal or unseal. ``EnclaveError/unreadable``: another enclave sealed the file, or the file
+    /// was changed.
     case enclave(EnclaveError)
-    /// It was not written: the `errno` of the system call that failed.
+    /// The file was not written: the `errno` of the system call that failed.
     case notWritten(errno: Int32)
 
     init(_ error: PrivateFileError) {

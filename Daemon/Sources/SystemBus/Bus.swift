@@ -45,7 +45,24 @@ public final class Bus {
     ) throws(BusError) -> BusMessage {
         let message = try unsafe makeCall(destination, path, interface, member, arguments)
         defer { unsafe sd_bus_message_unref(message) }
+        return try unsafe answer(to: message, member)
+    }
+
+    /// The same for a method that takes one number.
+    public func call(
+        _ destination: String, _ path: String, _ interface: String, _ member: String, number: UInt32
+    ) throws(BusError) -> BusMessage {
+        let message = try unsafe makeCall(destination, path, interface, member, [])
+        defer { unsafe sd_bus_message_unref(message) }
+        var number = number
+        try unsafe BusError.check(
+            sd_bus_message_append_basic(message, CChar(UInt8(ascii: "u")), &number), member)
+        return try unsafe answer(to: message, member)
+    }
+
+    private func answer(to message: OpaquePointer, _ member: String) throws(BusError) -> BusMessage {
         try unsafe BusError.check(sd_bus_message_set_auto_start(message, 0), member)
+        try waitUntilReady()
         var error = unsafe sd_bus_error()
         defer { unsafe sd_bus_error_free(&error) }
         var reply: OpaquePointer?
@@ -70,6 +87,18 @@ public final class Bus {
         var number: UInt64 = 0
         try unsafe BusError.check(sd_bus_send(bus, message, &number), member)
         return PendingCall(member: member, number: number)
+    }
+
+    /// sd-bus gives a silent bus a minute and a half to let this connection in.
+    private func waitUntilReady() throws(BusError) {
+        let deadline = ContinuousClock.now.advanced(by: .microseconds(Int64(Self.answerMicroseconds)))
+        while try unsafe BusError.check(sd_bus_is_ready(bus), "sd_bus_is_ready") == 0 {
+            guard ContinuousClock.now < deadline else { throw BusError("sd_bus_is_ready", code: ETIMEDOUT) }
+            var message: OpaquePointer?
+            let result = try unsafe BusError.check(sd_bus_process(bus, &message), "sd_bus_process")
+            unsafe sd_bus_message_unref(message)
+            if result == 0 { try wait(for: nil, until: deadline) }
+        }
     }
 
     /// A message that the caller unreferences.

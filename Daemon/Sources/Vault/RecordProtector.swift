@@ -1,8 +1,8 @@
 public import Foundation
 
-/// The cryptography that the vault stands on but does not know: the daemon gives it the store's keys.
+/// The cryptography that the vault uses. The daemon supplies it with the store's keys.
 ///
-/// `label` says what the operation is for; different labels are different keys. Calls block.
+/// `label` names the purpose of the operation; different labels mean different keys. Calls block.
 public protocol RecordProtector: Sendable {
     /// A code over `data` that only the holder of the key can make.
     func authenticationCode(for data: Data, label: String) throws -> Data
@@ -10,13 +10,13 @@ public protocol RecordProtector: Sendable {
     func isValid(_ code: Data, for data: Data, label: String) throws -> Bool
     /// `data`, encrypted and authenticated under a fresh nonce.
     func protect(_ data: Data, label: String) throws -> Data
-    /// What was given to ``protect(_:label:)``.
+    /// The data that was given to ``protect(_:label:)``.
     func unprotect(_ data: Data, label: String) throws -> Data
     /// A keyed digest: equal for equal data, meaningless without the key. 32 bytes.
     func digest(_ data: Data, label: String) throws -> Data
 }
 
-/// What the vault asks its protector for.
+/// The purposes for which the vault calls its protector.
 enum ProtectionLabel {
     static let row = "ostiary.vault.row"
     static let attributes = "ostiary.vault.attributes"

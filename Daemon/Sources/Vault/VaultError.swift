@@ -1,10 +1,10 @@
 public import Foundation
 
-/// Why the vault could not do what it was asked. No case carries a value that was stored or looked for.
+/// Why the vault could not do its work. No case carries a stored or searched value.
 public enum VaultError: Error, Equatable, Sendable {
-    /// There is no store in this folder, and none was to be created.
+    /// There is no store in this folder, and the caller did not ask to create one.
     case missing
-    /// There is something in the store's place that cannot be used as one; nothing was changed.
+    /// The file in the store's place cannot be used as a store; nothing was changed.
     case unreadable(UnreadableReason)
     /// A newer version of the program wrote the store; nothing was changed.
     case tooNew(found: UInt32, supported: UInt32)
@@ -20,12 +20,12 @@ public enum VaultError: Error, Equatable, Sendable {
     case notFound
     /// The change is based on another generation of the object than the stored one.
     case conflict
-    /// The root in the database is not the one that this vault committed last: something else wrote the database. Nothing
-    /// is read or written until the store is opened again.
+    /// The root in the database is not the one that this vault committed last: another program wrote the database. The
+    /// vault refuses to read and write until it is opened again.
     case changedByOthers
-    /// One row is there, was there, or should not be there: it is neither usable nor absent. Other rows go on working.
+    /// One row is altered, missing or should not exist. It is neither usable nor absent. Other rows go on working.
     case corrupt(RowReference, RowFault)
-    /// Input or output failed otherwise: an SQLite extended result code, or an `errno` below 256 from a file call.
+    /// Another input or output error: an SQLite extended result code, or an `errno` below 256 from a file call.
     case io(code: Int32)
 }
 
@@ -37,19 +37,19 @@ public enum UnreadableReason: Equatable, Sendable {
     case notADatabase
     /// An SQLite database of another program.
     case anotherProgram
-    /// Tables, indexes, triggers or views are not the ones this version makes.
+    /// The tables, indexes, triggers or views differ from those of this version.
     case alteredSchema
-    /// The record of the store itself is missing or not authenticated, for example because another enclave wrote it.
+    /// The store's own record is missing or not authentic, for example because another enclave wrote it.
     case storeRecord
     /// The root over all lists is missing or does not verify. Without it nobody can say which rows are the present ones.
     case root
-    /// A row or list is newer than the root: somebody put an older root back, and not everything with it.
+    /// A row or list is newer than the root: somebody put back an older root, but not the whole store of that time.
     case newerThanRoot
     /// SQLite did not accept a setting that durability or erasure depends on.
     case setting
 }
 
-/// Which row is meant. The key is a random identifier, a role or a counter's subject: never a name.
+/// Names a row. The key is a random identifier, a role or a counter's subject, never a name.
 public struct RowReference: Hashable, Sendable {
     /// The kind of row.
     public let table: VaultTable
@@ -65,27 +65,27 @@ public struct RowReference: Hashable, Sendable {
     /// The key as an identifier, for the tables whose key is one.
     public var id: VaultID? { VaultID(bytes: key) }
 
-    /// Whether it is a user's row or the list of the users, without which nothing of a user is known.
+    /// Whether it is a user's row or the list of the users. Without that list, nothing about any user is known.
     public var isOfUsers: Bool {
         table == .users || table == .lists && key.first == VaultTable.users.rawValue
     }
 }
 
-/// What is wrong with one row.
+/// The fault of one row.
 public enum RowFault: Equatable, Sendable {
     /// The row's authentication code does not fit its columns.
     case altered
-    /// Authentic, but another writing of the row than the listed one, an older one for instance.
+    /// Authentic, but not the listed writing of the row, for instance an older one.
     case replayed
-    /// Authentic, but not listed: removed before, or moved.
+    /// Authentic, but not listed: it was removed before, or moved here.
     case planted
-    /// Listed, but not there.
+    /// Listed, but missing.
     case removed
     /// Authentic, but its columns do not decode.
     case malformed
 }
 
-/// One element of a listing: every row is answered for, the unusable ones too.
+/// One element of a listing. Unusable rows have an element too.
 public enum Stored<Record: Sendable>: Sendable {
     /// Authentic and current.
     case readable(Record)

@@ -32,6 +32,14 @@ public struct VaultID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { bytes.hexadecimal }
 }
 
+extension VaultID: Comparable {
+    /// The order of the bytes.
+    public static func < (left: VaultID, right: VaultID) -> Bool {
+        (left.halves.first.bigEndian, left.halves.second.bigEndian)
+            < (right.halves.first.bigEndian, right.halves.second.bigEndian)
+    }
+}
+
 extension Data {
     var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)

@@ -1,8 +1,8 @@
 import PromptProgram
 import PromptProtocol
 
-/// `ostiary-sheet`: puts one question to a person in a window on the desktop, and ends. Started by the daemon only, with the
-/// descriptors of ``PromptDescriptor`` and an environment of the daemon's making, which names the display.
+/// `ostiary-sheet`: asks a person one question in a window on the desktop, and ends. Only the daemon starts it, with
+/// the descriptors of ``PromptDescriptor`` and an environment that the daemon made. The environment names the display.
 @main
 struct Program {
     static func main() {

@@ -4,14 +4,15 @@ import Glibc
 import PromptProgram
 import PromptProtocol
 
-/// Asks in a window. The loop is this thread's: GTK draws in it, and after each round it looks whether the person, the
-/// daemon or the clock has ended the question.
+/// Asks in a window. This thread runs the loop: GTK draws in it. After each round the loop checks whether the person,
+/// the daemon or the clock has ended the question.
 struct SheetFrontEnd {
     let request: PromptRequest
     let options: SheetOptions
 
     func ask(_ watch: borrowing PromptWatch) -> Answer {
         g_set_prgname("ostiary-sheet")
+        g_set_application_name("Ostiary")
         guard gtk_init_check() != 0, let display = gdk_display_get_default() else { return .reply(.displayFailed) }
         SheetStyle(options).apply(to: display)
         let events = SheetEvents()
@@ -52,14 +53,14 @@ struct SheetFrontEnd {
         }
     }
 
-    /// libwayland keeps the messages that it read last in a ring of 4 KiB, key codes among them. Answers of the compositor
-    /// overwrite it.
+    /// libwayland keeps recent messages in a ring of 4 KiB, key codes among them. The compositor's answers overwrite
+    /// them.
     private static func forgetKeys(on display: OpaquePointer) {
         for _ in 0..<200 { gdk_display_sync(display) }
     }
 }
 
-/// What the person did, and what GTK did, in order. Signals of GTK put it in; the front end's loop takes it out.
+/// Events of the person and of GTK, in order. GTK's signals add them; the front end's loop takes them.
 final class SheetEvents {
     enum Event {
         /// The question is on the screen.
@@ -85,7 +86,7 @@ private struct LoopWakeup {
     func remove() { g_source_remove(source) }
 }
 
-/// Ends a wait of the main loop now and then, so that the time limit is seen.
+/// Ends a wait of the main loop at intervals, so that the loop notices the time limit.
 private struct LoopTimer {
     private let source: guint
 

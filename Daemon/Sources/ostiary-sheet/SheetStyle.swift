@@ -1,7 +1,7 @@
 import CGTK4
 import PromptProtocol
 
-/// How the sheet looks: GTK's own theme, light or dark, letters of the configured size.
+/// The sheet's look: GTK's own theme, light or dark, with letters of the configured size.
 struct SheetStyle {
     /// Pixels around the content.
     static let margin: CInt = 24

@@ -1,16 +1,13 @@
 import CGTK4
-import CLinuxShims
-import Glibc
 import PromptProgram
 import PromptProtocol
 import SecretMemory
 
-/// The window of one question. Every text of it is plain text, never markup.
+/// The window of one question. All its texts are plain text, never markup.
 ///
-/// **What is typed.** GTK keeps it in one buffer, in locked memory as far as the limit of the user allows. That buffer is
-/// wiped here through the pointer that GTK lends: setting another text would leave the bytes behind. The field has no input
-/// method, no undo and no clipboard. The key codes pass through GTK's events and the library of the display; freed memory is
-/// overwritten (`MALLOC_PERTURB_` in the environment), and `SheetFrontEnd` makes the display's library overwrite its ring.
+/// The typed secret is in a ``SecretField``. The field has no input method, no undo and no clipboard. The key codes
+/// pass through GTK's events and the display's library. Freed memory is overwritten (`MALLOC_PERTURB_` in the
+/// environment), and `SheetFrontEnd` makes the display's library overwrite its ring.
 final class SheetWindow {
     private let window: UnsafeMutablePointer<GtkWindow>
     private let content = makeBox(GTK_ORIENTATION_VERTICAL, spacing: 14, classes: "sheet")
@@ -18,18 +15,22 @@ final class SheetWindow {
     private let width: CInt
     private let events: SheetEvents
     private let question: PromptQuestion
-    private var field: OpaquePointer?
+    private let input = DisplayInput()
+    private var field: SecretField?
     private var confirmation: Widget?
     private var first: Widget?
-    private var sensors: [Widget] = []
+    /// The names of the sensors, and the labels with their states.
+    private var sensors: [(name: String, state: Widget)] = []
+    private var presses: [ButtonPress] = []
     private var isDrawn = false
     private var confirmationTimer: guint?
 
-    /// Time in which a confirmation cannot be given: a key that was meant for another window must not confirm.
+    /// A confirmation is impossible for so long, in milliseconds: a key press meant for another window must not
+    /// confirm.
     private static let confirmationDelay: guint = 1000
-    /// With letters of the usual size.
+    /// The width for letters of the usual size.
     private static let usualWidth: CInt = 520
-    /// A longer question is scrolled; field and buttons stay.
+    /// The words of a longer question scroll; field and buttons stay.
     private static let largestTextHeight: CInt = 460
 
     init(text: PromptText, question: PromptQuestion, options: SheetOptions, events: SheetEvents) {
@@ -43,9 +44,10 @@ final class SheetWindow {
         append(scrolled(words(of: text)), to: content)
         append(notice, to: content)
         gtk_widget_set_visible(notice, text.notice == nil ? 0 : 1)
-        if question.kind.factor != nil { addField(text) }
+        if question.kind.factor != nil { addField(text.field) }
         for sensor in text.sensors { addSensor(sensor) }
         addButtons(text)
+        if let first { setAccessibleDescription(text.spoken, of: first) }
         connectWindow()
     }
 
@@ -80,15 +82,15 @@ final class SheetWindow {
         gtk_grid_attach(grid, value, 1, row, 1, 1)
     }
 
-    /// The words, with a bar where they need more than the height of a screen.
+    /// The words, with a scroll bar if they are too high.
     private func scrolled(_ words: Widget) -> Widget {
         let scroller = gtk_scrolled_window_new()!
         let pointer = OpaquePointer(scroller)
         gtk_scrolled_window_set_child(pointer, words)
         gtk_scrolled_window_set_policy(pointer, GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC)
-        // A bar that shows only on movement would hide that there is more.
+        // A bar that appears only on movement would hide that there is more text.
         gtk_scrolled_window_set_overlay_scrolling(pointer, 0)
-        // Left to itself it would take the height that the words need in the narrowest window.
+        // By default it would take the height of the words in the narrowest window.
         var needed: CInt = 0
         gtk_widget_measure(words, GTK_ORIENTATION_VERTICAL, width - 2 * SheetStyle.margin, nil, &needed, nil, nil)
         gtk_scrolled_window_set_min_content_height(pointer, min(needed, Self.largestTextHeight))
@@ -96,38 +98,46 @@ final class SheetWindow {
         return scroller
     }
 
-    // MARK: what is answered with
+    // MARK: field, sensors and buttons
 
-    private func addField(_ text: PromptText) {
-        let entry = gtk_password_entry_new()!
-        let label = gtk_label_new(text.field)!
+    private func addField(_ name: String) {
+        let label = gtk_label_new(name)!
         gtk_label_set_xalign(OpaquePointer(label), 0)
-        setAccessibleLabel(text.field, of: entry)
+        let field = SecretField(label: name, input: input)
         append(label, to: content)
-        append(entry, to: content)
-        connect(UnsafeMutableRawPointer(entry), "activate", events) { _, events in
-            Unmanaged<SheetEvents>.fromOpaque(events!).takeUnretainedValue().add(.submitted)
+        append(field.widget, to: content)
+        connect(UnsafeMutableRawPointer(field.widget), "activate", self) { _, sheet in
+            Unmanaged<SheetWindow>.fromOpaque(sheet!).takeUnretainedValue().choose(.submitted)
         }
-        field = OpaquePointer(entry)
-        first = entry
+        self.field = field
+        first = field.widget
+    }
+
+    /// Only a key or a click in this window counts.
+    private func choose(_ event: SheetEvents.Event) {
+        if input.isBeingHandled { events.add(event) }
     }
 
     private func addSensor(_ sensor: PromptSensor) {
         let row = makeBox(GTK_ORIENTATION_HORIZONTAL, spacing: 14, classes: "sensor")
-        let name = gtk_label_new(PromptText.label(of: sensor.kind))!
-        gtk_widget_add_css_class(name, "label")
-        gtk_widget_set_valign(name, GTK_ALIGN_START)
-        let state = makeLabel(sensor.text.string)
-        append(name, to: row)
+        let name = PromptText.label(of: sensor.kind)
+        let label = gtk_label_new(name)!
+        gtk_widget_add_css_class(label, "label")
+        gtk_widget_set_valign(label, GTK_ALIGN_START)
+        let state = makeLabel("")
+        append(label, to: row)
         append(state, to: row)
         append(row, to: content)
-        sensors.append(state)
+        sensors.append((name, state))
+        show(PromptUpdate(sensor: sensors.count - 1, text: sensor.text))
     }
 
-    /// Shows the new text of a sensor.
+    /// Shows the new text of a sensor, and tells it to a screen reader.
     func show(_ update: PromptUpdate) {
         guard sensors.indices.contains(update.sensor) else { return }
-        setText(update.text.string, of: sensors[update.sensor])
+        let (name, state) = sensors[update.sensor]
+        setText(update.text.string, of: state)
+        setAccessibleLabel("\(name): \(update.text.string)", of: state)
     }
 
     private func addButtons(_ text: PromptText) {
@@ -135,26 +145,16 @@ final class SheetWindow {
         gtk_widget_set_halign(row, GTK_ALIGN_END)
         let words = text.cancelTitle.map { " (“\($0)”)" } ?? ""
         // Without a default button Enter does nothing on the others either.
-        let cancel = addButton("Cancel" + words, to: row) { _, events in
-            Unmanaged<SheetEvents>.fromOpaque(events!).takeUnretainedValue().add(.cancelled)
-        }
-        if let title = text.fallbackTitle {
-            _ = addButton("“\(title)”", to: row) { _, events in
-                Unmanaged<SheetEvents>.fromOpaque(events!).takeUnretainedValue().add(.fallback)
-            }
-        }
+        let cancel = addButton("Cancel" + words, to: row) { $0.choose(.cancelled) }
+        if let title = text.fallbackTitle { _ = addButton("“\(title)”", to: row) { $0.choose(.fallback) } }
         if question.kind.isConfirmation {
-            let button = addButton("Yes", to: row) { _, events in
-                Unmanaged<SheetEvents>.fromOpaque(events!).takeUnretainedValue().add(.confirmed)
-            }
+            let button = addButton("Yes", to: row) { $0.choose(.confirmed) }
             gtk_widget_add_css_class(button, "suggested-action")
             gtk_widget_set_sensitive(button, 0)
             confirmation = button
             gtk_window_set_default_widget(window, cancel)
         } else if question.kind.factor != nil {
-            let button = addButton("Continue", to: row) { _, events in
-                Unmanaged<SheetEvents>.fromOpaque(events!).takeUnretainedValue().add(.submitted)
-            }
+            let button = addButton("Continue", to: row) { $0.choose(.submitted) }
             gtk_widget_add_css_class(button, "suggested-action")
             gtk_window_set_default_widget(window, button)
         } else {
@@ -164,19 +164,24 @@ final class SheetWindow {
         if first == nil { first = cancel }
     }
 
-    private func addButton(
-        _ title: String, to row: Widget,
-        _ action: @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void
-    ) -> Widget {
+    private func addButton(_ title: String, to row: Widget, _ press: @escaping (SheetWindow) -> Void) -> Widget {
         let button = gtk_button_new_with_label(title)!
         append(button, to: row)
-        connect(UnsafeMutableRawPointer(button), "clicked", events, action)
+        let press = ButtonPress { [unowned self] in press(self) }
+        presses.append(press)
+        // `activate` is the keyboard's; GTK's `clicked` follows it later, no longer as a part of the key's event.
+        for signal in ["activate", "clicked"] {
+            connect(UnsafeMutableRawPointer(button), signal, press) { _, press in
+                Unmanaged<ButtonPress>.fromOpaque(press!).takeUnretainedValue().action()
+            }
+        }
         return button
     }
 
     // MARK: the window
 
     private func connectWindow() {
+        input.watch(window)
         let keys = gtk_event_controller_key_new()!
         gtk_event_controller_set_propagation_phase(keys, GTK_PHASE_CAPTURE)
         gtk_widget_add_controller(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWidget.self), keys)
@@ -223,41 +228,36 @@ final class SheetWindow {
             }, confirmation)
     }
 
-    /// Wipes what was typed, and removes the window from the screen.
+    /// Wipes the typed text and removes the window from the screen.
     func close() {
-        wipeField()
+        field?.erase()
         if let source = confirmationTimer.flatMap({ g_main_context_find_source_by_id(nil, $0) }) {
             g_source_destroy(source)
         }
         gtk_window_destroy(window)
-        // Some rounds, for what GTK puts off. Not until there is nothing to do: a closed channel is always readable.
+        // Some rounds for work that GTK has put off. A loop until nothing is left would never end: a closed channel is
+        // always readable.
         for _ in 0..<20 { g_main_context_iteration(nil, 0) }
     }
 
     // MARK: the secret
 
-    /// What was typed, as a secret; the field holds nothing of it afterwards. Nil, and said in the window, when nothing or too
-    /// much was typed.
+    /// The typed secret. If nothing or too much was typed, says so in the window and returns nil.
     func takeSecret() -> SecretBytes? {
-        guard let field, let text = gtk_editable_get_text(field) else { return nil }
-        let count = strlen(text)
-        guard (1...PromptLimits.secretByteCount).contains(count) else {
-            setText(
-                count == 0 ? "Nothing was entered." : "Too long: at most \(PromptLimits.secretByteCount) bytes.",
-                of: notice)
-            gtk_widget_set_visible(notice, 1)
-            wipeField()
-            gtk_editable_set_text(field, "")
-            return nil
+        guard let field else { return nil }
+        switch field.submit() {
+        case .entered(let secret): return secret
+        case .nothing: setText("Nothing was entered.", of: notice)
+        case .tooLong: setText("Too long: at most \(PromptLimits.secretByteCount) bytes.", of: notice)
         }
-        var secret = SecretBytes(zeroed: count)
-        secret.withUnsafeMutableBytes { $0.copyMemory(from: UnsafeRawBufferPointer(start: text, count: count)) }
-        wipeField()
-        return secret
+        gtk_widget_set_visible(notice, 1)
+        return nil
     }
+}
 
-    private func wipeField() {
-        guard let field, let text = gtk_editable_get_text(field) else { return }
-        ostiary_wipe(UnsafeMutableRawPointer(mutating: text), strlen(text))
-    }
+/// What a button does; GTK's signals carry a pointer to it.
+private final class ButtonPress {
+    let action: () -> Void
+
+    init(_ action: @escaping () -> Void) { self.action = action }
 }

@@ -1,6 +1,6 @@
 import CGTK4
 
-/// GTK's macros that cast and its functions with variable arguments, which Swift does not import.
+/// GTK's casting macros and variadic functions, which Swift does not import.
 typealias Widget = UnsafeMutablePointer<GtkWidget>
 
 func setProperty(_ name: String, of object: UnsafeMutableRawPointer, to text: String) {
@@ -27,6 +27,11 @@ func setProperty(_ name: String, of object: UnsafeMutableRawPointer, to number: 
     g_value_unset(&value)
 }
 
+/// The macro G_TYPE_FROM_INSTANCE.
+func typeOfInstance(_ instance: UnsafeRawPointer) -> GType {
+    instance.load(as: GTypeInstance.self).g_class.pointee.g_type
+}
+
 /// A column or a row.
 func makeBox(_ orientation: GtkOrientation, spacing: CInt, classes: String...) -> Widget {
     let box = gtk_box_new(orientation, spacing)!
@@ -38,7 +43,7 @@ func append(_ child: Widget, to box: Widget) {
     gtk_box_append(UnsafeMutableRawPointer(box).assumingMemoryBound(to: GtkBox.self), child)
 }
 
-/// Plain text, never markup, that wraps anywhere: a path has no blanks.
+/// Plain text, never markup. It wraps anywhere, because a path has no blanks.
 func makeLabel(_ text: String, classes: String...) -> Widget {
     let label = gtk_label_new(text)!
     let pointer = OpaquePointer(label)
@@ -54,9 +59,18 @@ func makeLabel(_ text: String, classes: String...) -> Widget {
 
 func setText(_ text: String, of label: Widget) { gtk_label_set_text(OpaquePointer(label), text) }
 
-/// What a screen reader says of a widget that has no text of its own.
+/// The name that a screen reader says for a widget without a text.
 func setAccessibleLabel(_ text: String, of widget: Widget) {
-    var property = GTK_ACCESSIBLE_PROPERTY_LABEL
+    setAccessible(GTK_ACCESSIBLE_PROPERTY_LABEL, text, of: widget)
+}
+
+/// The words that a screen reader says when the keyboard comes to the widget, after its name.
+func setAccessibleDescription(_ text: String, of widget: Widget) {
+    setAccessible(GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, text, of: widget)
+}
+
+private func setAccessible(_ property: GtkAccessibleProperty, _ text: String, of widget: Widget) {
+    var property = property
     var value = GValue()
     g_value_init(&value, GType(16 << 2))
     g_value_set_string(&value, text)
@@ -64,7 +78,7 @@ func setAccessibleLabel(_ text: String, of widget: Widget) {
     g_value_unset(&value)
 }
 
-/// Calls `action` with `target` on a signal without arguments and without result. `target` must outlive the widget.
+/// Calls `action` with `target` on a signal without arguments and result. `target` must outlive the widget.
 func connect<Target: AnyObject>(
     _ object: UnsafeMutableRawPointer, _ signal: String, _ target: Target,
     _ action: @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void

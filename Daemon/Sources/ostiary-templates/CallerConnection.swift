@@ -4,14 +4,14 @@ import SecretMemory
 import TemplateAnswers
 import UnixSocket
 
-/// Reads the request, answers it, and answers again whenever the answer has changed, until the caller hangs up.
+/// Reads the request, answers it, and answers again after each change, until the caller hangs up.
 struct CallerConnection {
     private let socket: UnixSocket
 
     init(_ socket: UnixSocket) throws(SystemCallError) {
         self.socket = socket
         try socket.setReceiveTimeout(seconds: HelperLimits.requestSeconds)
-        // A caller that does not read its answers.
+        // Do not wait for ever for a caller that does not read its answers.
         try socket.setSendTimeout(seconds: HelperLimits.requestSeconds)
     }
 
@@ -28,7 +28,7 @@ struct CallerConnection {
         }
     }
 
-    /// Nil when the caller sent too little, in time.
+    /// Nil when the caller did not send the whole request in time.
     private func readKey() throws -> SymmetricKey? {
         let deadline = ContinuousClock.now.advanced(by: .seconds(HelperLimits.requestSeconds))
         var key = SecretBytes(zeroed: TemplateRequest.byteCount)
@@ -46,8 +46,8 @@ struct CallerConnection {
         return SymmetricKey(key)
     }
 
-    /// Waits until the folder has changed; false when the caller hung up, or sent more than a request, or when nothing changed
-    /// for so long that somebody else may have the place.
+    /// Waits until the folder has changed. False when the caller hung up or sent more than a request. Also false when
+    /// nothing changed for so long that another caller may need the place.
     private func waits(for changes: FolderChanges) throws -> Bool {
         var polled = [
             pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0),
@@ -59,7 +59,7 @@ struct CallerConnection {
             guard count > 0 || errno == EINTR else { throw SystemCallError("poll") }
             if polled[0].revents != 0 { return false }
             guard polled[1].revents != 0 else { continue }
-            // What belongs to the same change has happened afterwards.
+            // Wait a moment, so that all parts of the same change have happened.
             return unsafe poll(&polled, 1, HelperLimits.settlingMilliseconds) == 0
         }
     }

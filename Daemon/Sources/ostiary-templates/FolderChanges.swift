@@ -2,7 +2,7 @@ import CInotify
 import Glibc
 import UnixSocket
 
-/// Notices that entries of folders come, go or change (inotify(7)).
+/// Notices added, removed and changed entries of folders (inotify(7)).
 final class FolderChanges {
     private let instance: Descriptor
 
@@ -14,17 +14,17 @@ final class FolderChanges {
         instance = try Descriptor(inotify_init1(CInt(IN_CLOEXEC | IN_NONBLOCK)), from: "inotify_init1")
     }
 
-    /// From now on the folder is looked at. Call this before it is read, so that no change gets lost.
+    /// Begins to watch a folder. Call this before reading the folder, so that no change is missed.
     ///
     /// - Parameter folder: an open folder.
     func watch(_ folder: CInt) throws(SystemCallError) {
-        // Not by its name, which could lead elsewhere by now.
+        // Not by its name, which could lead to another folder by now.
         guard unsafe inotify_add_watch(instance.number, "/proc/self/fd/\(folder)", Self.kinds) >= 0 else {
             throw SystemCallError("inotify_add_watch")
         }
     }
 
-    /// Readable once something has changed.
+    /// Readable after a change.
     var descriptor: CInt { instance.number }
 
     var haveHappened: Bool {

@@ -4,19 +4,19 @@ import UnixSocket
 
 /// `ostiary-templates [FOLDER]`: serves one connection of `ostiary-templates.socket`, which is its standard input.
 ///
-/// It tells the user who connected a digest of the fingerprint templates that fprintd keeps for that user, and again
-/// when they change. It runs as root, because only root can read templates. Its only argument is fprintd's folder and
-/// comes from the unit.
+/// It sends the connected user a digest of the fingerprint templates that fprintd keeps for that user, and again after
+/// each change. It runs as root, because only root can read templates. Its only argument is fprintd's folder and comes
+/// from the unit.
 @main
 struct Program {
     static func main() {
-        // Templates that are being read must not show in a core.
+        // A core dump must not contain templates.
         guard ostiary_forbid_dumps() == 0 else { exit(1) }
         signal(SIGPIPE, SIG_IGN)
         let folder = CommandLine.arguments.count > 1 ? CommandLine.arguments[1] : "/var/lib/fprint"
         let caller = UnixSocket(owning: Descriptor(owning: STDIN_FILENO))
         do {
-            // The kernel noted who connected; nothing that the caller sends says it.
+            // The kernel names the connected user; the caller's bytes do not.
             let userID = try caller.peerCredentials().userID
             try CallerConnection(caller).serve(TemplateFolder(at: folder, ofUser: userID))
         } catch {

@@ -10,14 +10,14 @@ struct TemplateFolder {
 
     /// - Parameters:
     ///   - root: fprintd's folder.
-    ///   - userID: whose templates are read.
+    ///   - userID: the user who owns the templates.
     init(at root: String, ofUser userID: UInt32) {
         (self.root, self.userID) = (root, userID)
     }
 
-    /// The answer of a moment in which nothing changed, and the changes since then.
+    /// An answer for a moment without changes, and the watch for later changes.
     ///
-    /// - Throws: when the kernel gives no watches; then nothing can be said about changes.
+    /// - Throws: when the kernel gives no watches. Then changes would go unnoticed.
     func stableAnswer(_ key: SymmetricKey) throws(SystemCallError) -> (TemplateAnswer, FolderChanges) {
         for _ in 0..<HelperLimits.readAttempts {
             let changes = try FolderChanges()
@@ -45,7 +45,7 @@ struct TemplateFolder {
     private func openUserFolder(_ changes: FolderChanges) throws(ReadFailure) -> Descriptor? {
         guard let name = try userName() else { return nil }
         guard let root = try OpenEntry.folder(AT_FDCWD, root) else {
-            // fprintd may be installed later, and make it.
+            // If fprintd is installed later, it makes the folder. Watch for that.
             guard let parent = try OpenEntry.folder(AT_FDCWD, PathName.folder(of: root)) else { return nil }
             try changes.noting(parent.number)
             return nil
@@ -54,11 +54,11 @@ struct TemplateFolder {
         return try OpenEntry.folder(root.number, name)
     }
 
-    /// fprintd files templates under the name that the user database has for the number.
+    /// The user's name in the user database. fprintd files templates under that name.
     private func userName() throws(ReadFailure) -> String? {
         errno = 0
         guard let entry = unsafe getpwuid(userID), let name = unsafe entry.pointee.pw_name else {
-            // The kernel's number is right, but the database may be out of reach.
+            // The user exists, so an error means that the database cannot be read.
             guard errno == 0 || errno == ENOENT else { throw .unreadable }
             return nil
         }
@@ -72,9 +72,9 @@ struct TemplateFolder {
 
 /// Why templates were not read.
 enum ReadFailure: Error {
-    /// Something is not as fprintd leaves it, or past a limit.
+    /// Something differs from fprintd's form, or exceeds a limit.
     case unreadable
-    /// A call failed that has nothing to do with the templates.
+    /// A system call failed for a reason other than the templates.
     case failed(SystemCallError)
 }
 
@@ -84,7 +84,7 @@ extension FolderChanges {
     }
 }
 
-/// Opens entries of folders, and no symbolic link.
+/// Opens entries of folders, but no symbolic links.
 enum OpenEntry {
     /// Nil when there is none.
     static func folder(_ parent: CInt, _ name: String) throws(ReadFailure) -> Descriptor? {
@@ -93,7 +93,7 @@ enum OpenEntry {
 
     /// Nil when there is none.
     static func file(_ parent: CInt, _ name: String) throws(ReadFailure) -> Descriptor? {
-        // A pipe would otherwise be waited for.
+        // Without O_NONBLOCK, opening a pipe would wait for a writer.
         try open(parent, name, O_NONBLOCK | O_NOCTTY, S_IFREG)
     }
 
@@ -107,7 +107,7 @@ enum OpenEntry {
         }
         let descriptor = Descriptor(owning: number)
         var status = stat()
-        // Templates that somebody else could have written say nothing.
+        // Templates that another user could have written prove nothing.
         guard unsafe fstat(number, &status) == 0, status.st_mode & S_IFMT == type, status.st_uid == geteuid() else {
             throw .unreadable
         }

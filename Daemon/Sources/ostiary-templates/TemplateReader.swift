@@ -3,7 +3,7 @@ import Glibc
 import TemplateAnswers
 import UnixSocket
 
-/// Reads a user's folder in a fixed order, and computes the digest of `Documentation/formats/enrolled-templates.md`.
+/// Reads a user's folder in a fixed order and computes the digest, see `Documentation/formats/enrolled-templates.md`.
 struct TemplateReader {
     private var code: HMAC<SHA256>
     private var fileCount = 0
@@ -37,7 +37,7 @@ struct TemplateReader {
         }
     }
 
-    /// In the order of their bytes.
+    /// The names of the entries, sorted by their bytes.
     private mutating func names(in folder: borrowing Descriptor) throws(ReadFailure) -> [String] {
         let number = fcntl(folder.number, F_DUPFD_CLOEXEC, 3)
         guard number >= 0, let stream = unsafe fdopendir(number) else {
@@ -83,7 +83,7 @@ struct TemplateReader {
         }
     }
 
-    /// Length and bytes, so that no two lists of files have the same bytes.
+    /// Digests length and bytes, so that two different lists of files never give the same input.
     private mutating func update(_ bytes: [UInt8]) {
         let count = UInt32(bytes.count)
         code.update(data: [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) })

@@ -44,7 +44,8 @@ struct Daemon {
             let configuration = BrokerConfiguration(
                 user: user, stateDirectory: options.stateDirectory, promptProgram: try Self.promptProgram(),
                 prompts: try prompts(), version: DaemonVersion.text,
-                applicationsDirectory: options.applicationsDirectory, adoptedUserName: options.adoptUserName)
+                applicationsDirectory: options.applicationsDirectory,
+                systemBus: options.systemBus, fingers: options.fingerSources, adoptedUserName: options.adoptUserName)
             return try Broker.open(configuration, log: log, replacingDamagedLog: options.replaceDamagedLog)
         } catch let error as BrokerOpeningError { throw StartError(error.description) }
     }

@@ -35,8 +35,9 @@ struct Detachment {
         var arguments = [
             "ostiaryd", "--reports-readiness", "--runtime-directory", options.runtimeDirectory, "--state-directory",
             options.stateDirectory, "--applications-directory", options.applicationsDirectory, "--system-bus",
-            options.systemBus,
+            options.systemBus, "--finger-services-user", "\(options.fingerServicesUser)",
         ]
+        if let socket = options.templatesSocket { arguments += ["--templates-socket", socket] }
         if let configuration = options.configuration { arguments += ["--configuration", configuration] }
         if let name = options.adoptUserName { arguments += ["--adopt-user-name", name] }
         if options.replaceDamagedLog { arguments.append("--replace-damaged-log") }

@@ -52,8 +52,24 @@ struct Ostiaryd: ParsableCommand {
     @Option(help: .hidden)
     var systemBus = "/run/dbus/system_bus_socket"
 
+    /// For tests: the user as whom the fingerprint service runs, and who made the socket of `ostiary-templates`.
+    @Option(help: .hidden)
+    var fingerServicesUser: UInt32 = 0
+
+    /// For tests.
+    @Option(help: .hidden)
+    var templatesSocket: String?
+
+    var fingerSources: FingerSources {
+        FingerSources(
+            systemBus: systemBus, serviceUserID: fingerServicesUser, templatesSocket: templatesSocket,
+            templatesUserID: fingerServicesUser)
+    }
+
     func validate() throws {
-        let paths = [runtimeDirectory, stateDirectory, configuration, applicationsDirectory, systemBus]
+        let paths = [
+            runtimeDirectory, stateDirectory, configuration, applicationsDirectory, systemBus, templatesSocket,
+        ]
         for path in paths.compactMap(\.self) where !path.hasPrefix("/") {
             throw ValidationError("'\(path)' is not an absolute path.")
         }

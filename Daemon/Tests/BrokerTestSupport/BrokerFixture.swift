@@ -6,7 +6,7 @@ import Glibc
 import Logging
 import OstiaryWire
 package import OwnerKeys
-import Prompting
+package import Prompting
 package import StoreTestSupport
 package import Vault
 
@@ -22,6 +22,8 @@ package final class BrokerFixture {
     private var socketNumber = 0
     private let stretching: PasscodeStretching
     private let sensors: AddedAuthenticators
+    private let fingers: FingerSources?
+    private let prompts: PromptConfiguration
 
     package let stateDirectory: String
     package static func stateDirectory(in folder: TestFolder) -> String { folder.path("state") }
@@ -34,7 +36,8 @@ package final class BrokerFixture {
     package init(
         in folder: TestFolder? = nil, stateDirectory: String? = nil, stretching: PasscodeStretching = .quick,
         clock: TestClock = TestClock(), observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false,
-        adoptedUserName: String? = nil, sensors: AddedAuthenticators = .none,
+        adoptedUserName: String? = nil, sensors: AddedAuthenticators = .none, fingers: FingerSources? = nil,
+        prompts: PromptConfiguration = PromptConfiguration(),
         around: @escaping (any Enclave) -> any Enclave = { $0 }
     ) throws {
         let folder = try folder ?? TestFolder()
@@ -42,10 +45,12 @@ package final class BrokerFixture {
         self.clock = clock
         self.stretching = stretching
         self.sensors = sensors
+        self.fingers = fingers
+        self.prompts = prompts
         self.stateDirectory = stateDirectory ?? Self.stateDirectory(in: folder)
         broker = try Self.open(
             self.stateDirectory, stretching, prompter, clock, observer, replacingDamagedLog, folder.path("apps.d"),
-            adoptedUserName, sensors, around)
+            adoptedUserName, sensors, fingers, prompts, around)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 
@@ -57,14 +62,14 @@ package final class BrokerFixture {
         _ state: String, _ stretching: PasscodeStretching, _ prompter: ScriptedPrompter, _ clock: TestClock,
         _ observer: (any WriteObserver)?, _ replacingDamagedLog: Bool, _ applicationsDirectory: String,
         _ adoptedUserName: String? = nil, _ sensors: AddedAuthenticators = .none,
-        _ around: (any Enclave) -> any Enclave = { $0 }
+        _ fingers: FingerSources?, _ prompts: PromptConfiguration, _ around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
         umask(0o077)
         return try Broker.open(
             BrokerConfiguration(
                 user: try SystemUser.current(), stateDirectory: state, promptProgram: "/nonexistent",
-                prompts: PromptConfiguration(), version: "test",
-                applicationsDirectory: applicationsDirectory, adoptedUserName: adoptedUserName),
+                prompts: prompts, version: "test",
+                applicationsDirectory: applicationsDirectory, fingers: fingers, adoptedUserName: adoptedUserName),
             log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, stretching: stretching, prompter: prompter,
             clock: clock, observer: observer, replacingDamagedLog: replacingDamagedLog,
             adding: sensors, around: around)
@@ -90,7 +95,8 @@ package final class BrokerFixture {
     package func restart() throws {
         close()
         broker = try Self.open(
-            stateDirectory, stretching, prompter, clock, nil, false, folder.path("apps.d"), nil, sensors)
+            stateDirectory, stretching, prompter, clock, nil, false, folder.path("apps.d"), nil, sensors,
+            fingers, prompts)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 

@@ -28,11 +28,14 @@ public final class TestClient {
     private let socket: UnixSocket
     private var reader: FrameReader
     private var lastID: UInt64 = 0
+    /// What the broker greeted with.
+    public let nonce: Data
 
     public init(socketPath: String) throws {
         socket = try UnixSocket.connect(to: socketPath)
         reader = FrameReader(socket: socket)
         let greeting = try reader.next(WireGreeting.self).message
+        nonce = greeting.nonce
         try done(
             .hello(
                 .with {
@@ -66,12 +69,19 @@ public final class TestClient {
         _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0)
     ) throws -> UInt64 {
         lastID += 1
+        try send(body, id: lastID, tail: tail)
+        return lastID
+    }
+
+    /// Sends a request with an id of the caller's choice.
+    public func send(
+        _ body: WireRequest.OneOf_Body, id: UInt64, tail: borrowing SecretBytes = SecretBytes(zeroed: 0)
+    ) throws {
         try FrameWriter.send(
             WireRequest.with {
-                $0.id = lastID
+                $0.id = id
                 $0.body = body
             }, tail: tail, on: socket)
-        return lastID
     }
 
     /// Waits for the next answer, whichever request it belongs to.
@@ -170,9 +180,10 @@ public final class TestClient {
     /// Authorizes a requirement that no right is behind.
     @discardableResult
     public func authorize(
-        _ requirement: Requirement, in context: UInt64, interactive: Bool = true
+        _ requirement: Requirement, in context: UInt64, interactive: Bool = true, limits: WireGrantLimits? = nil
     ) throws -> [String] {
         let request = WireAuthorizeRequest.with {
+            $0.limits = limits
             $0.contextID = context
             $0.subject = .requirement(Data(requirement.canonicalBytes))
             $0.question = Self.question
@@ -194,14 +205,32 @@ public final class TestClient {
         return context
     }
 
-    public func evaluatePolicy(_ policy: Int32, in context: UInt64) throws {
-        _ = try call(
-            .evaluatePolicy(
-                .with {
-                    $0.contextID = context
-                    $0.policy = policy
-                    $0.question = Self.question
-                }))
+    /// How the owner can be authenticated; waits until that is another state than `known`.
+    public func environment(after known: WireEnvironment? = nil) throws -> WireEnvironment {
+        guard case .environment(let state) = try call(.environment(.with { $0.known = known })).body else {
+            throw UnexpectedAnswer()
+        }
+        return state
+    }
+
+    /// Throws what a policy would be refused with.
+    public func preflight(policy: Int32) throws {
+        try done(.evaluatePolicy(.with { ($0.policy, $0.preflight) = (policy, true) }))
+    }
+
+    /// Evaluates a policy and returns the names of the factors that were proved.
+    @discardableResult
+    public func evaluatePolicy(
+        _ policy: Int32, in context: UInt64, reusing seconds: Double = 0, question: WireQuestion = question
+    ) throws -> [String] {
+        let request = WireEvaluatePolicyRequest.with {
+            $0.contextID = context
+            $0.policy = policy
+            $0.question = question
+            $0.reuseSeconds = seconds
+        }
+        guard case .granted(let granted) = try call(.evaluatePolicy(request)).body else { throw UnexpectedAnswer() }
+        return granted.factors
     }
 
     /// Proves what an access control asks for an operation; returns the names of the factors that this stands on.

@@ -15,7 +15,7 @@ struct ConcurrencyTests {
     private static let passcodes = ["correct horse 9", "another battery 8"]
 
     /// Eight programs make, authorize, use and remove rights while the passcode is changed, with locks in between.
-    @Test(.timeLimit(.minutes(3))) func `leave a whole store and block nobody`() throws {
+    @Test(.timeLimit(.minutes(10))) func `leave a whole store and block nobody`() throws {
         let fixture = try BrokerFixture()
         try fixture.setPasscode(Self.passcodes[0])
         let present = Mutex(0)

@@ -33,7 +33,7 @@ struct CrashTests {
         return fixture.folder
     }
 
-    @Test(.timeLimit(.minutes(4)), arguments: CrashOperation.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: CrashOperation.allCases)
     func `at no commit loses or halves anything`(operation: CrashOperation) throws {
         let template = try Self.template(for: operation)
         let state = BrokerFixture.stateDirectory(in: template)
@@ -91,7 +91,7 @@ struct CrashTests {
     }
 
     /// The real daemon, killed at any time while rights are made.
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func `at any moment of a stream of creations keeps every acknowledged right`() throws {
         let folder = try TestFolder()
         var acknowledged: [String: Data] = [:]

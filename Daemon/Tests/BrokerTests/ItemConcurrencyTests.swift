@@ -8,7 +8,7 @@ import Testing
 
 @testable import Broker
 
-@Suite("Items that eight programs change at the same time", .timeLimit(.minutes(3)))
+@Suite("Items that eight programs change at the same time", .timeLimit(.minutes(10)))
 struct ItemConcurrencyTests {
     private static let programCount = 8
     private let fixture: BrokerFixture

@@ -166,7 +166,7 @@ struct ItemProtectionTests {
         #expect(try found(context) == ["data of alice", "data"])
         try client.setApplicationPassword(BrokerFixture.applicationPassword, in: context)
         #expect(try found(context) == ["data of alice", "data of bob", "data"])
-        fixture.clock.advance(by: .seconds(60))
+        fixture.clock.advance(by: .seconds(600))
         #expect(try found(context) == ["data of bob", "data"], "what was proved has ended")
         try client.lock()
         #expect(try refusal { _ = try found(password) } == .notFound, "what is locked would ask, too")

@@ -160,21 +160,66 @@ struct KeepingContextTests {
         #expect(try holds(context))
     }
 
-    @Test(arguments: [(59, true), (60, false), (300, false)])
-    func `without a use it is kept for a minute`(seconds: Int, isKept: Bool) throws {
+    @Test(arguments: [(599, true), (600, false), (3600, false)])
+    func `it is kept for ten minutes`(seconds: Int, isKept: Bool) throws {
         let context = try provedContext()
         fixture.clock.advance(by: .seconds(seconds))
         #expect(try holds(context) == isKept)
     }
 
-    @Test func `with uses it is kept for five minutes and no longer`() throws {
+    @Test func `no use prolongs it`() throws {
         let context = try provedContext()
         for _ in 1...5 {
-            fixture.clock.advance(by: .seconds(59))
+            fixture.clock.advance(by: .seconds(119))
             #expect(try holds(context))
         }
         fixture.clock.advance(by: .seconds(5))
         #expect(try !holds(context))
+    }
+
+    @Test(arguments: [(599, true), (600, false)])
+    func `an evaluated policy counts as long, and is asked for again afterwards`(seconds: Int, counts: Bool) throws {
+        let context = try client.openContext(keepingFactors: true)
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        try client.evaluatePolicy(2, in: context)
+        fixture.clock.advance(by: .seconds(seconds))
+        fixture.prompter.prepare([.cancel])
+        #expect(try refusal { try client.evaluatePolicy(2, in: context) } == (counts ? nil : .userCancel))
+        #expect(fixture.prompter.asked.isEmpty == counts)
+    }
+
+    @Test func `a policy that stands on what is kept ends with that`() throws {
+        let context = try provedContext()
+        fixture.clock.advance(by: .seconds(300))
+        try client.evaluatePolicy(2, in: context)
+        fixture.clock.advance(by: .seconds(300))
+        fixture.prompter.prepare([.cancel])
+        #expect(try refusal { try client.evaluatePolicy(2, in: context) } == .userCancel)
+    }
+
+    @Test func `another passcode ends an evaluated policy`() throws {
+        let context = try client.openContext()
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        try client.evaluatePolicy(2, in: context)
+        try fixture.changePasscode(to: Self.new)
+        fixture.prompter.prepare([.cancel])
+        #expect(try refusal { try client.evaluatePolicy(2, in: context) } == .userCancel)
+    }
+
+    @Test func `a configured lifetime counts instead`() throws {
+        var prompts = PromptConfiguration()
+        prompts.contextSeconds = 10
+        let fixture = try BrokerFixture(prompts: prompts)
+        try fixture.setPasscode()
+        let client = try fixture.client()
+        let context = try client.openContext(keepingFactors: true)
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        try client.evaluatePolicy(2, in: context)
+        fixture.clock.advance(by: .seconds(9))
+        try client.evaluatePolicy(2, in: context)
+        fixture.clock.advance(by: .seconds(1))
+        fixture.prompter.prepare([.cancel])
+        #expect(try refusal { try client.evaluatePolicy(2, in: context) } == .userCancel)
     }
 
     private func signs(_ context: UInt64, _ name: String = "one") throws -> Bool {
@@ -185,17 +230,17 @@ struct KeepingContextTests {
         return isSigned
     }
 
-    @Test(arguments: [(59, true), (60, false), (300, false)])
-    func `an opened key works for a minute without a use`(seconds: Int, isOpen: Bool) throws {
+    @Test(arguments: [(599, true), (600, false), (3600, false)])
+    func `an opened key works for ten minutes`(seconds: Int, isOpen: Bool) throws {
         let context = try provedContext()
         fixture.clock.advance(by: .seconds(seconds))
         #expect(try signs(context) == isOpen)
     }
 
-    @Test func `an opened key works for five minutes with uses, and no longer`() throws {
+    @Test func `no use of an opened key prolongs it`() throws {
         let context = try provedContext()
         for _ in 1...5 {
-            fixture.clock.advance(by: .seconds(59))
+            fixture.clock.advance(by: .seconds(119))
             #expect(try signs(context))
         }
         fixture.clock.advance(by: .seconds(5))
@@ -205,11 +250,11 @@ struct KeepingContextTests {
     @Test func `a key that is opened with what is kept ends when that does`() throws {
         let context = try provedContext()
         for _ in 1...4 {
-            fixture.clock.advance(by: .seconds(59))
+            fixture.clock.advance(by: .seconds(119))
             #expect(try holds(context))
         }
         // "two" was authorized anew each time, and stands on a proof from the beginning.
-        fixture.clock.advance(by: .seconds(59))
+        fixture.clock.advance(by: .seconds(119))
         #expect(try signs(context, "two"))
         fixture.clock.advance(by: .seconds(5))
         #expect(try !signs(context, "two"))
@@ -220,7 +265,7 @@ struct KeepingContextTests {
         let context = try provedContext()
         let id = try client.find("one").rightID
         #expect(try client.authorize(rightID: id, in: context, interactive: false) == ["passcode"])
-        fixture.clock.advance(by: .seconds(60))
+        fixture.clock.advance(by: .seconds(600))
         #expect(try refusal { try client.authorize(rightID: id, in: context, interactive: false) } == .notInteractive)
     }
 
@@ -276,17 +321,17 @@ struct KeepingContextTests {
         return code == nil
     }
 
-    @Test(arguments: [(59, true), (60, false)])
+    @Test(arguments: [(599, true), (600, false)])
     func `an entered application password is kept as long as a factor`(seconds: Int, isKept: Bool) throws {
         let context = try passwordContext()
         fixture.clock.advance(by: .seconds(seconds))
         #expect(try opensSealed(in: context) == isKept)
     }
 
-    @Test func `with uses it is kept for five minutes and no longer, too`() throws {
+    @Test func `no use prolongs it either`() throws {
         let context = try passwordContext()
         for _ in 1...5 {
-            fixture.clock.advance(by: .seconds(59))
+            fixture.clock.advance(by: .seconds(119))
             #expect(try opensSealed(in: context))
         }
         fixture.clock.advance(by: .seconds(5))
@@ -335,7 +380,7 @@ struct KeepingContextTests {
     }
 
     @Test func `a passcode that was changed meanwhile is worth nothing, even if its key were still kept`() throws {
-        let context = EvaluationContext(keepsFactors: true, clock: fixture.clock)
+        let context = EvaluationContext(keepsFactors: true, clock: fixture.clock, lifetime: .seconds(60))
         let proof = try fixture.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
         let evaluation = Evaluation(of: proof)
         try context.keep(evaluation, since: 0)
@@ -349,7 +394,7 @@ struct KeepingContextTests {
     }
 
     @Test func `what has expired is wiped though nobody looks at it, and grants after an end are not kept`() throws {
-        let context = EvaluationContext(keepsFactors: true, clock: fixture.clock)
+        let context = EvaluationContext(keepsFactors: true, clock: fixture.clock, lifetime: .seconds(60))
         let proof = try fixture.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
         let evaluation = Evaluation(of: proof)
         try context.keep(evaluation, since: 0)

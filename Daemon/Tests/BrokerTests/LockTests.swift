@@ -11,7 +11,7 @@ import Testing
 @testable import OwnerKeys
 
 /// A lock that comes while something else is going on holds afterwards.
-@Suite("A lock", .timeLimit(.minutes(2)))
+@Suite("A lock", .timeLimit(.minutes(10)))
 struct LockTests {
     static let new = "another battery 8"
     private let meeting = Meeting()

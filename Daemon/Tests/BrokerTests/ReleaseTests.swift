@@ -16,7 +16,7 @@ import Vault
 @testable import Refusals
 
 /// What ends an authorization while something is on its way to be released under it.
-@Suite("A release", .timeLimit(.minutes(3)))
+@Suite("A release", .timeLimit(.minutes(10)))
 struct ReleaseTests {
     enum Ending: CaseIterable { case lock, removal, replacement }
 
@@ -91,16 +91,16 @@ struct ReleaseTests {
     }
 
     @Test func `under an authorization that was replaced by a new one does not happen`() throws {
-        let context = EvaluationContext(keepsFactors: false, clock: TestClock())
+        let context = EvaluationContext(keepsFactors: false, clock: TestClock(), lifetime: .seconds(60))
         let fixture = try fixture()
         let record = try fixture.client().create("right", Self.always)
         let opened = try (0..<2).map { _ in try self.opened(record.rightID, fixture) }
-        try context.grant(opened[0], since: 0)
-        try context.requireHeld(opened[0])
-        try context.grant(opened[1], since: 0)
-        #expect(throws: Refusal.self) { try context.requireHeld(opened[0]) }
+        try context.grant(opened[0], standsOnKept: false, since: 0)
+        try context.use(opened[0])
+        try context.grant(opened[1], standsOnKept: false, since: 0)
+        #expect(throws: Refusal.self) { try context.use(opened[0]) }
         context.endGrant(on: opened[1].id)
-        #expect(throws: Refusal.self) { try context.requireHeld(opened[1]) }
+        #expect(throws: Refusal.self) { try context.use(opened[1]) }
     }
 
     private func opened(_ id: Data, _ fixture: BrokerFixture) throws -> OpenedRight {
@@ -163,7 +163,7 @@ struct ReleaseTests {
     private static let ownPath = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
 
     @Test func `under factors that the program took back does not happen`() {
-        let context = EvaluationContext(keepsFactors: true, clock: TestClock())
+        let context = EvaluationContext(keepsFactors: true, clock: TestClock(), lifetime: .seconds(60))
         let era = context.era
         #expect(throws: Never.self) { try context.requireEra(era) }
         context.endAllGrants(because: .caller)

@@ -11,6 +11,7 @@ struct RequestTableTests {
     /// Each request once, empty, by the name that the wire's document gives it.
     private static let all: [(name: String, body: WireRequest.OneOf_Body)] = [
         ("hello", .hello(.init())), ("status", .status(.init())), ("cancel", .cancel(.init())),
+        ("environment", .environment(.init())),
         ("open_context", .openContext(.init())), ("close_context", .closeContext(.init())),
         ("deauthorize", .deauthorize(.init())), ("set_credential", .setCredential(.init())),
         ("credential_state", .credentialState(.init())), ("evaluate_policy", .evaluatePolicy(.init())),
@@ -26,6 +27,8 @@ struct RequestTableTests {
         ("verify_log", .verifyLog(.init())), ("diagnose", .diagnose(.init())), ("repair", .repair(.init())),
         ("add_item", .addItem(.init())), ("find_items", .findItems(.init())), ("update_items", .updateItems(.init())),
         ("delete_items", .deleteItems(.init())),
+        ("list_grants", .listGrants(.init())), ("revoke_grants", .revokeGrants(.init())),
+        ("await_grant_end", .awaitGrantEnd(.init())), ("held_grants", .heldGrants(.init())),
     ]
 
     /// A line of the document's table.
@@ -41,7 +44,9 @@ struct RequestTableTests {
                 switch row.thread {
                 case .connection: "fast"
                 case .own: "slow"
+                case .waiting: "waiting"
                 case .connectionUnlessAsking: "fast, slow when it asks"
+                case .ownUntilWaiting: "slow, then no thread"
                 case .connectionUnlessEnclaveIsSlow: "fast, slow in a slow enclave"
                 }
             tailByteCount = row.tailByteCount
@@ -82,7 +87,7 @@ struct RequestTableTests {
         #expect(
             Set(open) == [
                 "hello", "status", "cancel", "close_context", "deauthorize", "lock", "read_log", "verify_log",
-                "diagnose",
+                "diagnose", "list_grants", "revoke_grants",
                 "passcode", "register_application", "list_applications", "remove_application",
             ])
     }

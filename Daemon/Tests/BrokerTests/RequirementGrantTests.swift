@@ -71,21 +71,24 @@ struct RequirementGrantTests {
     }
 
     @Test func `is not kept when grants were ended while it was proved, nor without bound`() throws {
-        let context = EvaluationContext(keepsFactors: false, clock: TestClock())
-        let grant = EvaluationContext.RequirementGrant(factorNames: [], strength: "")
+        let context = EvaluationContext(keepsFactors: false, clock: TestClock(), lifetime: .seconds(60))
+        let grant = EvaluationContext.RequirementGrant(
+            factorNames: [], strength: "", limits: nil, since: .zero)
         let era = context.era
         context.endAllGrants()
         #expect(throws: RequestCancellation.refusal(.locked)) {
-            try context.grant(requirement: Data([0]), grant, since: era)
+            try context.grant(requirement: Data([0]), grant, standsOnKept: false, since: era)
         }
         #expect(context.heldRequirement(Data([0])) == nil)
         for number in 0..<UInt8(ContextLimits.requirementCount) {
-            try context.grant(requirement: Data([number]), grant, since: context.era)
+            try context.grant(requirement: Data([number]), grant, standsOnKept: false, since: context.era)
         }
         var refused: Refusal?
-        do { try context.grant(requirement: Data([255]), grant, since: context.era) } catch { refused = error }
+        do { try context.grant(requirement: Data([255]), grant, standsOnKept: false, since: context.era) } catch {
+            refused = error
+        }
         #expect(refused?.code == .tooMany)
-        try context.grant(requirement: Data([0]), grant, since: context.era)
+        try context.grant(requirement: Data([0]), grant, standsOnKept: false, since: context.era)
         context.invalidate()
         #expect(context.heldRequirement(Data([0])) == nil)
     }

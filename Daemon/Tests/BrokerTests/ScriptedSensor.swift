@@ -1,6 +1,7 @@
 import AccessControl
 import Dispatch
 import Foundation
+import KeySlots
 import Prompting
 import Synchronization
 
@@ -20,8 +21,12 @@ final class ScriptedSensor: Authenticator {
     private struct State {
         var scripts: [Script] = []
         var unavailability: Unavailability?
+        var key: (@Sendable () -> PrivateHalf?)?
         var armedCount = 0
         var endedCount = 0
+        var enrolledSet: Data?
+        var isConnected = true
+        var tell: (@Sendable (Bool) -> Void)?
     }
 
     init(
@@ -38,7 +43,32 @@ final class ScriptedSensor: Authenticator {
         state.withLock { ($0.scripts, $0.armedCount, $0.endedCount) = (scripts, 0, 0) }
     }
 
+    /// Gives proofs of biometry this key, as a real reader's have it.
+    func give(_ key: @escaping @Sendable () -> PrivateHalf?) { state.withLock { $0.key = key } }
+
+    /// Without telling anybody.
     func makeUnavailable(_ reason: Unavailability?) { state.withLock { $0.unavailability = reason } }
+
+    /// Another set is enrolled, and whoever wants to know is told.
+    func enrol(_ set: String?) {
+        change {
+            ($0.enrolledSet, $0.unavailability) = (set.map { Data($0.utf8) }, set == nil ? .biometryNotEnrolled : nil)
+        }
+    }
+
+    func lockOut() { change { $0.unavailability = .biometryLockout } }
+
+    func plug(_ isConnected: Bool) {
+        change { ($0.isConnected, $0.unavailability) = (isConnected, isConnected ? nil : .biometryNotAvailable) }
+    }
+
+    private func change(_ change: (inout State) -> Void) {
+        let tell = state.withLock { state in
+            change(&state)
+            return state.tell
+        }
+        tell?(false)
+    }
 
     var armedCount: Int { state.withLock { $0.armedCount } }
     /// Whether it waits for somebody now.
@@ -100,7 +130,9 @@ final class ScriptedSensor: Authenticator {
                 return state.scripts.isEmpty ? ScriptedSensor.waits : state.scripts.removeFirst()
             }
             defer { device.state.withLock { $0.endedCount += 1 } }
-            return try script(stop, report)
+            guard var proof = try script(stop, report) else { return nil }
+            if proof.factor == .biometry { proof.half = device.state.withLock { $0.key }?() }
+            return proof
         }
     }
 }
@@ -111,5 +143,22 @@ extension SensorStop {
         let cancelled = DispatchSemaphore(value: 0)
         whenCancelled { cancelled.signal() }
         cancelled.wait()
+    }
+}
+
+extension ScriptedSensor: ObservableBiometry {
+    func sensorState() -> SensorState? { lastSensorState }
+
+    var lastSensorState: SensorState? {
+        state.withLock { state in
+            guard state.isConnected else { return nil }
+            return SensorState(
+                kind: .finger, isEnrolled: state.unavailability != .biometryNotEnrolled,
+                unavailability: state.unavailability, enrolledSet: state.enrolledSet)
+        }
+    }
+
+    func whenSensorChanges(_ tell: @escaping @Sendable (_ isAnotherSet: Bool) -> Void) {
+        state.withLock { $0.tell = tell }
     }
 }

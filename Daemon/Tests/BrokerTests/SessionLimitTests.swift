@@ -10,7 +10,7 @@ import UnixSocket
 @testable import Refusals
 
 /// What programs can make the daemon hold, together and each.
-@Suite("Limits of connections", .timeLimit(.minutes(2)))
+@Suite("Limits of connections", .timeLimit(.minutes(10)))
 struct SessionLimitTests {
     private let fixture: BrokerFixture
 

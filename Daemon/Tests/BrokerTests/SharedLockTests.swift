@@ -9,7 +9,7 @@ import Testing
 struct SharedLockTests {
     private let lock = SharedLock()
 
-    @Test(.timeLimit(.minutes(1))) func `several threads share it`() {
+    @Test(.timeLimit(.minutes(10))) func `several threads share it`() {
         lock.lockShared()
         onThread { $0.withSharedLock {} }.wait()
         lock.unlock()

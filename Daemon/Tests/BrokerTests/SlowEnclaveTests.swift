@@ -10,7 +10,7 @@ import Testing
 @testable import Broker
 
 /// An enclave that does not answer at once, as a chip.
-@Suite("An enclave", .timeLimit(.minutes(1)))
+@Suite("An enclave", .timeLimit(.minutes(10)))
 struct SlowEnclaveTests {
     enum Use: CaseIterable { case sign, decrypt, exchange, decapsulate }
 

@@ -60,6 +60,30 @@ import UnixSocket
         #expect(stage.terminal.screen.isEmpty)
     }
 
+    // MARK: which of them it was
+
+    @Test(.enabled(if: Account.isRoot, Account.needsRoot))
+    func `the terminal of another user is named as such, as after su`() throws {
+        let stage = try Stage()
+        try #require(chown(stage.terminal.path, Account.nobody, gid_t.max) == 0)
+        try expectNotInteractive(
+            stage, descriptor: stage.terminal.slave.number, "prompt.terminal-otherOwner",
+            words: "it belongs to another user. After `su` or `sudo -u`")
+        #expect(stage.terminal.screen.isEmpty)
+    }
+
+    @Test func `a display that does not answer is named as such`() throws {
+        let stage = try Stage(configurationText: "prompt.front-ends = sheet\nprompt.display = :9999\n")
+        try expectNotInteractive(
+            stage, descriptor: stage.terminal.slave.number, "prompt.display-noAnswer",
+            words: "on the display: it does not answer.")
+    }
+
+    @Test func `a program without a terminal is told so`() throws {
+        try expectNotInteractive(
+            Stage(), descriptor: -1, "prompt.not-interactive", words: "the program has no terminal")
+    }
+
     @Test func `a program that does not want to ask is not given a question`() throws {
         let stage = try Stage()
         let question = try WireAuthorizeRequest.with {
@@ -79,12 +103,14 @@ import UnixSocket
     }
 
     private func expectNotInteractive(
-        _ stage: Stage, descriptor: CInt, _ cause: String, _ location: SourceLocation = #_sourceLocation
+        _ stage: Stage, descriptor: CInt, _ cause: String, words: String = "",
+        _ location: SourceLocation = #_sourceLocation
     ) throws {
         let context = try stage.client.openContext()
         let answer = try stage.client.ask(.authorize(stage.right, in: context), descriptor: descriptor)
         #expect(answer.refusal == .notInteractive, sourceLocation: location)
         #expect(answer.cause == cause, sourceLocation: location)
+        if !words.isEmpty { #expect(answer.failure?.explanation.contains(words) == true, sourceLocation: location) }
         #expect(try !stage.canSign(in: context), sourceLocation: location)
     }
 

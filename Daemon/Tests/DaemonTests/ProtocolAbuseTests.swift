@@ -137,7 +137,7 @@ import UnixSocket
         #expect(try client.ask(.hello(hello)).refusal == .malformed)
     }
 
-    @Test(arguments: [0, 1, 3, .max] as [UInt32])
+    @Test(arguments: [0, 1, WireLimits.protocolVersion - 1, WireLimits.protocolVersion + 1, .max])
     func `another protocol version is told so and sent away`(_ version: UInt32) throws {
         let client = try daemon.connect()
         let greeting = try client.greeting()

@@ -50,12 +50,13 @@ import UnixSocket
 
     // MARK: locks
 
-    enum Lock: CaseIterable { case hint, signal }
+    enum Lock: CaseIterable { case hint, signal, sleep }
 
     private func lock(_ how: Lock, _ session: String = Self.session) throws {
         switch how {
         case .hint: try logind.setLockedHint(session, true)
         case .signal: try logind.sendLock(session)
+        case .sleep: try logind.prepareForSleep(true)
         }
     }
 
@@ -108,6 +109,14 @@ import UnixSocket
         try expectLocked()
     }
 
+    @Test func `a machine that wakes up locks nothing by that`() throws {
+        try logind.prepareForSleep(false)
+        // Handled after it: signals of one sender stay in order.
+        try lock(.sleep)
+        try eventually("the daemon locks") { try lockCount() == 1 }
+        try expectLocked()
+    }
+
     // MARK: no locks
 
     @Test func `nobody but logind, and no session but the user's, locks`() throws {
@@ -118,6 +127,8 @@ import UnixSocket
         let daemonName = try #require(try bus.name(ofProcess: daemon.processID))
         for destination in [nil, daemonName] as [String?] {
             try bus.emit(path, "org.freedesktop.login1.Session.Lock", to: destination)
+            try bus.emit(
+                "/org/freedesktop/login1", "org.freedesktop.login1.Manager.PrepareForSleep", ["true"], to: destination)
             try bus.emit(path, changed, values, to: destination)
             try bus.emit(path, changed, invalidated, to: destination)
             // Who says that logind is another one now is not the bus.
@@ -125,7 +136,8 @@ import UnixSocket
                 "/org/freedesktop/DBus", "org.freedesktop.DBus.NameOwnerChanged",
                 ["'org.freedesktop.login1'", "':1.1'", "':1.999'"], to: destination)
         }
-        for how in Lock.allCases { try lock(how, Self.foreignSession) }
+        // A machine that sleeps is no matter of sessions: it locks for everybody.
+        for how in Lock.allCases where how != .sleep { try lock(how, Self.foreignSession) }
         try logind.setLockedHint(Self.session, false)
         #expect(try stage.canSign(in: context))
         // Everything above reached the daemon before this, which is the first to lock.

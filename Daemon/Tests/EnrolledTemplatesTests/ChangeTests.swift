@@ -1,6 +1,6 @@
 import EnrolledTemplates
-import FingerprintReader
 import FingerprintTestSupport
+import FingerprintReader
 import Foundation
 import Glibc
 import Synchronization

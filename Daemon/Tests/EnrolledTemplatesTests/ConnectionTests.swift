@@ -1,4 +1,5 @@
 import EnrolledTemplates
+import FingerprintTestSupport
 import Foundation
 import Glibc
 import StoreTestSupport

@@ -132,11 +132,14 @@ public final class FingerprintStack {
 
     /// Enrols the finger with this skin for the user as whom the test runs.
     ///
-    /// - Parameter path: the reader's object; nil for the default reader.
+    /// - Parameters:
+    ///   - path: the reader's object; nil for the default reader.
+    ///   - user: another user; this needs root.
     public func enroll(
-        _ finger: Finger, skin: String, at reader: VirtualReader = .verifying, path: String? = nil
+        _ finger: Finger, skin: String, at reader: VirtualReader = .verifying, path: String? = nil,
+        of user: String? = nil
     ) throws {
-        let result = try fingerprintReader().withClaim(of: path, until: ReaderStop()) {
+        let result = try fingerprintReader().withClaim(for: user, of: path, until: ReaderStop()) {
             (claimed) throws(ReaderFailure) in
             try claimed.enroll(finger, within: .seconds(20)) { event in
                 switch event {
@@ -153,5 +156,28 @@ public final class FingerprintStack {
     /// The part under test, on this bus.
     public func fingerprintReader() -> FingerprintReader {
         FingerprintReader(socketPath: bus.path, serviceUserID: getuid())
+    }
+
+    // MARK: templates, past fprintd
+
+    /// Copies all templates into a new folder.
+    public func saveTemplates(in folder: String) throws {
+        try FileManager.default.copyItem(atPath: templates, toPath: folder)
+    }
+
+    /// Brings the templates back that were saved.
+    public func restoreTemplates(from folder: String) throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: templates) {
+            try FileManager.default.removeItem(atPath: "\(templates)/\(name)")
+        }
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+            try FileManager.default.copyItem(atPath: "\(folder)/\(name)", toPath: "\(templates)/\(name)")
+        }
+    }
+
+    /// Adds a finger for the test's user, whose template is the one of the right index finger.
+    public func plantTemplate() throws {
+        let folder = "\(templates)/\(TemplatesHelper.userName)/\(VirtualReader.verifying.templateFolder)"
+        try FileManager.default.copyItem(atPath: "\(folder)/7", toPath: "\(folder)/1")
     }
 }

@@ -40,6 +40,12 @@ public final class MisbehavingFprint {
         }
         try add(Self.managerPath, manager, "GetDevices", ("", "ao"), "ret = [dbus.ObjectPath('\(Self.path)')]")
         try add(Self.managerPath, manager, "GetDefaultDevice", ("", "o"), "ret = dbus.ObjectPath('\(Self.path)')")
+        for (name, value) in [("name", "Played reader"), ("scan-type", "press")] {
+            try bus.call(
+                Self.name, Self.path, "org.freedesktop.DBus.Mock.AddProperty",
+                ["'\(Self.device)'", "'\(name)'", "<'\(value)'>"])
+        }
+        try add(Self.path, Self.device, "ListEnrolledFingers", ("s", "as"), "ret = ['right-index-finger']")
         for (method, types) in [("Claim", "s"), ("VerifyStart", "s"), ("VerifyStop", ""), ("Release", "")] {
             var code = method == moment?.rawValue ? Self.signal("verify-match") + "\n" : ""
             if method == "VerifyStart", sendsMissAfterStart {

@@ -18,6 +18,7 @@ import UnixSocket
         #expect(configuration.frontEnds == [.terminal, .pinentry, .sheet])
         #expect(configuration.terminalPolicy == .any)
         #expect(configuration.timeLimitSeconds == 120)
+        #expect(configuration.contextSeconds == 600)
         #expect(configuration.pinentryPath == nil)
     }
 
@@ -34,6 +35,7 @@ import UnixSocket
             prompt.sheet-colors = dark
             prompt.sheet-text-percent = 150
             prompt.time-limit-seconds = 30
+            prompt.context-seconds = 60
             """)
         #expect(configuration.frontEnds == [.sheet, .pinentry, .terminal])
         #expect(configuration.terminalPolicy == .login)
@@ -42,6 +44,7 @@ import UnixSocket
         #expect(configuration.waylandDisplay == "/run/user/1000/wayland-0")
         #expect(configuration.xAuthority == "/home/me/x = y")
         #expect(configuration.timeLimitSeconds == 30)
+        #expect(configuration.contextSeconds == 60)
         #expect(configuration.sheetIsDark && configuration.sheetTextPercent == 150)
     }
 
@@ -60,6 +63,8 @@ import UnixSocket
             ("prompt.time-limit-seconds = 4", .badValue), ("prompt.time-limit-seconds = 601", .badValue),
             ("prompt.time-limit-seconds = -1", .badValue), ("prompt.time-limit-seconds = 1e2", .badValue),
             ("prompt.time-limit-seconds = 99999999999999999999", .badValue),
+            ("prompt.context-seconds = 9", .badValue), ("prompt.context-seconds = 3601", .badValue),
+            ("prompt.context-seconds = 0", .badValue), ("prompt.context-seconds = never", .badValue),
         ] as [(String, ConfigurationLineError)])
     func `what is not understood is refused with its line`(_ line: String, _ reason: ConfigurationLineError) {
         #expect(error("# first\n\n\(line)\nprompt.terminal = any") == .line(3, reason))
@@ -67,6 +72,10 @@ import UnixSocket
 
     @Test func `a key that is given twice is refused`() {
         #expect(error("prompt.terminal = any\nprompt.terminal = any") == .line(2, .repeatedKey))
+    }
+
+    @Test(arguments: [10, 3600]) func `the bounds of a context's lifetime are accepted`(_ seconds: Int) throws {
+        #expect(try ConfigurationFile.parse("prompt.context-seconds = \(seconds)").contextSeconds == seconds)
     }
 
     @Test(arguments: [5, 600]) func `the bounds of the time limit are accepted`(_ seconds: Int) throws {

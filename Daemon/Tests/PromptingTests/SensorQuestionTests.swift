@@ -31,7 +31,8 @@ extension RealPromptTests {
         private func ask(
             _ question: PromptQuestion, field: String, program: String = Build.prompt
         ) throws -> Asking {
-            let prompter = ProcessPrompter(program: program, configuration: PromptConfiguration(), userID: geteuid())
+            let prompter = ProcessPrompter(
+                program: program, configuration: PromptConfiguration(), userID: geteuid(), sessions: SeatedPerson())
             let asking = try Asking(prompter, question, on: process.caller(terminal.slave))
             terminal.waitFor(field)
             return asking
@@ -49,7 +50,9 @@ extension RealPromptTests {
             for prompt in ["/bin/cat", "/bin/true"] {
                 let caller = try process.caller(terminal.slave)
                 let asking = try Asking(
-                    ProcessPrompter(program: prompt, configuration: PromptConfiguration(), userID: geteuid()),
+                    ProcessPrompter(
+                        program: prompt, configuration: PromptConfiguration(), userID: geteuid(),
+                        sessions: SeatedPerson()),
                     .passcodeOrFinger,
                     on: caller)
                 #expect(asking.wait() == .interrupted(.promptEnded))
@@ -66,7 +69,8 @@ extension RealPromptTests {
             var size = winsize(ws_row: 10, ws_col: 20, ws_xpixel: 0, ws_ypixel: 0)
             #expect(ioctl(terminal.slave.number, UInt(TIOCSWINSZ), &size) == 0)
             let prompter = ProcessPrompter(
-                program: Build.prompt, configuration: PromptConfiguration(), userID: geteuid())
+                program: Build.prompt, configuration: PromptConfiguration(), userID: geteuid(), sessions: SeatedPerson()
+            )
             let asking = try Asking(prompter, .passcodeOrFinger, on: process.caller(terminal.slave))
             #expect(asking.wait() == .unavailable(.unshowable))
             #expect(!asking.isShown)
@@ -81,7 +85,8 @@ extension RealPromptTests {
             // 013 is 11 in octal: the word that the question is visible.
             try Data("#!/bin/sh\nprintf '\\013' >&5\n".utf8).write(to: URL(fileURLWithPath: program))
             #expect(chmod(program, 0o700) == 0)
-            let prompter = ProcessPrompter(program: program, configuration: PromptConfiguration(), userID: geteuid())
+            let prompter = ProcessPrompter(
+                program: program, configuration: PromptConfiguration(), userID: geteuid(), sessions: SeatedPerson())
             let asking = try Asking(prompter, .passcodeOrFinger, on: process.caller(terminal.slave))
             #expect(asking.wait() == .interrupted(.promptEnded))
         }
@@ -151,7 +156,8 @@ extension RealPromptTests {
             var configuration = PromptConfiguration()
             configuration.frontEnds = [.pinentry]
             configuration.pinentryPath = "/usr/bin/pinentry-tty"
-            let prompter = ProcessPrompter(program: Build.prompt, configuration: configuration, userID: geteuid())
+            let prompter = ProcessPrompter(
+                program: Build.prompt, configuration: configuration, userID: geteuid(), sessions: SeatedPerson())
             return try Asking(prompter, question, on: process.caller(terminal.slave))
         }
 

@@ -8,42 +8,24 @@ import Testing
 extension RealPromptTests {
     /// The real sheet on a real X server.
     @Suite struct SheetTests {
-        private let server: TestXServer
-        private let process: SpawnedProcess
+        private let stage: SheetStage
+        private var server: TestXServer { stage.server }
+        private var process: SpawnedProcess { stage.process }
+        private var caller: PromptCaller { stage.caller }
 
-        init() throws {
-            server = try TestXServer()
-            process = try SpawnedProcess("/bin/sleep", ["600"])
-        }
+        init() throws { stage = try SheetStage() }
 
         private func prompter(
             seconds: Int = 60, _ configure: (inout PromptConfiguration) -> Void = { _ in }
         ) -> ProcessPrompter {
-            var configuration = PromptConfiguration()
-            configuration.frontEnds = [.sheet]
-            configuration.display = server.display
-            configuration.timeLimitSeconds = seconds
-            configure(&configuration)
-            return ProcessPrompter(program: Build.prompt, configuration: configuration, userID: geteuid())
+            stage.prompter(seconds: seconds, configure)
         }
 
-        /// A program without a terminal.
-        private var caller: PromptCaller {
-            PromptCaller(
-                processID: process.processID, process: ProcessHandle(of: process.processID), userID: getuid(),
-                program: "/usr/bin/asker", terminal: nil)
-        }
-
-        /// Puts the question and waits until it is visible.
         private func ask(
             _ question: PromptQuestion = .passcode, seconds: Int = 60,
             _ configure: (inout PromptConfiguration) -> Void = { _ in }
         ) throws -> Asking {
-            let asking = try Asking(prompter(seconds: seconds, configure), question, on: caller)
-            try eventually("the sheet is visible") { asking.isShown || asking.wait(seconds: 0) != .stillAsking }
-            #expect(asking.wait(seconds: 0) == .stillAsking)
-            try server.focusSheet()
-            return asking
+            try stage.ask(question, seconds: seconds, configure)
         }
 
         @Test(arguments: ["correct horse", "100% <b>&", "żółw ß"]) func `what is typed into the sheet comes back`(
@@ -103,6 +85,20 @@ extension RealPromptTests {
             sleep(2)
             for key in ["Tab", "Return"] { try server.press(key) }
             #expect(asking.wait() == .confirmed)
+        }
+
+        @Test func `under another program's window the sheet gets no key`() throws {
+            let asking = try ask()
+            try server.type("a")
+            let cover = try server.cover()
+            try server.type("elsewhere")
+            for key in ["Return", "Tab", "space", "Escape"] { try server.press(key) }
+            cover.end()
+            #expect(asking.wait(seconds: 0) == .stillAsking)
+            try server.focusSheet()
+            try server.type("b")
+            try server.press("Return")
+            #expect(asking.wait() == .entered("ab", .passcode))
         }
 
         // MARK: what is shown
@@ -213,7 +209,8 @@ extension RealPromptTests {
             configuration.frontEnds = [.sheet]
             configuration.display = server.display
             let prompter = ProcessPrompter(
-                program: "/nonexistent/ostiary-prompt", configuration: configuration, userID: geteuid())
+                program: "/nonexistent/ostiary-prompt", configuration: configuration, userID: geteuid(),
+                sessions: SeatedPerson())
             #expect(
                 try Asking(prompter, .passcode, on: caller).wait() == .unavailable(.displayRefused(.notInstalled)))
         }

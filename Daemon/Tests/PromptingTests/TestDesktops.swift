@@ -70,6 +70,17 @@ final class TestXServer {
 
     func press(_ keys: String...) throws { for key in keys { #expect(try run("key", key) == 0) } }
 
+    /// Covers the screen with another program's window, which has the keyboard then.
+    func cover() throws -> SpawnedProcess {
+        let program = try SpawnedProcess(
+            "/usr/bin/xev", ["-name", "cover", "-geometry", "1024x768+0+0"],
+            environment: ["PATH=/usr/bin:/bin", "DISPLAY=\(display)"])
+        try eventually("the other window has the keyboard") {
+            try run("search", "--onlyvisible", "--name", "^cover$", "windowraise", "windowfocus", "--sync") == 0
+        }
+        return program
+    }
+
     /// Writes a picture of the screen.
     func photograph(_ path: String) throws {
         #expect(try Self.run("/usr/bin/import", ["-window", "root", path], display) == 0)

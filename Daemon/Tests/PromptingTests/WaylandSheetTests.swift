@@ -21,7 +21,8 @@ extension RealPromptTests {
             var configuration = PromptConfiguration()
             configuration.frontEnds = [.sheet]
             configuration.waylandDisplay = display ?? compositor.display
-            return ProcessPrompter(program: Build.prompt, configuration: configuration, userID: geteuid())
+            return ProcessPrompter(
+                program: Build.prompt, configuration: configuration, userID: geteuid(), sessions: SeatedPerson())
         }
 
         private func start(_ display: String? = nil) throws -> Asking {

@@ -29,6 +29,9 @@ public final class PrivateBus {
     /// Ends the bus that runs. Its connections are lost.
     public func stop() { process = nil }
 
+    /// Makes the bus stand still. It still accepts connections.
+    public func pause() { process?.signal(SIGSTOP) }
+
     /// Starts another bus, which a daemon finds when it is published.
     public func startAnother() throws {
         generation += 1

@@ -40,9 +40,29 @@ public final class StandInLogind {
             ["org.freedesktop.login1.Session", name, value])
     }
 
+    /// Says in which session each process runs. All others run in none, such as those that the user manager started.
+    public func setSessions(_ sessions: [pid_t: String]) throws {
+        let table = sessions.map { "\($0.key): '\(Self.path($0.value))'" }.joined(separator: ", ")
+        let code = """
+            path = {\(table)}.get(int(args[0]))
+            if path is None: raise dbus.exceptions.DBusException('', name='org.freedesktop.login1.NoSessionForPID')
+            ret = dbus.ObjectPath(path)
+            """
+        try bus.call(
+            Self.name, "/org/freedesktop/login1", "org.freedesktop.DBus.Mock.AddMethod",
+            ["org.freedesktop.login1.Manager", "GetSessionByPID", "u", "o", code])
+    }
+
     /// What a screen locker does.
     public func setLockedHint(_ session: String, _ isLocked: Bool) throws {
         try bus.call(Self.name, Self.path(session), "org.freedesktop.login1.Session.SetLockedHint", ["\(isLocked)"])
+    }
+
+    /// Says that the machine is about to sleep, or that it woke up.
+    public func prepareForSleep(_ isBeginning: Bool) throws {
+        try bus.call(
+            Self.name, "/org/freedesktop/login1", "org.freedesktop.DBus.Mock.EmitSignal",
+            ["org.freedesktop.login1.Manager", "PrepareForSleep", "b", "[<\(isBeginning)>]"])
     }
 
     /// What `loginctl lock-session` does.

@@ -55,6 +55,15 @@ import UnixSocket
         #expect(error?.isNameWithoutOwner == true)
     }
 
+    @Test func `a bus that lets nobody in is given up in time`() throws {
+        bus.pause()
+        let begin = ContinuousClock.now
+        let late = try Bus(on: UnixSocket.connect(to: bus.path))
+        let error = #expect(throws: BusError.self) { try late.call(Self.service, Self.path, Self.interface, "Ping") }
+        #expect(error?.code == ETIMEDOUT)
+        #expect(begin.duration(to: .now) < .seconds(15))
+    }
+
     @Test func `an answer of another type is an error`() throws {
         let driver = "org.freedesktop.DBus"
         let answer = try connection.call(driver, "/org/freedesktop/DBus", driver, "GetNameOwner", driver)

@@ -49,6 +49,18 @@ struct VaultFormatTests {
         #expect(throws: MalformedRow.self) { try ListBucket.rows(row) }
     }
 
+    @Test func `identifiers are in the order of their bytes`() {
+        let zeros = [UInt8](repeating: 0, count: VaultID.byteCount)
+        let ordered = (0..<VaultID.byteCount).reversed().flatMap { place in
+            [UInt8(1), 0x80, 0xff].map { value in
+                var bytes = zeros
+                bytes[place] = value
+                return VaultID(bytes: Data(bytes))!
+            }
+        }
+        #expect(ordered.reversed().sorted() == ordered)
+    }
+
     @Test func `a list that names a row twice does not decode`() {
         #expect(throws: MalformedRow.self) { try Manifest([listed, listed]) }
     }

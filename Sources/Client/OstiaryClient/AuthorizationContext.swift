@@ -19,7 +19,8 @@ public final class AuthorizationContext: Sendable {
     /// The subject of an authorization: a stored right by its id, or a bare requirement without a key.
     public enum Subject: Sendable {
         case right(id: Data)
-        case requirement(Requirement)
+        /// The limits are those of the grant; a right has its own.
+        case requirement(Requirement, limits: GrantLimits? = nil)
     }
 
     private struct Opened {
@@ -82,6 +83,7 @@ public final class AuthorizationContext: Sendable {
                     $0.contextID = id
                     $0.policy = Int32(clamping: policy)
                     $0.question = interaction.question
+                    $0.reuseSeconds = interaction.reuseSeconds
                 })
         }
     }
@@ -95,8 +97,16 @@ public final class AuthorizationContext: Sendable {
 
     /// Wipes the context in the daemon and ends the running evaluations. Does not wait.
     public func invalidate() {
+        client.grantWatch.remove(self)
         guard let opened = opened.withLock({ $0.take() }) else { return }
         opened.connection.post(.closeContext(.with { $0.contextID = opened.id }))
+    }
+
+    /// Calls `ended`, once and on another thread, when the grant that ``authorize(_:interaction:cancellation:)`` brought has ended:
+    /// by a limit, a lock, the owner's order or the daemon's end. Not after ``invalidate()``.
+    public func watchGrant(_ ended: @escaping @Sendable () -> Void) {
+        guard let opened = opened.withLock({ $0 }) else { return ended() }
+        client.grantWatch.add(self, opened.connection, opened.id, ended)
     }
 
     /// Proves the factors that `accessControl` needs for `operation`. A context that keeps factors can then use objects
@@ -288,7 +298,15 @@ public final class AuthorizationContext: Sendable {
         .with {
             switch subject {
             case .right(let id): $0.subject = .rightID(id)
-            case .requirement(let requirement): $0.subject = .requirement(Data(requirement.canonicalBytes))
+            case .requirement(let requirement, let limits):
+                $0.subject = .requirement(Data(requirement.canonicalBytes))
+                $0.limits = limits.map { limits in
+                    .with {
+                        ($0.idleSeconds, $0.hardSeconds, $0.uses) = (
+                            limits.idleSeconds, limits.hardSeconds, limits.uses
+                        )
+                    }
+                }
             }
             fill(&$0)
         }

@@ -36,6 +36,7 @@ final class Connection: Sendable {
     /// One thread sends at a time.
     private let sending = NSLock()
     private let calls = Mutex(Calls())
+    private let greeted = Mutex(Data())
     /// The process that the daemon answers.
     private let process = getpid()
 
@@ -64,11 +65,15 @@ final class Connection: Sendable {
         try socket.setReceiveTimeout(seconds: greetingSeconds)
         try sayHello()
         try socket.setReceiveTimeout(seconds: 0)
+        unsafe frames.expectAnswers()
     }
 
     /// Whether a call failed because the daemon ended, or this process is a child that inherited the connection. The
     /// daemon would treat the child's bytes as an attack on its parent.
     var isLost: Bool { isInherited || calls.withLock { $0.failure != nil } }
+
+    /// What the daemon greeted with: it names this connection to the daemon, and nobody else knows it.
+    var nonce: Data { greeted.withLock { $0 } }
 
     private var isInherited: Bool { getpid() != process }
 
@@ -104,6 +109,9 @@ final class Connection: Sendable {
         _ = try? send(body, id: call.id, tail: SecretBytes(zeroed: 0), descriptor: -1)  // As above.
     }
 
+    /// Ends the connection, from any thread; the calls under way throw.
+    func end() { socket.shutdown() }
+
     private func cancel(_ id: UInt64) {
         post(.cancel(.with { $0.requestID = id }))
     }
@@ -124,6 +132,7 @@ final class Connection: Sendable {
                 "The daemon speaks protocol \(greeting.protocolVersion), this program \(WireLimits.protocolVersion); "
                     + "upgrade the older of the two and restart the daemon.")
         }
+        greeted.withLock { $0 = greeting.nonce }
         _ = try call(
             .hello(
                 .with {

@@ -13,16 +13,21 @@ public struct Interaction: Sendable {
     public var fallbackTitle: String
     /// Offers no fallback.
     public var hidesFallback: Bool
+    /// How many seconds ago biometry may have been proved so that a policy asks nobody; 0 for never.
+    public var reuseSeconds: Double
+    /// Whether the question may be put on the program's terminal.
+    public var offersTerminal = true
 
     public init(
         reason: String, isAllowed: Bool = true, cancelTitle: String = "", fallbackTitle: String = "",
-        hidesFallback: Bool = false
+        hidesFallback: Bool = false, reuseSeconds: Double = 0
     ) {
         self.reason = reason
         self.isAllowed = isAllowed
         self.cancelTitle = cancelTitle
         self.fallbackTitle = fallbackTitle
         self.hidesFallback = hidesFallback
+        self.reuseSeconds = reuseSeconds
     }
 
     var question: WireQuestion {
@@ -36,5 +41,5 @@ public struct Interaction: Sendable {
     }
 
     /// The caller's terminal, when a prompt may come.
-    var terminal: SharedDescriptor? { isAllowed ? CallerTerminal.open() : nil }
+    var terminal: SharedDescriptor? { isAllowed && offersTerminal ? CallerTerminal.open() : nil }
 }

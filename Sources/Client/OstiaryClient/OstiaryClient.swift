@@ -18,6 +18,7 @@ public final class OstiaryClient: Sendable {
     /// Whether a daemon that does not run is started. Tests start theirs themselves.
     private let startsDaemon: Bool
     private let connected = Mutex<Connection?>(nil)
+    let grantWatch: GrantWatch
     private let queue = DispatchQueue(label: "ostiary.client", attributes: .concurrent)
 
     private init(
@@ -28,6 +29,7 @@ public final class OstiaryClient: Sendable {
     ) {
         self.locate = locate
         self.startsDaemon = startsDaemon
+        grantWatch = GrantWatch { try Connection(to: locate()) }
     }
 
     /// A client of the daemon at a given place, which it does not start; only for tests.
@@ -66,6 +68,9 @@ public final class OstiaryClient: Sendable {
             return connection
         }
     }
+
+    /// A connection beside the one in use, to a daemon that runs.
+    func ownConnection() throws -> Connection { try Connection(to: locate()) }
 
     private func connect() throws -> Connection {
         let location = try locate()

@@ -1,6 +1,7 @@
 package import AccessControl
 import Foundation
 package import OstiaryClient
+package import OstiaryWire
 package import SecretMemory
 
 /// The daemon's calls that the classes of this module use. Tests put a daemon of their own here.
@@ -9,6 +10,10 @@ package import SecretMemory
 package protocol AuthorizationService: Sendable {
     func preflight(_ subject: AuthorizationContext.Subject) throws
     func preflight(policy: Int) throws
+    /// How the owner can be authenticated now.
+    func environment() throws -> WireEnvironment
+    /// Begins to watch that.
+    func watchEnvironment() -> any EnvironmentWatching
     /// A context in the daemon, which keeps proofs for later uses if `keepsFactors` is true. It is opened when it is
     /// first used.
     func makeSession(keepsFactors: Bool) -> any AuthorizationSession
@@ -35,6 +40,7 @@ package protocol AuthorizationSession: AnyObject, Sendable {
         _ accessControl: AccessControl, for operation: AccessControl.Operation, interaction: Interaction,
         cancellation: Cancellation?
     ) throws -> Grant
+    func watchGrant(_ ended: @escaping @Sendable () -> Void)
     func deauthorize()
     func invalidate()
     /// The context under which items and keys are used.
@@ -54,6 +60,14 @@ package protocol AuthorizationSession: AnyObject, Sendable {
     func secret(ofRight right: Data, cancellation: Cancellation?) throws -> SecretBytes
 }
 
+/// Waits for changes of the environment; ``EnvironmentWatch`` describes the calls.
+package protocol EnvironmentWatching: Sendable {
+    func next(after known: WireEnvironment?) -> WireEnvironment?
+    func end()
+}
+
+extension EnvironmentWatch: EnvironmentWatching {}
+
 extension AuthorizationContext: AuthorizationSession {
     package var daemonContext: AuthorizationContext { self }
 }
@@ -63,6 +77,10 @@ struct OstiaryService: AuthorizationService {
     func preflight(_ subject: AuthorizationContext.Subject) throws { try AuthorizationContext.preflight(subject) }
 
     func preflight(policy: Int) throws { try AuthorizationContext.preflight(policy: policy) }
+
+    func environment() throws -> WireEnvironment { try OstiaryClient.shared.environment() }
+
+    func watchEnvironment() -> any EnvironmentWatching { OstiaryClient.shared.watchEnvironment() }
 
     func makeSession(keepsFactors: Bool) -> any AuthorizationSession {
         AuthorizationContext(keepsFactors: keepsFactors)

@@ -1,5 +1,4 @@
 import CLocalAuthentication
-import OstiaryClient
 import OstiaryWire
 import Synchronization
 
@@ -11,25 +10,11 @@ enum BiometrySensor {
     /// The sensor as far as it is known.
     static var type: LABiometryType { known.withLock { $0 } }
 
-    /// Asks the daemon whether the biometric policy could be evaluated. The only sensors on Linux are fingerprint
-    /// readers.
+    /// Asks the daemon what sensor there is and what is enrolled; nil when it cannot be asked.
     @discardableResult
-    static func look(through service: any AuthorizationService) -> LABiometryType {
-        guard let type = seen(through: service) else { return type }
-        known.withLock { $0 = type }
-        return type
-    }
-
-    /// Nil when the answer tells nothing of the sensor.
-    private static func seen(through service: any AuthorizationService) -> LABiometryType? {
-        do {
-            try service.preflight(policy: LAPolicy.deviceOwnerAuthenticationWithBiometrics.rawValue)
-            return .touchID
-        } catch let error as OstiaryError {
-            if error.isFailure(.biometryNotAvailable) { return LABiometryType.none }
-            return error.isFailure(.biometryNotEnrolled) || error.isFailure(.biometryLockout) ? .touchID : nil
-        } catch {
-            return nil
-        }
+    static func look(through service: any AuthorizationService) -> WireEnvironment? {
+        guard let environment = try? service.environment() else { return nil }
+        known.withLock { $0 = LABiometryType(environment.biometry) }
+        return environment
     }
 }

@@ -65,9 +65,12 @@ open class LAContext: NSObject {
         set { evaluator[\.interactionNotAllowed] = newValue }
     }
 
-    /// The seconds during which unlocking the machine with biometry replaces an evaluation. The default 0 means never.
-    /// A value above ``LATouchIDAuthenticationMaximumAllowableReuseDuration`` is stored unchanged and means that
-    /// maximum. Nothing is unlocked with biometry yet, so the daemon always asks.
+    /// For how many seconds after biometry was proved to Ostiary an evaluation of a policy that accepts it asks nobody. The
+    /// default 0 means that the daemon always asks. A value above
+    /// ``LATouchIDAuthenticationMaximumAllowableReuseDuration`` is stored unchanged and means that maximum.
+    ///
+    /// Any biometric proof counts that the daemon took for this user, for whichever program. It ends with a lock, another
+    /// passcode, a change of the enrolled fingers and the daemon. It answers policies alone: keys and items ask all the same.
     open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
         get { evaluator[\.reuseDuration] }
         set { evaluator[\.reuseDuration] = newValue }
@@ -82,11 +85,14 @@ open class LAContext: NSObject {
     /// ``canEvaluatePolicy(_:error:)``; its answer does not matter.
     open var biometryType: LABiometryType { BiometrySensor.type }
 
-    /// Digests of the enrolled fingers and devices. Blocks while it asks the daemon.
-    open var domainState: LADomainState { LADomainState(biometryType: evaluator.lookForSensor()) }
+    /// Digests of the enrolled fingers and devices, as they are now. Blocks while it asks the daemon; no earlier call is
+    /// needed.
+    open var domainState: LADomainState { evaluator.domainState }
 
-    /// The older form of ``domainState``, deprecated by Apple since iOS 18. Nil: the daemon tells no enrolment yet.
-    open var evaluatedPolicyDomainState: Data? { nil }
+    /// The older form of ``domainState``, deprecated by Apple since iOS 18: the digest of the enrolled fingers when a policy that
+    /// accepts biometry was last found possible or satisfied in this context. Nil before that, after ``invalidate()``, and when
+    /// nothing is enrolled.
+    open var evaluatedPolicyDomainState: Data? { evaluator.evaluatedDomainState }
 
     // MARK: evaluating
 
@@ -141,8 +147,8 @@ open class LAContext: NSObject {
     /// `evaluateAccessControl:operation:localizedReason:reply:`), so that protected objects can be used under this
     /// context without a prompt. Does not block.
     ///
-    /// A proof counts for a minute after its last use, five minutes in all. It ends sooner when the store is locked or
-    /// the context is invalidated.
+    /// A proof counts until the context is invalidated, and for ten minutes at most (`prompt.context-seconds` in
+    /// `ostiaryd.conf`). It ends sooner when the store is locked or the passcode is changed.
     ///
     /// - Parameters:
     ///   - localizedReason: why the app asks; shown in the prompt. When empty, the reply is

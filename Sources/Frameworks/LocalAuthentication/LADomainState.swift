@@ -1,19 +1,25 @@
 public import CLocalAuthentication
 public import Foundation
+import OstiaryWire
 
 /// Digests of the fingers and devices that are enrolled on this machine. A digest changes with the enrolment (Apple's
 /// `LADomainState`).
+///
+/// A program can keep a digest and compare it later. Nothing can be read out of it, and another program gets another digest of
+/// the same fingers.
 public final class LADomainState: NSObject, Sendable {
     /// The biometric part.
     public let biometry: LADomainStateBiometry
     /// The part of companions.
     public let companion: LADomainStateCompanion
-    /// Both parts as one digest, nil when nothing is enrolled or paired.
-    public var stateHash: Data? { nil }
+    /// Both parts as one digest of 32 bytes, nil when nothing is enrolled or paired.
+    public let stateHash: Data?
 
-    init(biometryType: LABiometryType) {
-        biometry = LADomainStateBiometry(biometryType: biometryType)
-        companion = LADomainStateCompanion()
+    /// Nil while the daemon cannot be asked: then there is no digest either.
+    init(_ environment: WireEnvironment?) {
+        biometry = LADomainStateBiometry(environment?.biometry)
+        companion = LADomainStateCompanion(environment?.companions ?? [])
+        stateHash = environment?.stateHash.nonEmpty
         super.init()
     }
 }
@@ -22,25 +28,34 @@ public final class LADomainState: NSObject, Sendable {
 public final class LADomainStateBiometry: NSObject, Sendable {
     /// The sensor.
     public let biometryType: LABiometryType
-    /// A digest of the enrolment, nil when nothing is enrolled. The daemon tells none yet, so it is always nil.
-    public var stateHash: Data? { nil }
+    /// A digest of the enrolment, 32 bytes; nil when nothing is enrolled, or the fingers cannot be digested.
+    public let stateHash: Data?
 
-    init(biometryType: LABiometryType) {
-        self.biometryType = biometryType
+    init(_ biometry: WireBiometry?) {
+        biometryType = LABiometryType(biometry)
+        stateHash = biometry?.stateHash.nonEmpty
         super.init()
     }
 }
 
-/// The state of companions (Apple's `LADomainStateCompanion`). There are none on Linux.
+/// The state of companions (Apple's `LADomainStateCompanion`).
 public final class LADomainStateCompanion: NSObject, Sendable {
-    /// The kinds of paired companions: none.
-    public var availableCompanionTypes: Set<LACompanionType> { [] }
-    /// A digest of the paired companions, nil when none is paired.
+    /// The kinds of paired companions. An enrolled security key counts as a watch.
+    public let availableCompanionTypes: Set<LACompanionType>
+    /// A digest of the paired companions. Always nil: nothing digests security keys yet.
     public var stateHash: Data? { nil }
 
-    override init() { super.init() }
+    init(_ companions: [WireCompanion]) {
+        availableCompanionTypes = Set(companions.compactMap { LACompanionType(rawValue: Int($0.type)) })
+        super.init()
+    }
 
-    /// A digest of the paired companions of one kind, nil when none is paired.
+    /// A digest of the paired companions of one kind; nil, as ``stateHash``.
     @discardableResult
     public func stateHash(for companionType: LACompanionType) -> Data? { nil }
+}
+
+extension Data {
+    /// The daemon sends no bytes where there is no digest.
+    fileprivate var nonEmpty: Data? { isEmpty ? nil : self }
 }

@@ -29,21 +29,30 @@ open class LARight: NSObject {
 
     /// A right with the requirement ``LAAuthenticationRequirement/default``.
     public override init() {
-        (authorization, accessControl) = Self.unsaved(.default, OstiaryService())
+        (authorization, accessControl) = Self.unsaved(.default, nil, OstiaryService())
         super.init()
         authorization.state.attach(to: self)
     }
 
     /// A right that is granted to a person who meets `requirement`.
     public init(requirement: LAAuthenticationRequirement) {
-        (authorization, accessControl) = Self.unsaved(requirement, OstiaryService())
+        (authorization, accessControl) = Self.unsaved(requirement, nil, OstiaryService())
+        super.init()
+        authorization.state.attach(to: self)
+    }
+
+    /// A right that is granted to a person who meets `requirement`, within limits. An extension.
+    public init(requirement: LAAuthenticationRequirement, grantLimits: LAGrantLimits) {
+        (authorization, accessControl) = Self.unsaved(requirement, grantLimits, OstiaryService())
         super.init()
         authorization.state.attach(to: self)
     }
 
     /// A right that asks a daemon of the caller's choice.
-    package init(requirement: LAAuthenticationRequirement, service: any AuthorizationService) {
-        (authorization, accessControl) = Self.unsaved(requirement, service)
+    package init(
+        requirement: LAAuthenticationRequirement, grantLimits: LAGrantLimits? = nil, service: any AuthorizationService
+    ) {
+        (authorization, accessControl) = Self.unsaved(requirement, grantLimits, service)
         super.init()
         authorization.state.attach(to: self)
     }
@@ -58,14 +67,19 @@ open class LARight: NSObject {
     deinit { authorization.end() }
 
     private static func unsaved(
-        _ requirement: LAAuthenticationRequirement, _ service: any AuthorizationService
+        _ requirement: LAAuthenticationRequirement, _ grantLimits: LAGrantLimits?, _ service: any AuthorizationService
     ) -> (RightAuthorization, AccessControl) {
-        let requirement = requirement.requirement
+        let (requirement, limits) = (requirement.requirement, grantLimits?.limits)
         return (
-            RightAuthorization(.requirement(requirement), service: service),
-            AccessControl(availability: .whenUnlocked, using: requirement)
+            RightAuthorization(.requirement(requirement, limits: limits), service: service),
+            AccessControl(availability: .whenUnlocked, using: requirement, limits: limits)
         )
     }
+
+    /// How long a grant of this right lives, and how many uses it has; nil for no limits. An extension.
+    ///
+    /// The limits are fixed when the right is made and are saved with it. Nobody can change those of a saved right.
+    public var grantLimits: LAGrantLimits? { accessControl.limits.map(LAGrantLimits.init) }
 
     /// Where the right stands. Changes can be observed: `observe(\.state)`, ``stateUpdates``,
     /// ``didBecomeAuthorizedNotification`` and ``didBecomeUnauthorizedNotification``.
@@ -86,8 +100,16 @@ open class LARight: NSObject {
     ///     removed). The right lives until this was called, even if the program mentions it nowhere else. If the right
     ///     ends afterwards, its grant ends too.
     open func authorize(localizedReason: String, completion: @escaping @Sendable ((any Error)?) -> Void) {
+        authorize(localizedReason: localizedReason, offeringTerminal: true, completion: completion)
+    }
+
+    /// - Parameter offersTerminal: whether the question may be put on the terminal of this process.
+    package func authorize(
+        localizedReason: String, offeringTerminal offersTerminal: Bool,
+        completion: @escaping @Sendable ((any Error)?) -> Void
+    ) {
         let right = KeptObject(self)
-        authorization.authorize(reason: localizedReason) { error in
+        authorization.authorize(reason: localizedReason, offersTerminal: offersTerminal) { error in
             withExtendedLifetime(right) { completion(error) }
         }
     }
@@ -119,6 +141,14 @@ open class LARight: NSObject {
     nonisolated(nonsending) open func authorize(localizedReason: String) async throws {
         try await CallerCancellation.forwarding { (continuation: CheckedContinuation<Void, any Error>) in
             authorize(localizedReason: localizedReason) { continuation.resume($0) }
+        }
+    }
+
+    nonisolated(nonsending) package func authorize(
+        localizedReason: String, offeringTerminal offersTerminal: Bool
+    ) async throws {
+        try await CallerCancellation.forwarding { (continuation: CheckedContinuation<Void, any Error>) in
+            authorize(localizedReason: localizedReason, offeringTerminal: offersTerminal) { continuation.resume($0) }
         }
     }
 

@@ -22,7 +22,8 @@ final class PolicyEvaluator: Sendable {
         func interaction(reason: String) -> Interaction {
             Interaction(
                 reason: reason, isAllowed: !interactionNotAllowed, cancelTitle: cancelTitle ?? "",
-                fallbackTitle: fallbackTitle ?? "", hidesFallback: fallbackTitle == "")
+                fallbackTitle: fallbackTitle ?? "", hidesFallback: fallbackTitle == "",
+                reuseSeconds: min(reuseDuration, LATouchIDAuthenticationMaximumAllowableReuseDuration))
         }
     }
 
@@ -37,6 +38,7 @@ final class PolicyEvaluator: Sendable {
         var running: [Int: Evaluation] = [:]
         var lastEvaluation = 0
         var hasSmartCardPIN = false
+        var domainState: Data?
     }
 
     private let service: any AuthorizationService
@@ -59,20 +61,35 @@ final class PolicyEvaluator: Sendable {
     /// Throws why `policy` cannot be evaluated now, and learns on the way what sensor there is. Blocks; never prompts.
     func preflight(policy: Int) throws {
         guard !isInvalidated else { throw Self.invalidContext }
-        lookForSensor()
+        let environment = BiometrySensor.look(through: service)
         try service.preflight(policy: policy)
+        noteDomainState(environment, for: policy)
     }
 
-    /// Asks the daemon what sensor there is. Blocks.
-    @discardableResult
-    func lookForSensor() -> LABiometryType { BiometrySensor.look(through: service) }
+    /// The digests of now. Blocks.
+    var domainState: LADomainState { LADomainState(BiometrySensor.look(through: service)) }
+
+    /// The digest of biometry when a policy that accepts it was last found possible or satisfied.
+    var evaluatedDomainState: Data? { contents.withLock { $0.domainState } }
+
+    private func noteDomainState(_ environment: WireEnvironment?, for policy: Int) {
+        guard Self.biometricPolicies.contains(policy) else { return }
+        let digest = LADomainStateBiometry(environment?.biometry).stateHash
+        contents.withLock { contents in
+            if !contents.isInvalidated { contents.domainState = digest }
+        }
+    }
+
+    private static let biometricPolicies = [
+        LAPolicy.deviceOwnerAuthenticationWithBiometrics, .deviceOwnerAuthentication,
+        .deviceOwnerAuthenticationWithBiometricsOrCompanion,
+    ].map(\.rawValue)
 
     /// Evaluates a policy, on another thread. `reply` is called there.
     func evaluate(policy: Int, reason: String, reply: @escaping Reply) {
-        evaluate(reason: reason, reply: reply) { [service, session] interaction, cancellation in
-            // Why a policy cannot be evaluated at all is said rather than that nobody may be asked.
-            if !interaction.isAllowed { try service.preflight(policy: policy) }
+        evaluate(reason: reason, reply: reply) { [self] interaction, cancellation in
             try session.evaluate(policy: policy, interaction: interaction, cancellation: cancellation)
+            noteDomainState(BiometrySensor.look(through: service), for: policy)
         }
     }
 

@@ -41,13 +41,15 @@ final class RightAuthorization: Sendable {
     func preflight() throws { try service.preflight(subject) }
 
     /// Authorizes, on another thread. `completion` is called there.
-    func authorize(reason: String, completion: @escaping Completion) {
+    func authorize(reason: String, offersTerminal: Bool, completion: @escaping Completion) {
         guard !reason.isEmpty else { return BlockingCalls.start { completion(ErrorTranslation.emptyReason) } }
         let (waiter, beginning) = life.withLock { life in join(completion, &life) }
         state.deliver()
         CallerCancellation.current?.onCancel { [weak self] in self?.leave(waiter) }
         guard let beginning else { return }
-        BlockingCalls.startPrompting { self.carryOut(reason: reason, cancellation: beginning) }
+        var interaction = Interaction(reason: reason)
+        interaction.offersTerminal = offersTerminal
+        BlockingCalls.startPrompting { [interaction] in self.carryOut(interaction, cancellation: beginning) }
     }
 
     /// Joins the attempt under way or begins one, which the caller then carries out.
@@ -64,11 +66,11 @@ final class RightAuthorization: Sendable {
         return (life.lastWaiter, attempt.cancellation)
     }
 
-    private func carryOut(reason: String, cancellation: Cancellation) {
+    private func carryOut(_ interaction: Interaction, cancellation: Cancellation) {
         guard !confirmGrant(cancellation) else { return }
         let session = service.makeSession(keepsFactors: false)
         do {
-            try session.authorize(subject, interaction: Interaction(reason: reason), cancellation: cancellation)
+            try session.authorize(subject, interaction: interaction, cancellation: cancellation)
             finish(cancellation, session: session, error: nil)
         } catch {
             finish(cancellation, session: nil, error: error)
@@ -107,6 +109,7 @@ final class RightAuthorization: Sendable {
             session?.invalidate()
             return
         }
+        session?.watchGrant { [weak self, weak session] in if let self, let session { giveUp(session) } }
         let translated = error.map(ErrorTranslation.error)
         for completion in waiting.values { completion(translated) }
     }

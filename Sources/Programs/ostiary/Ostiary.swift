@@ -27,7 +27,8 @@ struct Ostiary: ParsableCommand {
         version: version,
         subcommands: [
             StatusCommand.self, PasscodeCommand.self, RightCommand.self, ItemCommand.self, KeyCommand.self,
-            ApplicationCommand.self, LockCommand.self, UnlockCommand.self, LogCommand.self, DoctorCommand.self,
+            ApplicationCommand.self, GrantsCommand.self, LockCommand.self, UnlockCommand.self, LogCommand.self,
+            DoctorCommand.self,
             TestDaemonCommand.self,
         ])
 

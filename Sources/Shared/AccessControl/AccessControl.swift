@@ -1,11 +1,14 @@
 /// The conditions of an object, which are fixed when it is made: when it can be used at all, and the requirement of
 /// each operation.
 ///
-/// Canonical bytes: format version (1), availability class, number of operations, then for each permitted operation in
-/// ascending order its byte, the number of its alternatives and one byte per alternative, as in ``Requirement``. Example:
-/// `passcode` for signing while unlocked, deleting for nothing, is `01 03 02 03 01 01 06 01 00`.
+/// Canonical bytes: format version, availability class, in version 2 the limits (``GrantLimits``), number of operations, then
+/// for each permitted operation in ascending order its byte, the number of its alternatives and one byte per alternative, as
+/// in ``Requirement``. Example: `passcode` for signing while unlocked, deleting for nothing, is `01 03 02 03 01 01 06 01 00`.
+/// An access control with limits has version 2, one without has version 1.
 public struct AccessControl: Hashable, Sendable {
     public let availability: AvailabilityClass
+    /// How long a proof counts for this object, and for how many uses; nil for as long as anything.
+    public let limits: GrantLimits?
     private let requirements: [Operation: Requirement]
 
     /// The requirement that key slots are compiled from: all alternatives of all operations that need the access
@@ -16,17 +19,19 @@ public struct AccessControl: Hashable, Sendable {
     ///
     /// - Throws: ``AccessControlError`` when the requirements do not go together.
     public init(
-        availability: AvailabilityClass, requirements: [Operation: Requirement]
+        availability: AvailabilityClass, requirements: [Operation: Requirement], limits: GrantLimits? = nil
     ) throws(AccessControlError) {
         self.availability = availability
+        self.limits = limits
         self.requirements = requirements
         keyRequirement = try Self.keyRequirement(of: requirements)
     }
 
     /// The usual access control: `requirement` for reading, signing, decrypting and key exchange, nothing for creating and
     /// deleting, and no change.
-    public init(availability: AvailabilityClass, using requirement: Requirement) {
+    public init(availability: AvailabilityClass, using requirement: Requirement, limits: GrantLimits? = nil) {
         self.availability = availability
+        self.limits = limits
         requirements = Dictionary(
             uniqueKeysWithValues: Operation.allCases.filter { $0 != .change }.map {
                 ($0, $0.needsAccessSecret ? requirement : .unrestricted)
@@ -80,16 +85,20 @@ extension AccessControlError: CustomStringConvertible {
 // MARK: - Canonical bytes
 
 extension AccessControl {
-    private static let formatVersion: UInt8 = 1
+    /// What objects without limits have: their bytes are the same as before there were limits.
+    private static let versionWithoutLimits: UInt8 = 1
+    private static let versionWithLimits: UInt8 = 2
 
     /// The canonical bytes; equal access controls have equal bytes.
     public var canonicalBytes: [UInt8] {
-        requirements.sorted { $0.key < $1.key }.reduce(
-            into: [Self.formatVersion, availability.rawValue, UInt8(requirements.count)]
-        ) { bytes, entry in
-            bytes.append(entry.key.rawValue)
-            bytes += entry.value.canonicalBody
+        var bytes = [limits == nil ? Self.versionWithoutLimits : Self.versionWithLimits, availability.rawValue]
+        if let limits { bytes += limits.canonicalBytes }
+        bytes.append(UInt8(requirements.count))
+        for (operation, requirement) in requirements.sorted(by: { $0.key < $1.key }) {
+            bytes.append(operation.rawValue)
+            requirement.appendCanonicalBody(to: &bytes)
         }
+        return bytes
     }
 
     /// Reads canonical bytes.
@@ -97,17 +106,21 @@ extension AccessControl {
     /// - Throws: ``CanonicalFormError`` for anything that ``canonicalBytes`` does not produce.
     public init(canonicalBytes bytes: [UInt8]) throws(CanonicalFormError) {
         var reader = RuleReader(bytes)
-        guard try reader.readByte() == Self.formatVersion else { throw .unsupportedVersion }
+        let version = try reader.readByte()
+        guard [Self.versionWithoutLimits, Self.versionWithLimits].contains(version) else { throw .unsupportedVersion }
         guard let availability = AvailabilityClass(rawValue: try reader.readByte()) else {
             throw .unknownAvailabilityClass
         }
+        let limits = version == Self.versionWithLimits ? try GrantLimits(from: &reader) : nil
         var requirements: [Operation: Requirement] = [:]
         for _ in 0..<(try reader.readByte()) {
             guard let operation = Operation(rawValue: try reader.readByte()) else { throw .unknownOperation }
             // A repeated operation replaces the first one; the comparison at the end then refuses the whole.
             requirements[operation] = try Requirement(bodyFrom: &reader)
         }
-        do { self = try AccessControl(availability: availability, requirements: requirements) } catch {
+        do {
+            self = try AccessControl(availability: availability, requirements: requirements, limits: limits)
+        } catch {
             throw .invalidAccessControl(error)
         }
         try reader.finish(comparingWith: canonicalBytes)

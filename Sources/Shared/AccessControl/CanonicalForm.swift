@@ -11,6 +11,9 @@ public enum CanonicalFormError: Error, Hashable, Sendable {
     case invalidRule(RuleError)
     /// The requirements do not go together.
     case invalidAccessControl(AccessControlError)
+    /// A limit that this code does not know.
+    case unknownLimit
+    case invalidLimits(GrantLimitsError)
     /// Bytes follow the end.
     case trailingBytes
     /// Understood, but written differently from the canonical form: unsorted, repeated, or more than minimal.

@@ -62,7 +62,11 @@ extension Requirement {
     private static let formatVersion: UInt8 = 1
 
     /// The canonical bytes; equal requirements have equal bytes.
-    public var canonicalBytes: [UInt8] { [Self.formatVersion] + canonicalBody }
+    public var canonicalBytes: [UInt8] {
+        var bytes = [Self.formatVersion]
+        appendCanonicalBody(to: &bytes)
+        return bytes
+    }
 
     /// Reads canonical bytes.
     ///
@@ -74,8 +78,11 @@ extension Requirement {
         try reader.finish(comparingWith: canonicalBytes)
     }
 
-    /// The canonical bytes without the version, as they stand inside a larger form.
-    var canonicalBody: [UInt8] { [UInt8(alternatives.count)] + alternatives.map(\.rawValue) }
+    /// Appends the canonical bytes without the version, as they stand inside a larger form.
+    func appendCanonicalBody(to bytes: inout [UInt8]) {
+        bytes.append(UInt8(alternatives.count))
+        for alternative in alternatives { bytes.append(alternative.rawValue) }
+    }
 
     init(bodyFrom reader: inout RuleReader) throws(CanonicalFormError) {
         var sets: [FactorSet] = []

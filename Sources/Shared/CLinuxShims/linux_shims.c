@@ -213,6 +213,8 @@ int ostiary_forbid_dumps(void) {
   return 0;
 }
 
+int ostiary_forbid_new_privileges(void) { return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); }
+
 void ostiary_overwrite_freed_memory(void) { mallopt(M_PERTURB, 0x55); }
 
 void ostiary_limit_heaps(int count) { mallopt(M_ARENA_MAX, count); }

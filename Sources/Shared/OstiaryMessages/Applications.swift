@@ -1,9 +1,9 @@
-// Programs and what they may see. Changing any of it asks the owner.
+// Programs and their access. Every change asks the owner.
 
-/// Answered by ``WireApplicationList`` with the one.
+/// Answered by ``WireApplicationList`` with the registered program.
 public struct WireRegisterApplicationRequest: WireMessage, FieldList {
     public var path = ""
-    /// With `adopts`: the registration that the program belongs to, or empty for the one of the path.
+    /// With `adopts`: the registration of the program. If empty, the registration of its path.
     public var applicationID = ""
     public var accessGroups: [String] = []
     /// The registered program was rebuilt or upgraded and stays the same program.
@@ -21,7 +21,7 @@ public struct WireRegisterApplicationRequest: WireMessage, FieldList {
     }
 }
 
-/// Answered by a page of the list. The next page begins at `offset` plus the number of applications received.
+/// Answered by a page of the list. The next page begins at `offset` plus the number of received applications.
 public struct WireListApplicationsRequest: WireMessage, FieldList {
     public var offset: UInt32 = 0
 
@@ -34,7 +34,7 @@ public struct WireListApplicationsRequest: WireMessage, FieldList {
 
 public struct WireApplicationList: WireMessage, FieldList {
     public var applications: [WireApplication] = []
-    /// How many the whole list has.
+    /// The number of applications in the whole list.
     public var total: UInt32 = 0
 
     public init() {}
@@ -50,11 +50,11 @@ public struct WireApplication: WireMessage, FieldList {
     public var applicationID = ""
     public var accessGroups: [String] = []
     public var label = ""
-    /// The file is no longer the one that was registered.
+    /// Whether the file differs from the registered one.
     public var changed = false
-    /// From `/etc/ostiary/apps.d`.
+    /// Whether the registration comes from `/etc/ostiary/apps.d`.
     public var ofSystem = false
-    /// Only in the answer to a registration.
+    /// Set only in the answer to a registration.
     public var leftBehind: WireLeftBehind?
 
     public init() {}
@@ -70,11 +70,12 @@ public struct WireApplication: WireMessage, FieldList {
     }
 }
 
-/// What the program stored under its path before it was registered there. It stays, and the registered program does not see it.
+/// The objects that the program stored before its path was registered. They stay, but the registered program does not
+/// see them.
 public struct WireLeftBehind: WireMessage, FieldList {
     public var items: UInt32 = 0
     public var rights: UInt32 = 0
-    /// Keys of the enclave for which no item stands.
+    /// Enclave keys without an item.
     public var keys: UInt32 = 0
 
     public init() {}

@@ -13,7 +13,7 @@ public struct WireReadLogRequest: WireMessage, FieldList {
 
 public struct WireLogPage: WireMessage, FieldList {
     public var records: [WireLogRecord] = []
-    /// How many the whole log has.
+    /// The number of records in the whole log.
     public var recordCount: UInt64 = 0
 
     public init() {}
@@ -41,7 +41,7 @@ public struct WireLogRecord: WireMessage, FieldList {
     public var strength = ""
     /// The cause of a refusal.
     public var reason = ""
-    /// Refusals that this record stands for.
+    /// How many equal entries this record stands for.
     public var repetitions: UInt32 = 0
 
     public init() {}
@@ -76,10 +76,10 @@ public struct WireVerifyLogRequest: WireMessage, FieldList {
 public struct WireLogVerdict: WireMessage, FieldList {
     public var intact = false
     public var recordCount: UInt64 = 0
-    /// When the log is not intact: the index of the first record that does not fit.
+    /// The index of the first record that does not fit, if the log is not intact.
     public var firstMisfit: UInt64 = 0
     public var explanation = ""
-    /// The forward-secure seals were checked, not only the chain and its anchor.
+    /// Whether the forward-secure seals were checked, besides the chain and its anchor.
     public var sealsChecked = false
 
     public init() {}

@@ -1,11 +1,11 @@
 public import Foundation
 
-// A context holds what was proved, on the daemon's side. It dies with the connection.
+// A context remembers proved factors, in the daemon. It ends with the connection.
 
 /// Answered by ``WireContextOpened``.
 public struct WireOpenContextRequest: WireMessage, FieldList {
-    /// An `LAContext` keeps the factors that were proved in it for a bounded time, so that a later item or key under the same
-    /// context asks nobody. A right's context keeps none.
+    /// Whether the context keeps its proved factors for a limited time, as an `LAContext` does. Then using another item
+    /// or key under the same context asks nobody. A right's context keeps no factors.
     public var keepsFactors = false
 
     public init() {}
@@ -25,7 +25,7 @@ public struct WireContextOpened: WireMessage, FieldList {
     }
 }
 
-/// Wipes the context and ends what it is evaluating (`invalidate()`).
+/// Wipes the context and ends its running evaluation (`invalidate()`).
 public struct WireCloseContextRequest: WireMessage, FieldList {
     public var contextID: UInt64 = 0
 
@@ -36,7 +36,7 @@ public struct WireCloseContextRequest: WireMessage, FieldList {
     }
 }
 
-/// Wipes what the context was granted and ends what it is evaluating; the context stays usable (`deauthorize()`).
+/// Wipes the context's grants and ends its running evaluation. The context stays usable (`deauthorize()`).
 public struct WireDeauthorizeRequest: WireMessage, FieldList {
     public var contextID: UInt64 = 0
 
@@ -52,7 +52,7 @@ public struct WireSetCredentialRequest: WireMessage, FieldList {
     public var contextID: UInt64 = 0
     /// The raw value of an `LACredentialType`.
     public var type: Int32 = 0
-    /// With an empty tail: the context has none afterwards.
+    /// With an empty tail: removes the context's credential.
     public var remove = false
 
     public init() {}
@@ -79,9 +79,9 @@ public struct WireCredentialStateRequest: WireMessage, FieldList {
 
 // MARK: - Asking the person
 
-/// How a question to the person is put. A terminal may be attached to the frame, as one descriptor (SCM_RIGHTS).
+/// How to ask the person. A terminal may be attached to the frame, as one descriptor (SCM_RIGHTS).
 public struct WireQuestion: WireMessage, FieldList {
-    /// Why the program asks; not empty.
+    /// The program's reason for asking; not empty.
     public var reason = ""
     public var interactionNotAllowed = false
     public var cancelTitle = ""
@@ -100,13 +100,16 @@ public struct WireQuestion: WireMessage, FieldList {
 }
 
 public struct WireEvaluatePolicyRequest: WireMessage, FieldList {
-    /// 0 with `preflight`: no context yet.
+    /// 0 with `preflight`, which needs no context.
     public var contextID: UInt64 = 0
     /// The raw value of an `LAPolicy`.
     public var policy: Int32 = 0
-    /// Only says whether it could succeed; never prompts.
+    /// Whether to answer only whether it could succeed. Then nobody is asked.
     public var preflight = false
     public var question = WireQuestion()
+    /// How many seconds ago biometry may have been proved to this store, by any program, so that nobody is asked; 0 for
+    /// never. The daemon takes at most 300.
+    public var reuseSeconds = 0.0
 
     public init() {}
 
@@ -115,13 +118,15 @@ public struct WireEvaluatePolicyRequest: WireMessage, FieldList {
         coder.field(&policy)
         coder.field(&preflight)
         coder.field(&question)
+        coder.field(&reuseSeconds)
     }
 }
 
-/// Proves what an access control asks for one operation; a context that keeps factors can then use what it protects.
+/// Proves the factors that an access control requires for one operation. A context that keeps factors can then use the
+/// protected items and keys.
 public struct WireEvaluateAccessControlRequest: WireMessage, FieldList {
     public var contextID: UInt64 = 0
-    /// Its canonical form.
+    /// The access control's canonical form.
     public var accessControl = Data()
     /// The number of one of the access control's operations.
     public var operation: UInt32 = 0
@@ -137,7 +142,7 @@ public struct WireEvaluateAccessControlRequest: WireMessage, FieldList {
     }
 }
 
-/// Authorizes a stored right or key, or a bare requirement that backs no key.
+/// Authorizes a stored right or key, or a requirement without a key.
 public struct WireAuthorizeRequest: WireMessage, FieldList {
     public enum OneOf_Subject: Equatable, Sendable {
         case rightID(Data)
@@ -148,11 +153,13 @@ public struct WireAuthorizeRequest: WireMessage, FieldList {
     /// 0 with `preflight`.
     public var contextID: UInt64 = 0
     public var subject: OneOf_Subject?
-    /// Empty when the subject is none.
+    /// Empty for another kind of subject.
     public var rightID: Data { if case .rightID(let id)? = subject { id } else { Data() } }
-    /// Only says whether it could succeed; never prompts.
+    /// Whether to answer only whether it could succeed. Then nobody is asked.
     public var preflight = false
     public var question = WireQuestion()
+    /// Of a requirement's grant. A right has its own, and these say nothing about it.
+    public var limits: WireGrantLimits?
 
     public init() {}
 
@@ -161,6 +168,24 @@ public struct WireAuthorizeRequest: WireMessage, FieldList {
         coder.field(&subject)
         coder.field(&preflight)
         coder.field(&question)
+        coder.field(&limits)
+    }
+}
+
+/// How long a grant lives and how many uses it has; at least one of these.
+public struct WireGrantLimits: WireMessage, FieldList {
+    /// Without a use.
+    public var idleSeconds: UInt32?
+    /// In any case.
+    public var hardSeconds: UInt32?
+    public var uses: UInt32?
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&idleSeconds)
+        coder.field(&hardSeconds)
+        coder.field(&uses)
     }
 }
 
@@ -184,11 +209,11 @@ extension WireAuthorizeRequest.OneOf_Subject: WireChoice {
     }
 }
 
-/// What a person proved.
+/// The proved factors.
 public struct WireGranted: WireMessage, FieldList {
     /// For example `passcode`.
     public var factors: [String] = []
-    /// The label of the weakest part that decided.
+    /// The strength label of the weakest proof that was needed.
     public var strength = ""
 
     public init() {}

@@ -1,12 +1,12 @@
 /// Why a request was not carried out.
 public struct WireFailure: WireMessage, FieldList {
-    /// The number of a ``WireFailureCode``. A number that this version does not know is kept, shown and treated as a refusal.
+    /// The number of a ``WireFailureCode``. A program keeps and shows an unknown number and treats it as a refusal.
     public var code: UInt32 = 0
-    /// What happened and what to do next; never a secret, never bytes of a caller.
+    /// What happened and what to do next. Never a secret, never bytes of a caller.
     public var explanation = ""
-    /// What is left of the delay after a lock-out.
+    /// The remaining delay after a lock-out.
     public var retryAfterSeconds = 0.0
-    /// The cause, for programs: for example `biometry.no-sensor`.
+    /// The cause, for programs, such as `biometry.no-sensor`.
     public var cause = ""
 
     public init() {}
@@ -19,7 +19,7 @@ public struct WireFailure: WireMessage, FieldList {
     }
 }
 
-/// Numbers never change their meaning, and are never used again for something else.
+/// Numbers never change their meaning and are never reused.
 public enum WireFailureCode: Int, CaseIterable, Sendable {
     case unspecified = 0
 
@@ -50,7 +50,7 @@ public enum WireFailureCode: Int, CaseIterable, Sendable {
     /// Nothing was done: send the request again with the question and the terminal.
     case questionNeeded = 32
 
-    // What the machine and the person have.
+    // Passcode and devices.
     case passcodeNotSet = 40
     case passcodeAlreadySet = 41
     case passcodeTooWeak = 42

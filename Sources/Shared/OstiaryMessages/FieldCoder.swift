@@ -1,15 +1,15 @@
 import CanonicalEncoding
 
-/// Goes through the fields of a message in their order: a ``FieldWriter`` writes each, a ``FieldReader`` sets each. So a message
-/// lists its fields once, and cannot be read differently from how it is written.
+/// Visits the fields of a message in their order: a ``FieldWriter`` writes each, a ``FieldReader`` sets each. A message
+/// lists its fields only once, so reading and writing always agree.
 protocol FieldCoder {
     mutating func field(_ value: inout some WireValue)
 }
 
-/// What a field can hold.
+/// A type that a field can have.
 protocol WireValue {
     func write(to writer: inout FieldWriter)
-    /// Nil when the bytes are not what ``write(to:)`` writes; the reader knows why.
+    /// Nil when ``write(to:)`` does not write such bytes; the reader keeps the reason.
     static func read(from reader: inout FieldReader) -> Self?
 }
 
@@ -32,7 +32,7 @@ extension FieldList {
 }
 
 extension FieldList where Self: FrameMessage {
-    // For the concrete types to call, so that the compiler makes one function of each.
+    // Inlined into the concrete types, so that the compiler makes one specialised function for each.
     @inline(__always)
     func encoded(behind room: Int, reserving more: Int) throws(WireEncodingError) -> [UInt8] {
         var writer = FieldWriter(room: room, capacity: room + FieldWriter.usualByteCount + more)
@@ -50,7 +50,7 @@ extension FieldList where Self: FrameMessage {
 
 // MARK: - Writing
 
-/// Appends fields. What is too long for any message is remembered and not written.
+/// Appends fields. A field that is too long for any message is not written, and ``finish()`` throws.
 struct FieldWriter: FieldCoder {
     private var canonical: CanonicalWriter
     private let room: Int
@@ -71,7 +71,7 @@ struct FieldWriter: FieldCoder {
 
     mutating func write(flag: Bool) { canonical.write(flag: flag) }
 
-    /// The length of a text, of bytes or of a list; false when no message has room for it.
+    /// Writes the length of a text, of bytes or of a list; false when no message has room for it.
     mutating func write(length: Int) -> Bool {
         guard length <= WireLimits.messageByteCount, canonical.byteCount - room <= WireLimits.messageByteCount else {
             fail(.tooLarge)
@@ -81,7 +81,7 @@ struct FieldWriter: FieldCoder {
         return true
     }
 
-    /// Bytes without their length.
+    /// Writes bytes without their length.
     mutating func write(fixed bytes: some Collection<UInt8>) { canonical.write(fixed: bytes) }
 
     mutating func fail(_ error: WireEncodingError) { self.error = self.error ?? error }
@@ -94,8 +94,8 @@ struct FieldWriter: FieldCoder {
 
 // MARK: - Reading
 
-/// Takes fields off bytes that somebody lends. After the first thing that is wrong it reads nothing more, and
-/// ``finish(with:)`` says what was wrong: nobody gets a message that was read halfway.
+/// Reads fields from borrowed bytes. It stops at the first error, and ``finish(with:)`` throws that error. So nobody
+/// gets a message that was only half read.
 struct FieldReader: FieldCoder {
     private var canonical: BorrowedCanonicalReader
     private(set) var error: CanonicalEncodingError?

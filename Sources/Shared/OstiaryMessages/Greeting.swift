@@ -3,12 +3,12 @@ public import Foundation
 
 /// The first frame of a connection, from the daemon.
 ///
-/// Its form never changes, so that a program of any version can read which one the daemon speaks: `08`, the version (1),
-/// `12`, the number of bytes of the nonce (1), the nonce. Protocol 1 wrote the same bytes.
+/// Its form never changes, so that a program of any version can read the daemon's protocol version: `08`, the version
+/// (1), `12`, the number of bytes of the nonce (1), the nonce. Protocol 1 wrote the same bytes.
 public struct WireGreeting: FrameMessage {
     /// 0 to 127.
     public var protocolVersion: UInt32 = 0
-    /// 16 random bytes, which the process that connected echoes; 0 to 127 bytes can be written.
+    /// 16 random bytes, which the connected program echoes. The form allows 0 to 127 bytes.
     public var nonce = Data()
 
     public init() {}

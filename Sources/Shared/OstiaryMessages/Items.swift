@@ -2,7 +2,7 @@ public import Foundation
 
 // Keychain items.
 
-/// One attribute, by Apple's name and in the type in which the program gave it, since it comes back so.
+/// One attribute, under Apple's name. It keeps the program's type, because the program gets it back in that type.
 public struct WireAttribute: WireMessage, FieldList {
     public enum OneOf_Value: Equatable, Sendable {
         case data(Data)
@@ -48,13 +48,13 @@ extension WireAttribute.OneOf_Value: WireChoice {
     }
 }
 
-/// Which items: all attributes must match. Items of other access groups than the program's are as good as absent.
+/// Selects the items with all of these attributes. Items outside the program's access groups count as absent.
 public struct WireItemQuery: WireMessage, FieldList {
     /// `genp`, `inet`, `keys` or `cert`.
     public var itemClass = ""
     public var attributes: [WireAttribute] = []
     public var synchronizable = WireSynchronizable.unspecified
-    /// 16 bytes, which name one item.
+    /// The 16 bytes that name one item.
     public var itemID = Data()
     public var hostOrSubdomainOf = ""
 
@@ -94,15 +94,15 @@ public enum WireSynchronizable: WireNumber, WireValue {
     }
 }
 
-/// Under what a protected item is used.
+/// How to use a protected item.
 public struct WireItemUse: WireMessage, FieldList {
-    /// 0: proofs count for this request alone.
+    /// 0: proofs count only for this request.
     public var contextID: UInt64 = 0
-    /// Nothing is asked without one.
+    /// Without a question, nobody is asked.
     public var question: WireQuestion?
-    /// Items that would ask are left out.
+    /// Leaves out items whose use would ask the person.
     public var skipsProtected = false
-    /// Where a person would be asked, the answer is `questionNeeded`. For finding, adding and updating.
+    /// Answers `questionNeeded` instead of asking the person. For finding, adding and updating.
     public var withholdsQuestion = false
 
     public init() {}
@@ -117,14 +117,14 @@ public struct WireItemUse: WireMessage, FieldList {
 
 // MARK: - Requests
 
-/// Answered by ``WireItemPage`` with the item. The tail is the data, if there is any.
+/// Answered by ``WireItemPage`` with the item. The tail is the data, if the item has any.
 public struct WireAddItemRequest: WireMessage, FieldList {
     public var itemClass = ""
-    /// The access group and the class of accessibility are among them.
+    /// They include the access group and the class of accessibility.
     public var attributes: [WireAttribute] = []
-    /// Its canonical form.
+    /// The access control's canonical form.
     public var accessControl = Data()
-    /// The access control as the program gave it, to be shown again.
+    /// The access control in the program's form, for showing it again.
     public var shownAccessControl = Data()
     public var hasData_p = false
     /// The enclave key that the item stands for.
@@ -173,10 +173,10 @@ public struct WireFindItemsRequest: WireMessage, FieldList {
 public struct WireUpdateItemsRequest: WireMessage, FieldList {
     public var query = WireItemQuery()
     public var attributes: [WireAttribute] = []
-    /// Empty: it stays as it is.
+    /// Empty for no change.
     public var accessControl = Data()
     public var shownAccessControl = Data()
-    /// By the tail.
+    /// Whether the tail replaces the data.
     public var replacesData = false
     public var use = WireItemUse()
 
@@ -195,7 +195,7 @@ public struct WireUpdateItemsRequest: WireMessage, FieldList {
 /// Answered by ``WireDone`` with the count.
 public struct WireDeleteItemsRequest: WireMessage, FieldList {
     public var query = WireItemQuery()
-    /// Further queries of the same step: if one of the queries matches nothing, nothing is deleted.
+    /// Further queries of the same step. If one of all these queries matches nothing, nothing is deleted.
     public var also: [WireItemQuery] = []
 
     public init() {}
@@ -209,14 +209,14 @@ public struct WireDeleteItemsRequest: WireMessage, FieldList {
 // MARK: - Answers
 
 public struct WireItem: WireMessage, FieldList {
-    /// 16 bytes, which name the item for good.
+    /// The 16 bytes that always name the item.
     public var itemID = Data()
     public var itemClass = ""
     public var attributes: [WireAttribute] = []
     public var accessControl = Data()
     public var shownAccessControl = Data()
     public var hasData_p = false
-    /// The size of its part of the tail.
+    /// The size of the item's part of the tail.
     public var dataByteCount: UInt32 = 0
     public var keyID = Data()
 
@@ -236,7 +236,7 @@ public struct WireItem: WireMessage, FieldList {
 
 public struct WireItemPage: WireMessage, FieldList {
     public var items: [WireItem] = []
-    /// Where the next page begins; 0 when there are no more.
+    /// The beginning of the next page; 0 after the last page.
     public var next: UInt64 = 0
 
     public init() {}

@@ -1,7 +1,7 @@
 public import Foundation
 
-// Using the key or the secret of a right, or an enclave key, whose id then stands for a right's. Each is answered by
-// `WireDone`, whose tail is what was asked for.
+// Requests to use the key or secret of a right, or an enclave key. For an enclave key, its id stands in place of the
+// right's. Each is answered by `WireDone`, and the result is its tail.
 
 /// The tail is the digest. The algorithm is a digest form, for example `algid:sign:ECDSA:digest-X962:SHA256`.
 public struct WireSignRequest: WireMessage, FieldList {
@@ -41,7 +41,7 @@ public struct WireExchangeRequest: WireMessage, FieldList {
     public var rightID = Data()
     public var algorithm = ""
     public var peerPublicKey = Data()
-    /// Of X9.63 forms only.
+    /// For X9.63 forms only.
     public var requestedSize: UInt32 = 0
     public var sharedInfo = Data()
 

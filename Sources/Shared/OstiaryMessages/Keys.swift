@@ -1,6 +1,6 @@
 public import Foundation
 
-// Keys of the enclave that back no right.
+// Enclave keys that back no right.
 
 public enum WireKeyKind: WireNumber, WireValue {
     case unspecified, p256, mlKem768, mlKem1024, mlDsa65, mlDsa87
@@ -34,14 +34,14 @@ public enum WireKeyKind: WireNumber, WireValue {
 /// Answered by ``WireKey``.
 public struct WireCreateKeyRequest: WireMessage, FieldList {
     public var kind = WireKeyKind.unspecified
-    /// Its canonical form.
+    /// The access control's canonical form.
     public var accessControl = Data()
     public var shownAccessControl = Data()
     /// For a rule with an application password.
     public var use = WireItemUse()
-    /// One of the caller's; empty for the first.
+    /// One of the caller's access groups; empty for the first.
     public var accessGroup = ""
-    /// The key is stored with the item that a ``WireAddItemRequest`` names it for, and not before.
+    /// Stores the key only when a ``WireAddItemRequest`` names it, together with that item.
     public var awaitsItem = false
 
     public init() {}
@@ -89,8 +89,8 @@ public struct WireFindKeyRequest: WireMessage, FieldList {
     }
 }
 
-/// Answered by a page of all keys of the owner, whichever program made them, in a fixed order. The next page begins at
-/// `offset` plus the number of keys received.
+/// Answered by a page of all keys of the owner, of every program, in a fixed order. The next page begins at `offset`
+/// plus the number of received keys.
 public struct WireListKeysRequest: WireMessage, FieldList {
     public var offset: UInt32 = 0
 
@@ -103,7 +103,7 @@ public struct WireListKeysRequest: WireMessage, FieldList {
 
 public struct WireKeyList: WireMessage, FieldList {
     public var keys: [WireListedKey] = []
-    /// How many the whole list has.
+    /// The number of keys in the whole list.
     public var total: UInt32 = 0
 
     public init() {}
@@ -119,7 +119,7 @@ public struct WireListedKey: WireMessage, FieldList {
     public var accessGroup = ""
     /// Seconds since 1970.
     public var createdAt = 0.0
-    /// A keychain item stands for it.
+    /// Whether a keychain item stands for the key.
     public var hasItem_p = false
 
     public init() {}
@@ -135,7 +135,7 @@ public struct WireListedKey: WireMessage, FieldList {
 /// Answered by ``WireDone``, count 1.
 public struct WireRemoveKeyRequest: WireMessage, FieldList {
     public var keyID = Data()
-    /// The key of any program is removed, with the items that stand for it, and the owner is asked.
+    /// Removes the key of any program, and the items that stand for it. This asks the owner.
     public var ofAnyGroup = false
     public var question = WireQuestion()
 

@@ -1,6 +1,6 @@
-// What concerns the owner and not one program: the passcode, the lock, and the state of the store.
+// Requests about the owner rather than one program: the passcode, the lock, and the state of the store.
 
-/// The daemon's prompt asks for the passcode itself, which never passes through the program.
+/// The daemon's own prompt asks for the passcode, so the passcode never passes through the program.
 public struct WirePasscodeRequest: WireMessage, FieldList {
     public var action = WirePasscodeAction.unspecified
     public var question = WireQuestion()
@@ -102,7 +102,7 @@ public struct WireFinding: WireMessage, FieldList {
     }
 }
 
-/// Rebuilds the lists that do not verify from the rows that do. Asks the owner, unless there is nothing to repair. Answered by
+/// Rebuilds damaged lists from the rows that verify. Asks the owner if there is something to repair. Answered by
 /// ``WireRepair``.
 public struct WireRepairRequest: WireMessage, FieldList {
     public var question = WireQuestion()
@@ -124,15 +124,15 @@ public struct WireRepair: WireMessage, FieldList {
     }
 }
 
-/// A list that was rebuilt.
+/// A rebuilt list.
 public struct WireRelisting: WireMessage, FieldList {
-    /// What it lists, for example `keychain items`.
+    /// The kind of its rows, for example `keychain items`.
     public var list = ""
-    /// Rows that verify: listed, and used again.
+    /// Rows that verify: they are listed and used again.
     public var kept: UInt32 = 0
-    /// Rows that do not verify: listed, and refused.
+    /// Rows that do not verify: they are listed but refused.
     public var refused: UInt32 = 0
-    /// Rows that could not be listed.
+    /// Rows that could not be listed, and were removed.
     public var removed: UInt32 = 0
 
     public init() {}

@@ -1,14 +1,14 @@
 public import Foundation
 
-/// Answered by ``WireRight``. The tail is the secret, if there is one.
+/// Answered by ``WireRight``. The tail is the secret, if the right has one.
 public struct WireCreateRightRequest: WireMessage, FieldList {
     public var identifier = ""
-    /// Its canonical form.
+    /// The access control's canonical form.
     public var accessControl = Data()
-    /// Otherwise a right of this name is kept and the request refused.
+    /// Whether to replace a right of this name. Otherwise the request is then refused.
     public var replace = false
     public var hasSecret_p = false
-    /// For a rule with an application password, which is chosen now.
+    /// For a rule with an application password, which the person chooses now.
     public var question = WireQuestion()
 
     public init() {}
@@ -26,7 +26,7 @@ public struct WireRight: WireMessage, FieldList {
     /// 16 bytes.
     public var rightID = Data()
     public var identifier = ""
-    /// Its canonical form.
+    /// The access control's canonical form.
     public var accessControl = Data()
     /// X9.63 uncompressed point, 65 bytes.
     public var publicKey = Data()
@@ -34,9 +34,9 @@ public struct WireRight: WireMessage, FieldList {
     /// Seconds since 1970.
     public var createdAt = 0.0
     public var enclaveKind = ""
-    /// The program that created it, as the daemon saw it.
+    /// The program that created the right, as the daemon saw it.
     public var application = ""
-    /// Only in lists: the row is refused, and nothing else of it is shown.
+    /// Set only in lists, for a row that is refused. Only the id is then set besides it.
     public var unreadableBecause = ""
 
     public init() {}
@@ -65,8 +65,8 @@ public struct WireFindRightRequest: WireMessage, FieldList {
     }
 }
 
-/// Answered by a page of the list, which is in a fixed order. The next page begins at `offset` plus the number of rights
-/// received.
+/// Answered by a page of the list, which is in a fixed order. The next page begins at `offset` plus the number of
+/// received rights.
 public struct WireListRightsRequest: WireMessage, FieldList {
     public var ofAllApplications = false
     public var offset: UInt32 = 0
@@ -81,7 +81,7 @@ public struct WireListRightsRequest: WireMessage, FieldList {
 
 public struct WireRightList: WireMessage, FieldList {
     public var rights: [WireRight] = []
-    /// How many the whole list has.
+    /// The number of rights in the whole list.
     public var total: UInt32 = 0
 
     public init() {}
@@ -100,7 +100,7 @@ public struct WireRemoveRightRequest: WireMessage, FieldList {
     }
 
     public var which: OneOf_Which?
-    /// Empty when the right is named by its id.
+    /// Empty when the request names the right by its id.
     public var identifier: String { if case .identifier(let name)? = which { name } else { "" } }
 
     public init() {}

@@ -11,9 +11,9 @@ public struct WireStatus: WireMessage, FieldList {
     public var stateDirectory = ""
     /// `software` or `tpm`.
     public var enclaveKind = ""
-    /// The class key WhenUnlocked is in memory.
+    /// Whether the class key WhenUnlocked is in memory.
     public var unlocked = false
-    /// The passcode was entered once since the daemon started.
+    /// Whether the passcode was entered since the daemon started.
     public var unlockedSinceStart = false
     public var passcode = WirePasscodeStatus()
     public var rights = WireRightStatus()
@@ -65,8 +65,8 @@ public enum WireMode: WireNumber, WireValue {
 
 public struct WirePasscodeStatus: WireMessage, FieldList {
     public var isSet = false
-    /// Absent, like ``lockedOutSeconds``, when the counter of wrong tries does not verify. Then nobody knows it, and no
-    /// passcode is checked.
+    /// Absent, like ``lockedOutSeconds``, when the counter of wrong tries does not verify. Then the number is unknown,
+    /// and no passcode is checked.
     public var failedAttempts: UInt32?
     /// 0 when a passcode may be tried now.
     public var lockedOutSeconds: Double?
@@ -81,7 +81,7 @@ public struct WirePasscodeStatus: WireMessage, FieldList {
 }
 
 public struct WireRightStatus: WireMessage, FieldList {
-    /// Rights of the calling program.
+    /// The number of the calling program's rights.
     public var count: UInt32 = 0
     public var unreadableCount: UInt32 = 0
 
@@ -93,14 +93,14 @@ public struct WireRightStatus: WireMessage, FieldList {
     }
 }
 
-/// How the daemon sees the calling program.
+/// The calling program, as the daemon sees it.
 public struct WireCaller: WireMessage, FieldList {
     public var program = ""
     /// How sure the daemon is of the program, for example `advisory`.
     public var label = ""
-    /// Of the registration; empty without one.
+    /// The id of the program's registration; empty without one.
     public var applicationID = ""
-    /// In order; the first is where items without a group go.
+    /// The program's access groups in order. Items without a group go to the first.
     public var accessGroups: [String] = []
 
     public init() {}

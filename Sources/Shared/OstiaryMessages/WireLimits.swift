@@ -1,20 +1,20 @@
 /// Every limit of the wire, with its reason.
 public enum WireLimits {
-    /// This protocol. A daemon and a program of different versions refuse each other with `versionMismatch`. It stays below
-    /// 128, so that a ``WireGreeting`` can say it to programs of every version.
-    public static let protocolVersion: UInt32 = 2
+    /// The version of this protocol. A daemon and a program of different versions refuse each other with
+    /// `versionMismatch`. It stays below 128, so that programs of every version can read it in a ``WireGreeting``.
+    public static let protocolVersion: UInt32 = 3
     /// Messages hold names, rules and log pages; the largest is a page of the log.
     public static let messageByteCount = 256 * 1024
-    /// Tails hold payloads: a secret, a plaintext or ciphertext.
+    /// Tails hold payloads, such as a secret, a plaintext or a ciphertext.
     public static let tailByteCount = 1024 * 1024
     /// The secret of a right: a key, a token or a password, not a file store.
     public static let secretByteCount = 64 * 1024
-    /// One answer of the log.
+    /// The number of records in one answer of the log.
     public static let logPageCount: UInt32 = 200
     /// The name of a right, in UTF-8.
     public static let identifierByteCount = 512
-    /// Why the program asks, in UTF-8.
+    /// The program's reason for asking, in UTF-8.
     public static let reasonByteCount = 2048
-    /// The nonce of the greeting: 128 bits are never guessed or met twice.
+    /// The nonce of the greeting. 128 random bits cannot be guessed and never repeat.
     public static let nonceByteCount = 16
 }

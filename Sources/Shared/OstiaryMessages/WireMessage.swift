@@ -1,13 +1,13 @@
 public import CanonicalEncoding
 
-/// A message of the protocol, or a part of one: a value of named fields. Every field has a value from the start, so a program
-/// sets what it means and leaves the rest.
+/// A message of the protocol, or a part of one: a value of named fields. Every field has a default, so a program sets
+/// only the fields that it needs.
 public protocol WireMessage: Equatable, Sendable {
     init()
 }
 
 extension WireMessage {
-    /// A message whose fields `set` sets.
+    /// A new message, filled by `set`.
     @inlinable
     public static func with<Failure: Error>(_ set: (inout Self) throws(Failure) -> Void) throws(Failure) -> Self {
         var message = Self()
@@ -18,24 +18,25 @@ extension WireMessage {
 
 /// A message that fills a frame: ``WireGreeting``, ``WireRequest`` or ``WireReply``.
 ///
-/// It has exactly one encoding, which `Documentation/formats/wire.md` lays out: all fields in a fixed order, integers
-/// big-endian, texts, bytes and lists behind their length, what may be absent behind a byte that says whether it is there.
-/// Fields have no numbers, so none can be unknown, repeated or out of order. What is left over is refused.
+/// It has exactly one encoding, see `Documentation/formats/wire.md`. All fields stand in a fixed order. Integers are
+/// big-endian; texts, bytes and lists stand behind their length; a byte before each optional field says whether it is
+/// present. Fields have no numbers, so none can be unknown, repeated or out of order. Surplus bytes are refused.
 public protocol FrameMessage: WireMessage {
-    /// The encoding, behind `room` bytes that are left for a header.
+    /// The encoding, behind `room` bytes that stay free for a header.
     ///
-    /// - Parameter more: bytes that will be appended; the result has room for them when the message is of usual size.
+    /// - Parameter more: how many bytes the caller will append. For a message of usual size, the result has room for
+    ///   them.
     /// - Throws: ``WireEncodingError`` for a message that the other side would refuse.
     func canonicalBytes(behind room: Int, reserving more: Int) throws(WireEncodingError) -> [UInt8]
 
-    /// Reads an encoding where it lies. Nothing is allocated that is much larger than `bytes`.
+    /// Reads an encoding in place. Allocates little more than the size of `bytes`.
     ///
-    /// - Throws: for everything that ``canonicalBytes(behind:reserving:)`` does not write.
+    /// - Throws: for any bytes that ``canonicalBytes(behind:reserving:)`` does not write.
     @unsafe init(reading bytes: UnsafeRawBufferPointer) throws(CanonicalEncodingError)
 }
 
 extension FrameMessage {
-    /// The encoding alone.
+    /// The encoding without room for a header.
     public var canonicalBytes: [UInt8] {
         get throws(WireEncodingError) { try canonicalBytes(behind: 0, reserving: 0) }
     }

@@ -2,9 +2,9 @@ public import CanonicalEncoding
 
 /// The daemon's answer to one request.
 public struct WireReply: FrameMessage, FieldList {
-    /// Numbers never change their meaning, and are never used again for something else.
+    /// Numbers never change their meaning and are never reused.
     ///
-    /// Large messages lie in a box of their own (`indirect`): otherwise every small one is passed on as the largest.
+    /// Large messages are boxed (`indirect`). Otherwise every small message would take the space of the largest.
     public enum OneOf_Body: Equatable, Sendable {
         case failure(WireFailure)
         case done(WireDone)
@@ -21,9 +21,13 @@ public struct WireReply: FrameMessage, FieldList {
         case applications(WireApplicationList)
         case keys(WireKeyList)
         case repair(WireRepair)
+        case grants(WireGrantList)
+        case grantEnds(WireGrantEnds)
+        case heldGrants(WireHeldGrants)
+        indirect case environment(WireEnvironment)
     }
 
-    /// The request's.
+    /// The id of the request.
     public var id: UInt64 = 0
     public var body: OneOf_Body?
 
@@ -35,9 +39,9 @@ public struct WireReply: FrameMessage, FieldList {
     }
 }
 
-/// Carried out. If the request asked for bytes, they are the frame's tail.
+/// The request was carried out. If it asked for bytes, they are the frame's tail.
 public struct WireDone: WireMessage, FieldList {
-    /// How many were removed or changed.
+    /// How many objects were removed or changed.
     public var count: UInt32 = 0
     /// The answer to a ``WireCredentialStateRequest``.
     public var isSet = false
@@ -70,6 +74,10 @@ extension WireReply.OneOf_Body: WireChoice {
         case .applications(let message): writer.write(choice: 15, message)
         case .keys(let message): writer.write(choice: 16, message)
         case .repair(let message): writer.write(choice: 17, message)
+        case .grants(let message): writer.write(choice: 20, message)
+        case .grantEnds(let message): writer.write(choice: 21, message)
+        case .heldGrants(let message): writer.write(choice: 22, message)
+        case .environment(let message): writer.write(choice: 18, message)
         }
     }
 
@@ -91,6 +99,10 @@ extension WireReply.OneOf_Body: WireChoice {
             case 15: reader.choice(Self.applications)
             case 16: reader.choice(Self.keys)
             case 17: reader.choice(Self.repair)
+            case 20: reader.choice(Self.grants)
+            case 21: reader.choice(Self.grantEnds)
+            case 22: reader.choice(Self.heldGrants)
+            case 18: reader.choice(Self.environment)
             default: nil
             }
         guard let body else { return nil }

@@ -1,14 +1,15 @@
 public import CanonicalEncoding
 
-/// What a program asks for. What the daemon accepts of each, and when, is its `DispatchTable`.
+/// A program's request. The daemon's `RequestTable.swift` says what it accepts of each request, and when.
 public struct WireRequest: FrameMessage, FieldList {
-    /// Numbers never change their meaning, and are never used again for something else.
+    /// Numbers never change their meaning and are never reused.
     ///
-    /// Large messages lie in a box of their own (`indirect`): otherwise every small one is passed on as the largest.
+    /// Large messages are boxed (`indirect`). Otherwise every small message would take the space of the largest.
     public enum OneOf_Body: Equatable, Sendable {
         case hello(WireHello)
         case status(WireStatusRequest)
         case cancel(WireCancelRequest)
+        indirect case environment(WireEnvironmentRequest)
 
         case openContext(WireOpenContextRequest)
         case closeContext(WireCloseContextRequest)
@@ -17,6 +18,10 @@ public struct WireRequest: FrameMessage, FieldList {
         case credentialState(WireCredentialStateRequest)
         indirect case evaluatePolicy(WireEvaluatePolicyRequest)
         indirect case authorize(WireAuthorizeRequest)
+        case listGrants(WireListGrantsRequest)
+        case revokeGrants(WireRevokeGrantsRequest)
+        case awaitGrantEnd(WireAwaitGrantEndRequest)
+        case heldGrants(WireHeldGrantsRequest)
 
         indirect case createRight(WireCreateRightRequest)
         case findRight(WireFindRightRequest)
@@ -54,9 +59,9 @@ public struct WireRequest: FrameMessage, FieldList {
         indirect case removeApplication(WireRemoveApplicationRequest)
     }
 
-    /// The program chooses it: not 0, and not that of a request still under way.
+    /// Chosen by the program: not 0, and not the id of a request that still runs.
     public var id: UInt64 = 0
-    /// A request without one ends the connection.
+    /// A request without a body ends the connection.
     public var body: OneOf_Body?
 
     public init() {}
@@ -67,7 +72,7 @@ public struct WireRequest: FrameMessage, FieldList {
     }
 }
 
-/// Cancels a request of the same connection that is still under way. Answered by ``WireDone`` whether or not there was one.
+/// Cancels a running request of the same connection. Answered by ``WireDone``, even if there was none.
 public struct WireCancelRequest: WireMessage, FieldList {
     public var requestID: UInt64 = 0
 
@@ -86,6 +91,7 @@ extension WireRequest.OneOf_Body: WireChoice {
         case .hello(let message): writer.write(choice: 2, message)
         case .status(let message): writer.write(choice: 3, message)
         case .cancel(let message): writer.write(choice: 4, message)
+        case .environment(let message): writer.write(choice: 5, message)
         case .openContext(let message): writer.write(choice: 10, message)
         case .closeContext(let message): writer.write(choice: 11, message)
         case .deauthorize(let message): writer.write(choice: 12, message)
@@ -93,6 +99,10 @@ extension WireRequest.OneOf_Body: WireChoice {
         case .credentialState(let message): writer.write(choice: 14, message)
         case .evaluatePolicy(let message): writer.write(choice: 15, message)
         case .authorize(let message): writer.write(choice: 16, message)
+        case .listGrants(let message): writer.write(choice: 90, message)
+        case .revokeGrants(let message): writer.write(choice: 91, message)
+        case .awaitGrantEnd(let message): writer.write(choice: 92, message)
+        case .heldGrants(let message): writer.write(choice: 93, message)
         case .createRight(let message): writer.write(choice: 20, message)
         case .findRight(let message): writer.write(choice: 21, message)
         case .listRights(let message): writer.write(choice: 22, message)
@@ -130,6 +140,7 @@ extension WireRequest.OneOf_Body: WireChoice {
             case 2: reader.choice(Self.hello)
             case 3: reader.choice(Self.status)
             case 4: reader.choice(Self.cancel)
+            case 5: reader.choice(Self.environment)
             case 10: reader.choice(Self.openContext)
             case 11: reader.choice(Self.closeContext)
             case 12: reader.choice(Self.deauthorize)
@@ -165,6 +176,10 @@ extension WireRequest.OneOf_Body: WireChoice {
             case 80: reader.choice(Self.registerApplication)
             case 81: reader.choice(Self.listApplications)
             case 82: reader.choice(Self.removeApplication)
+            case 90: reader.choice(Self.listGrants)
+            case 91: reader.choice(Self.revokeGrants)
+            case 92: reader.choice(Self.awaitGrantEnd)
+            case 93: reader.choice(Self.heldGrants)
             default: nil
             }
         guard let body else { return nil }

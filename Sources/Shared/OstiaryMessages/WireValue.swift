@@ -1,7 +1,7 @@
 import CanonicalEncoding
 import Foundation
 
-// What fields hold, and its bytes.
+// The types of fields, and their bytes.
 
 /// Four bytes, big-endian.
 extension UInt32: WireValue {
@@ -73,7 +73,7 @@ extension Data: WireValue {
     }
 }
 
-/// A byte that says whether it is there, and what it is.
+/// A byte that says whether a value is present, and then the value.
 extension Optional: WireValue where Wrapped: WireValue {
     func write(to writer: inout FieldWriter) {
         writer.write(flag: self != nil)
@@ -87,7 +87,8 @@ extension Optional: WireValue where Wrapped: WireValue {
     }
 }
 
-/// How many there are (4), and each. Nothing is set aside for parts that did not come: the number alone may promise anything.
+/// The number of elements (4), and each element. The number alone reserves no memory, because a sender can claim any
+/// number.
 extension Array: WireValue where Element: WireValue {
     func write(to writer: inout FieldWriter) {
         guard writer.write(length: count) else { return }
@@ -104,9 +105,9 @@ extension Array: WireValue where Element: WireValue {
     }
 }
 
-/// One of several messages: its number (1), and the message.
+/// One of several messages: the message's number (1), and the message.
 protocol WireChoice: WireValue {
-    /// Nil for a number that this version does not know, and for a message that is not one.
+    /// Nil for an unknown number or a malformed message.
     init?(number: UInt8, from reader: inout FieldReader)
 }
 
@@ -138,10 +139,10 @@ extension FieldReader {
     }
 }
 
-/// A number with names for those that this version knows. A number without a name is kept: it can be shown and passed on, and
-/// whoever decides by it takes it for no.
+/// A number with names for the values that this version knows. An unknown number is kept, so it can be shown and passed
+/// on. Code that decides by it treats it as a no.
 public protocol WireNumber: RawRepresentable, Hashable, Sendable where RawValue == Int {
-    /// The number 0, which stands for nothing.
+    /// The number 0, for no value.
     static var unspecified: Self { get }
     init(rawValue: Int)
 }

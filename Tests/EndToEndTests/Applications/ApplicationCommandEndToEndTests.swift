@@ -167,8 +167,8 @@ struct ApplicationCommandEndToEndTests {
 
     @Test func `where nobody can be asked nothing changes`() throws {
         let message =
-            "ostiary: Nobody can be asked: there is no terminal or dialog, or the program does not allow a question. "
-            + "Run it in a terminal, or name a pinentry in ostiaryd.conf.\n"
+            "ostiary: Nobody can be asked: the program has no terminal and there is no dialog, or it does not allow a "
+            + "question. Run it in a terminal; `ostiary doctor` says why there is no dialog.\n"
         func expectRefusal(_ run: UnattendedRun) { #expect(run.status == 3 && run.output == message, "\(run.output)") }
         expectRefusal(try unattended("register", path, "--id", "com.example.tool"))
         #expect(try ids().isEmpty)

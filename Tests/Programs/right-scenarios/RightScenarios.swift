@@ -21,6 +21,9 @@ struct RightScenarios {
         case "requirements": try await requirements()
         case "fetched": try await fetched()
         case "dropped": await dropped()
+        case "limits": try await limits()
+        case "environment": EnvironmentScenarios.watch()
+        case "queue": await EnvironmentScenarios.queue()
         default: print("unknown scenario")
         }
     }
@@ -69,6 +72,57 @@ struct RightScenarios {
         await report("sign with first") { _ = try await right.key.sign(challenge, algorithm: algorithm) }
         try await store.removeRight(right)
         await report("sign removed") { _ = try await right.key.sign(challenge, algorithm: algorithm) }
+    }
+
+    /// Each way in which a grant ends: the program is told, and uses nothing to find out.
+    static func limits() async throws {
+        try await ending("used up", LAGrantLimits(uses: 1)) { right in
+            _ = try await right.key.sign(challenge, algorithm: algorithm)
+        }
+        try await ending("idle", LAGrantLimits(idleSeconds: 1)) { _ in }
+        try await ending("too old", LAGrantLimits(hardSeconds: 2)) { _ in }
+        try await ending("revoked", LAGrantLimits(hardSeconds: 3600)) { _ in try ostiary("grants", "revoke", "--all") }
+        try await ending("locked", LAGrantLimits(hardSeconds: 3600)) { _ in try ostiary("lock") }
+        let daemon = try daemonProcess()
+        try await ending("killed", LAGrantLimits(hardSeconds: 3600)) { _ in kill(daemon, SIGKILL) }
+    }
+
+    private static func ending(
+        _ name: String, _ limits: LAGrantLimits, by end: (LAPersistedRight) async throws -> Void
+    ) async throws {
+        let made = LARight(requirement: .biometry(fallback: .devicePasscode), grantLimits: limits)
+        let right = try await store.saveRight(made, identifier: name)
+        let (ends, continuation) = AsyncStream.makeStream(of: Void.self)
+        try await right.authorize(localizedReason: reason)
+        let observer = NotificationCenter.default.addObserver(
+            forName: LARight.didBecomeUnauthorizedNotification, object: right, queue: nil
+        ) { _ in continuation.yield() }
+        defer { NotificationCenter.default.removeObserver(observer) }
+        // It may have ended before somebody listened.
+        if right.state == .notAuthorized { continuation.yield() }
+        try await end(right)
+        for await _ in ends { break }
+        report(name, "\(right.state.rawValue)")
+        await report("\(name) again") { _ = try await right.key.sign(challenge, algorithm: algorithm) }
+    }
+
+    /// Runs the command and returns what it prints.
+    @discardableResult
+    private static func ostiary(_ arguments: String...) throws -> Data {
+        let (process, pipe) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appendingPathComponent("ostiary")
+        process.arguments = arguments
+        (process.standardOutput, process.standardError) = (pipe, FileHandle.nullDevice)
+        try process.run()
+        defer { process.waitUntilExit() }
+        return pipe.fileHandleForReading.readDataToEndOfFile()
+    }
+
+    /// The process that serves this program.
+    private static func daemonProcess() throws -> pid_t {
+        let status = try JSONSerialization.jsonObject(with: ostiary("status", "--json"))
+        return pid_t((status as? [String: Any])?["processID"] as? Int ?? 0)
     }
 
     static func keys() async throws {

@@ -5,6 +5,7 @@ struct Figure: Codable, Equatable {
         case milliseconds = "ms"
         case megabytes = "MB"
         case perSecond = "1/s"
+        case count = ""
 
         /// Of a unit of time.
         var nanoseconds: Double { self == .milliseconds ? 1_000_000 : 1_000 }
@@ -63,4 +64,6 @@ enum FigureName: String, Codable, CaseIterable, CodingKeyRepresentable {
     case coldStartAfterRun = "cold-start-after-run"
     case idleMemory = "idle-memory"
     case idleMemoryAfterRun = "idle-memory-after-run"
+    case sheetVisible = "sheet-visible"
+    case idleWakeups = "idle-wakeups"
 }

@@ -11,8 +11,17 @@ struct Pass {
     private static let passcode = "a passcode of the benchmark"
     private static let ownProgram = "/proc/self/exe"
 
-    func run() throws -> Figures {
+    func run(_ stages: [Stage]) throws -> Figures {
         try placement.apply()
+        var figures: Figures = [:]
+        if stages.contains(.calls) { figures = try measureCalls() }
+        if stages.contains(.desktop) {
+            figures.merge(try DesktopStage(plan: plan, daemonProgram: daemonProgram).run()) { $1 }
+        }
+        return figures
+    }
+
+    private func measureCalls() throws -> Figures {
         let folder = try TemporaryFolder()
         let daemon = try PrivateDaemon(program: daemonProgram, in: DaemonFolders(path: folder.path))
         try daemon.start()  // The first start makes the store and is not counted.

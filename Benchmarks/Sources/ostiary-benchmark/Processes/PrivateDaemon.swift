@@ -9,12 +9,20 @@ final class PrivateDaemon {
     private let program: String
     private let configuration: String
 
-    init(program: String, in folders: DaemonFolders) throws {
+    private let busOptions: [String]
+
+    /// - Parameters:
+    ///   - text: the configuration. The user's own file may name a dialog program, which nobody would answer.
+    ///   - systemBus: the path of the daemon's system bus; the machine's when nil.
+    init(
+        program: String, in folders: DaemonFolders, configuration text: String = "prompt.front-ends = terminal\n",
+        systemBus: String? = nil
+    ) throws {
         self.program = program
         self.folders = folders
         configuration = folders.path + "/ostiaryd.conf"
-        // The user's own file may name a dialog program, which nobody would answer.
-        try "prompt.front-ends = terminal\n".write(toFile: configuration, atomically: true, encoding: .utf8)
+        busOptions = systemBus.map { ["--system-bus", $0] } ?? []
+        try text.write(toFile: configuration, atomically: true, encoding: .utf8)
         guard chmod(configuration, 0o600) == 0 else { throw SystemCallError("chmod", subject: configuration) }
     }
 
@@ -27,7 +35,7 @@ final class PrivateDaemon {
             [
                 "--detach", "--runtime-directory", folders.runtimeDirectory, "--state-directory",
                 folders.stateDirectory, "--configuration", configuration,
-            ])
+            ] + busOptions)
         _ = try folders.newClient().status()
     }
 
@@ -42,6 +50,24 @@ final class PrivateDaemon {
             while poll(&waiting, 1, -1) < 0 && errno == EINTR {}
         } else {
             while kill(id, 0) == 0 { usleep(1000) }
+        }
+    }
+
+    /// How often its threads were scheduled in that time, as proc_pid_status(5) counts it. Nobody may be connected.
+    func contextSwitches(duringSeconds seconds: Int) throws -> Int {
+        let id = try UnixSocket.connect(to: socketPath).peerCredentials().processID
+        sleep(2)  // The end of the last connection has work to do.
+        let before = try Self.contextSwitches(of: id)
+        sleep(UInt32(seconds))
+        return try Self.contextSwitches(of: id) - before
+    }
+
+    private static func contextSwitches(of process: pid_t) throws -> Int {
+        let tasks = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")
+        return try tasks.reduce(0) { sum, task in
+            let status = try String(contentsOfFile: "/proc/\(process)/task/\(task)/status", encoding: .utf8)
+            let counts = status.split(separator: "\n").filter { $0.contains("voluntary_ctxt_switches:") }
+            return counts.compactMap { $0.split(separator: "\t").last.flatMap { Int($0) } }.reduce(sum, +)
         }
     }
 

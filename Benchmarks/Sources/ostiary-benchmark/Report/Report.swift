@@ -7,8 +7,10 @@ struct Report {
     let processor: Int
     let pinned: Figures
     let free: Figures
+    /// Whether only some of the rows were measured.
+    let isPartial: Bool
 
-    var goals: [Goal] { Goal.all(pinned) }
+    var goals: [Goal] { Goal.all(pinned, isPartial: isPartial) }
 
     // MARK: text
 

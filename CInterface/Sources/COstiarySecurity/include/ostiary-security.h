@@ -307,6 +307,12 @@ OSTIARY_ERROR_CONSTANTS(OSTIARY_DECLARE)
 SecAccessControlRef SecAccessControlCreateWithFlags(
     CFAllocatorRef allocator, CFTypeRef protection, SecAccessControlCreateFlags flags, CFErrorRef *error);
 
+/* Not of Apple: the same conditions, and how long a proof counts for the object, without a use and in any case, and for how
+ * many uses; 0 for no such limit. At least one is needed. */
+SecAccessControlRef SecAccessControlCreateWithGrantLimits(
+    CFAllocatorRef allocator, SecAccessControlRef accessControl, uint32_t idleSeconds, uint32_t hardSeconds, uint32_t uses,
+    CFErrorRef *error);
+
 /* ---- Items ---- */
 
 OSStatus SecItemAdd(CFDictionaryRef attributes, CFTypeRef *result);

@@ -1,7 +1,7 @@
 public import Foundation
 public import SecretMemory
 
-/// Where the log was at some moment, kept outside it: records that were there then cannot be cut off unnoticed.
+/// The state of the log at one moment, kept outside the log. Nobody can cut off the records before it unnoticed.
 public struct Anchor: Equatable, Sendable {
     /// Number of records.
     public let count: UInt64
@@ -11,14 +11,14 @@ public struct Anchor: Equatable, Sendable {
     public let epoch: UInt32
     /// Key of the record with index ``count``, sealed.
     public let sealedKey: Data
-    /// What an anchor of version 1 does not say; such a log is read from its beginning.
+    /// Nil for an anchor of version 1. Such a log is read from its beginning.
     public let place: Place?
 
-    /// Where in the file the anchored records end, and the state of the store at the time.
+    /// The end of the anchored records in the file, and the state of the store at that time.
     public struct Place: Equatable, Sendable {
         /// Offset of the record with index ``Anchor/count``, in bytes.
         public let position: UInt64
-        /// The number that the store had then.
+        /// The store's generation at that time.
         public let storeGeneration: UInt64
 
         public init(position: UInt64, storeGeneration: UInt64) {
@@ -36,14 +36,14 @@ public struct Anchor: Equatable, Sendable {
     }
 }
 
-/// Keeps the newest anchor where it is authenticated and durable, and knows how old that store is. Calls block.
+/// Keeps the newest anchor, authenticated and durable, and knows the age of its own store. Calls block.
 public protocol AnchorStore: Sendable {
     /// The newest anchor; nil only if there never was one.
     func load() throws -> Anchor?
     /// Returns once the anchor is on disk.
     func save(_ anchor: Anchor) throws
-    /// How many changes the store has seen: of those that are on disk, and never of one that a crash could still undo. It never
-    /// falls. Each record carries it, so that an older store is told from the log's own. Does not wait.
+    /// How many changes of the store are on disk. A change that a crash could still undo does not count, and the number
+    /// never falls. Each record carries it, which shows when the store is older than the log. Does not wait.
     var storeGeneration: UInt64 { get }
 }
 

@@ -2,7 +2,7 @@ import Foundation
 import SecretMemory
 import UnixSocket
 
-/// The end of a log that is in order: what the next record needs, and what earlier ones are checked against.
+/// The end of a log that is in order: the state for sealing the next record and for checking earlier ones.
 struct ChainTail: ~Copyable, Sendable {
     var file: LogFile
     let header: LogHeader
@@ -11,15 +11,15 @@ struct ChainTail: ~Copyable, Sendable {
     private(set) var count: UInt64
     private(set) var epoch: UInt32
     var index: LogIndex
-    /// Number of records of which it is certain that they are on disk.
+    /// Number of records that are certainly on disk.
     var syncedCount: UInt64
     /// Number of records and epoch at the last anchor.
     var anchored: (count: UInt64, epoch: UInt32)
     var isSyncScheduled = false
-    /// The kernel once failed to bring records to disk; it may say otherwise on the next call and be wrong.
+    /// The kernel once failed to write records to disk. If it reports success on the next call, that may be wrong.
     var hasLostSync = false
 
-    /// The file's length at which this part is closed, after an attempt that failed.
+    /// The file's length at which closing this part is tried again, after a failed attempt.
     var nextCutPosition = 0
     var isCutScheduled = false
 
@@ -50,19 +50,19 @@ struct ChainTail: ~Copyable, Sendable {
         index.add(count, Checkpoint(index: count, position: file.end, head: head))
     }
 
-    /// Takes the next key from another epoch.
+    /// Takes the next key from a new epoch.
     mutating func begin(epoch number: UInt32, seed: borrowing SecretBytes) {
         key = SealKey(epochSeed: seed)
         epoch = number
     }
 
-    /// The key of the next record, for a part that follows. The key of the records so far is destroyed.
+    /// The key of the next record, for the following part. Destroys the key of the records so far.
     mutating func nextKey() -> SealKey {
         key.advanceIfUsed()
         return SealKey(key.copy())
     }
 
-    /// What the anchor of this moment holds. The key of the records so far is destroyed.
+    /// The content of an anchor for this moment. Destroys the key of the records so far.
     mutating func snapshot(storeGeneration: UInt64) -> Snapshot {
         key.advanceIfUsed()
         let place = Anchor.Place(position: UInt64(file.end), storeGeneration: storeGeneration)

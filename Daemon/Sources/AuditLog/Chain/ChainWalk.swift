@@ -1,25 +1,25 @@
-/// Walks over the records of a file and checks that each one's head follows from what lies before it.
+/// Reads the records of a file in order and checks that each head follows from the record and the head before it.
 struct ChainWalk: ~Copyable {
     enum Step {
-        /// Fits the chain; whether it was sealed with the right key is not known yet.
+        /// Fits the chain. Its seal is not checked yet.
         case record(RawRecord, previousHead: [UInt8])
         case end
-        /// What a crash leaves at the end of a file.
+        /// An incomplete end of the file, as a crash leaves it.
         case torn
-        /// The bytes here are not the record that the heads up to here call for.
+        /// These bytes do not fit the chain up to here.
         case misfit
     }
 
     private var scanner: LogScanner
     /// Head after the last record that fitted.
     private(set) var head: [UInt8]
-    /// Index and place of the first record that has not fitted yet.
+    /// Index and place of the next record to check.
     private(set) var index: UInt64
     private(set) var position: Int
 
     var place: Checkpoint { Checkpoint(index: index, position: position, head: head) }
 
-    /// From the end of a header, or a place that was reached before.
+    /// Begins at the end of a header, or at a place that an earlier walk reached.
     init(_ source: LogSource, from checkpoint: Checkpoint, limit: Int) {
         scanner = LogScanner(source, index: checkpoint.index, position: checkpoint.position, limit: limit)
         head = checkpoint.head

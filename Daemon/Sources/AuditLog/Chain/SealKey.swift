@@ -2,15 +2,15 @@ import Crypto
 import Foundation
 import SecretMemory
 
-/// The key that seals records. Moving on to the next key destroys it, so nobody who comes later can make a record that would
-/// have been accepted before (Bellare and Yee, "Forward-Security in Private-Key Cryptography").
+/// The key that seals records. Moving on to the next key destroys this one. So nobody who learns a later key can forge
+/// an earlier record (Bellare and Yee, "Forward-Security in Private-Key Cryptography").
 ///
-/// It moves on whenever the log is anchored, not after each record: the anchor holds the key of what follows it, so who can
-/// open the anchor could make each record since then again in any case.
+/// The key moves on at each anchor, not after each record. The anchor holds the key of the records after it, so moving
+/// on earlier would not stop anybody who can open the anchor.
 struct SealKey: ~Copyable, Sendable {
     private let bytes: SecretBytes
-    /// The key inside HMAC's state, made once: setting that up costs more than what follows. The library wipes it with the
-    /// last copy.
+    /// HMAC's state after taking the key. It is made once, because that costs more than sealing. The library wipes it
+    /// with the last copy.
     private let keyed: HMAC<SHA256>
     /// Whether a record was sealed with it.
     private(set) var isUsed = false
@@ -23,19 +23,19 @@ struct SealKey: ~Copyable, Sendable {
         self.init(SecretBytes(seed.derivedKey(label: "ostiary.audit-log.epoch")))
     }
 
-    /// A key that no record was sealed with, such as one that was kept by ``copy()``.
+    /// A key that has sealed no record yet, such as one from ``copy()``.
     init(_ bytes: consuming SecretBytes) {
         precondition(bytes.count == Self.byteCount, "a key of the log has the size of a digest")
-        // HMAC pads a key with zeros up to the hash's block (RFC 2104, section 2), in memory that nobody wipes.
+        // HMAC pads a key with zeros to the hash's block size (RFC 2104, section 2), in memory that nobody wipes.
         let padding = SecretBytes(zeroed: SHA256.blockByteCount - Self.byteCount)
         keyed = HMAC(key: SymmetricKey(SecretBytes(joining: bytes, padding)))
         self.bytes = bytes
     }
 
-    /// The bytes, to be sealed at once.
+    /// The key's bytes. The caller must seal them at once.
     borrowing func copy() -> SecretBytes { SecretBytes(copying: bytes) }
 
-    /// Writes the MAC of a record: of the head before it and its payload, which lie one behind the other in `message`.
+    /// Writes the MAC of a record. `message` is the head before the record and then its payload.
     borrowing func writeCode(over message: UnsafeRawBufferPointer, to code: UnsafeMutableRawBufferPointer) {
         unsafe self.code(over: message).withUnsafeBytes { unsafe code.copyMemory(from: $0) }
     }
@@ -49,11 +49,11 @@ struct SealKey: ~Copyable, Sendable {
     /// Remembers that a record was sealed with it and written.
     mutating func markUsed() { isUsed = true }
 
-    /// Takes back the use by a record that was cut off again.
+    /// Takes back ``markUsed()``, for a record that was cut off again.
     mutating func forgetUse() { isUsed = false }
 
-    /// Whether `record` fits behind `head` and under the key that it is due under; compared in constant time. Moves on as the
-    /// record says.
+    /// Whether the seal of `record` fits `head` and the key that the record names; compared in constant time. If the
+    /// record is the first one under its key, this moves on to that key.
     mutating func accepts(_ record: RawRecord, after head: [UInt8]) -> Bool {
         guard let start = PayloadStart(record.payload) else { return false }
         switch start.keyUse {
@@ -66,7 +66,7 @@ struct SealKey: ~Copyable, Sendable {
         return true
     }
 
-    /// Replaces the key by the next one, unless no record was sealed with it yet.
+    /// Moves on to the next key, unless this one has sealed no record yet.
     mutating func advanceIfUsed() {
         guard isUsed else { return }
         var code = keyed

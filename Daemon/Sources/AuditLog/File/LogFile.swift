@@ -2,7 +2,7 @@ import CLinuxShims
 import Glibc
 import UnixSocket
 
-/// The file and its system calls. Every record is one `write`; a write that did not take the whole record is undone.
+/// The file and its system calls. Every record is one `write`; an incomplete write is undone.
 struct LogFile: ~Copyable, Sendable {
     /// How much space is reserved at a time, in bytes.
     static let reserveChunk = 256 * 1024
@@ -30,14 +30,14 @@ struct LogFile: ~Copyable, Sendable {
         reservedEnd = end
     }
 
-    /// The file at `path`, or nil if there is none. What is not a regular file of the user is damage.
+    /// The file at `path`, or nil if there is none. Anything but a regular file of the user is damage.
     init?(opening path: String, ownedBy userID: UInt32) throws(AuditLogError) {
         guard let (source, byteCount) = try Self.open(path, O_RDWR | O_APPEND, ownedBy: userID) else { return nil }
         guard fchmod(source.descriptor.number, 0o600) == 0 else { throw AuditLogError(errno: errno) }
         self.init(source, end: byteCount)
     }
 
-    /// As ``init(opening:ownedBy:)``, for a closed part, which may be write-protected.
+    /// Like ``init(opening:ownedBy:)``, for a closed part, which may be write-protected.
     init?(reading path: String, ownedBy userID: UInt32) throws(AuditLogError) {
         guard let (source, byteCount) = try Self.open(path, O_RDONLY, ownedBy: userID) else { return nil }
         self.init(source, end: byteCount)
@@ -59,7 +59,7 @@ struct LogFile: ~Copyable, Sendable {
         return (LogSource(descriptor), Int(status.st_size))
     }
 
-    /// Appends a sealed record with one `write`; if that fails, the file ends where it did.
+    /// Appends a sealed record with one `write`. If that fails, the file keeps its former end.
     mutating func append(_ record: borrowing RecordBuffer) throws(AuditLogError) {
         try unsafe record.withRecord { (bytes) throws(AuditLogError) in try unsafe append(bytes) }
     }
@@ -75,7 +75,7 @@ struct LogFile: ~Copyable, Sendable {
         }
         if written > 0 {
             needsTruncation = true
-            // If this fails too, it is tried again before the next record; opening cuts a torn record as well.
+            // If this fails too, the next append tries it again, and opening the log cuts a torn record as well.
             if ftruncate(source.descriptor.number, off_t(end)) == 0 { needsTruncation = false }
         }
         throw written < 0 ? AuditLogError(errno: code) : .diskFull
@@ -102,7 +102,7 @@ struct LogFile: ~Copyable, Sendable {
                 reservedEnd = end + length
                 return
             }
-            // A file system that cannot reserve: the write itself will say.
+            // This file system cannot reserve space. The write itself will report a full disk.
             guard errno == ENOSPC || errno == EDQUOT else { return }
         }
         throw .diskFull

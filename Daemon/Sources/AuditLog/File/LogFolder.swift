@@ -3,23 +3,23 @@ import Foundation
 import Glibc
 import UnixSocket
 
-/// The names in the log's folder, and the moves between them.
+/// The names of files in the log's folder, and the moves between them.
 struct LogFolder: Sendable {
     let path: String
-    /// The user whom the logs must belong to.
+    /// The user who must own the logs.
     let userID: UInt32
     var log: String { path + "/audit.log" }
-    /// A log that is being made to take the place of another, or of none.
+    /// The path where a new file is made, before it takes the place of the log.
     var replacement: String { path + "/audit.log.new" }
 
     func removeReplacement() throws(AuditLogError) {
         guard unsafe unlink(replacement) == 0 || errno == ENOENT else { throw AuditLogError(errno: errno) }
     }
 
-    /// A part that was closed.
+    /// The path of a closed part.
     func closed(_ number: Int) -> String { "\(log).\(number)" }
 
-    /// Whether nothing lies where a part belongs when it is closed.
+    /// Whether the name of a closed part is free.
     func isFree(part number: Int) throws(AuditLogError) -> Bool { try isFree(closed(number)) }
 
     private func isFree(_ path: String) throws(AuditLogError) -> Bool {
@@ -29,13 +29,14 @@ struct LogFolder: Sendable {
         return true
     }
 
-    /// Puts the finished replacement into the place of a part, which becomes a closed one. Can be done again after a crash.
+    /// Renames the open part to a closed one and puts the finished replacement into its place. Can be repeated after a
+    /// crash.
     func closePart(_ number: Int) throws(AuditLogError) {
         guard unsafe rename(log, closed(number)) == 0 || errno == ENOENT else { throw AuditLogError(errno: errno) }
         try install()
     }
 
-    /// Puts the finished replacement into place; a former log is kept as `audit.log.damaged.N`, its closed parts as
+    /// Puts the finished replacement into place. Keeps a former log as `audit.log.damaged.N`, and its closed parts as
     /// `audit.log.damaged.N.1` and so on.
     func installReplacement() throws(AuditLogError) {
         try keepFormer()
@@ -50,7 +51,7 @@ struct LogFolder: Sendable {
     private func keepFormer() throws(AuditLogError) {
         let former = try closedParts()
         for number in 1...Self.mostKept where try isFree("\(log).damaged.\(number)") {
-            // The open part is the last, so that an interrupted move goes on under the same number.
+            // Move the open part last, so that an interrupted move continues under the same number.
             for part in former + [""] {
                 guard
                     unsafe ostiary_rename_exclusive(log + part, "\(log).damaged.\(number)\(part)") == 0
@@ -62,7 +63,7 @@ struct LogFolder: Sendable {
         throw .exists
     }
 
-    /// The ends of the names of all closed parts, such as `.1`.
+    /// The endings of all closed parts' names, such as `.1`.
     private func closedParts() throws(AuditLogError) -> [String] {
         let names: [String]
         do { names = try FileManager.default.contentsOfDirectory(atPath: path) } catch { throw .io(code: EIO) }
@@ -72,7 +73,7 @@ struct LogFolder: Sendable {
         }
     }
 
-    /// Makes the names durable.
+    /// Brings the names to disk.
     func syncNames() throws(AuditLogError) {
         let number = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard number >= 0 else { throw AuditLogError(errno: errno) }
@@ -80,6 +81,6 @@ struct LogFolder: Sendable {
         guard fsync(directory.number) == 0 else { throw AuditLogError(errno: errno) }
     }
 
-    /// Somebody who makes the log fail again and again cannot fill the disk with old logs.
+    /// A bound, so that somebody who damages the log again and again cannot fill the disk with kept logs.
     private static let mostKept = 1000
 }

@@ -1,4 +1,4 @@
-/// A record as it lies in the file: framing is right, nothing else is known.
+/// A record as it lies in the file. Only its framing was checked.
 struct RawRecord {
     let index: UInt64
     let payload: [UInt8]
@@ -14,7 +14,7 @@ struct LogScanner: ~Copyable {
         case record(RawRecord)
         /// The limit is reached exactly at the end of a record.
         case end
-        /// The file ends inside a record, or only zeros follow: what a crash leaves.
+        /// The file ends inside a record, or only zeros follow, as after a crash.
         case torn
         /// No record starts here.
         case misframed
@@ -30,7 +30,7 @@ struct LogScanner: ~Copyable {
     private var piece: [UInt8] = []
     private var pieceStart = 0
 
-    /// A scanner at record `index`, which begins at `position`; nothing at or behind `limit` is read.
+    /// A scanner at record `index`, which begins at `position`. It reads nothing at or behind `limit`.
     init(_ source: LogSource, index: UInt64, position: Int, limit: Int) {
         self.source = source
         self.index = index
@@ -59,7 +59,7 @@ struct LogScanner: ~Copyable {
                 end: position + record.count))
     }
 
-    /// Bytes within the limit; nil if there are not as many.
+    /// The bytes from `start`; nil if fewer than `count` lie before the limit.
     private mutating func bytes(at start: Int, count: Int) throws(AuditLogError) -> [UInt8]? {
         guard count <= limit - start else { return nil }
         if start < pieceStart || start + count > pieceStart + piece.count {

@@ -2,17 +2,17 @@ import Glibc
 import Synchronization
 import UnixSocket
 
-/// The open file as everybody reads it, who may be several at a time. It keeps no position.
+/// The open file, for several readers at a time. It keeps no position.
 final class LogSource: Sendable {
     let descriptor: SharedDescriptor
     private let count = Atomic<Int>(0)
 
     init(_ descriptor: SharedDescriptor) { self.descriptor = descriptor }
 
-    /// How many bytes were read so far: what opening costs is a promise, and counted.
+    /// How many bytes were read so far. The cost of opening is promised, and a test counts it.
     var readByteCount: Int { count.load(ordering: .relaxed) }
 
-    /// `count` bytes at `start`, or those that there are.
+    /// `count` bytes at `start`, or fewer at the end of the file.
     func read(at start: Int, count: Int) throws(AuditLogError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0

@@ -1,5 +1,5 @@
-/// What the audit log says about one event. Text is bounded and cleaned when it is set: longer fields are cut at a
-/// character, control and direction-changing characters become U+FFFD. Never a secret.
+/// One event in the audit log. Text is bounded and cleaned when it is set: longer fields are cut at a character,
+/// control and direction-changing characters become U+FFFD. Never a secret.
 public struct AuditEntry: Equatable, Sendable {
     /// Milliseconds since 1970.
     public var time: UInt64
@@ -14,7 +14,7 @@ public struct AuditEntry: Equatable, Sendable {
     public let object: String
     /// At most 64 bytes.
     public let operation: String
-    /// What was satisfied; at most 8, each at most 32 bytes.
+    /// The proved factors; at most 8, each at most 32 bytes.
     public let factors: [String]
     /// Strength label of the authorization. At most 32 bytes.
     public let strength: String

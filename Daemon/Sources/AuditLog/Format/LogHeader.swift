@@ -1,33 +1,33 @@
 import CanonicalEncoding
 import Foundation
 
-/// Where a part of the log ended when it was closed.
+/// The end of a closed part of the log.
 struct ClosedPart: Equatable, Sendable {
-    /// How many records the log had, those of the parts before included.
+    /// How many records the log had then, including those of the parts before.
     let count: UInt64
-    /// Head after the last of them.
+    /// The head after the last of these records.
     let head: [UInt8]
 }
 
-/// The beginning of a part: a random identity, and where each part before it ended.
+/// The beginning of a part: a random identity, and the end of each part before it.
 ///
-/// The chain of a part begins with its header, so what the header says of the other parts holds as firmly as the part's own
-/// records: each part can be checked without the others.
+/// The chain of a part begins with its header. So the header's statements about other parts are as firm as the part's
+/// own records, and each part can be checked without the others.
 struct LogHeader: Equatable, Sendable {
     let bytes: [UInt8]
     /// The parts before this one, in order.
     let closed: [ClosedPart]
 
-    /// From 1.
+    /// The part's number, from 1.
     var number: Int { closed.count + 1 }
 
-    /// The place of the part's first record.
+    /// The place where the part's first record begins.
     var start: Checkpoint {
         Checkpoint(
             index: closed.last?.count ?? 0, position: bytes.count, head: HashChain.initialHead(header: bytes))
     }
 
-    /// The records of a closed part.
+    /// The indices of a closed part's records.
     func records(ofPart number: Int) -> Range<UInt64> {
         let first = number > 1 ? closed[number - 2].count : 0
         return first..<closed[number - 1].count

@@ -1,22 +1,22 @@
 import CanonicalEncoding
 
-/// The bytes of a payload are not what this program writes.
+/// This program does not write such a payload.
 struct MalformedPayload: Error {}
 
-/// A record's own bytes: what it says, the state of the store it speaks of, and how its key relates to the one before.
-/// Layout: `Documentation/formats/audit-log.md`.
+/// The payload of a record: its content, the store's generation, and how its key relates to the key before. Layout:
+/// `Documentation/formats/audit-log.md`.
 struct LogPayload: Equatable, Sendable {
     var start: PayloadStart
     let content: LogRecord.Content
 
-    /// A payload as it is written today.
+    /// A payload in the present version.
     init(_ content: LogRecord.Content, storeGeneration: UInt64, keyUse: KeyUse = .first) {
         start = PayloadStart(
             version: .bound, kind: content.kind, keyUse: keyUse, storeGeneration: storeGeneration)
         self.content = content
     }
 
-    /// Accepts exactly what ``write(to:)`` writes, of every version.
+    /// Accepts exactly the bytes that ``write(to:)`` writes, in every version.
     init(bytes: [UInt8]) throws(MalformedPayload) {
         guard let start = PayloadStart(bytes) else { throw MalformedPayload() }
         self.start = start
@@ -56,11 +56,11 @@ enum KeyUse: UInt8, Sendable {
     case first = 1
 }
 
-/// The fields at the beginning of a payload, which are read before anything of the rest is decoded.
+/// The fields at the beginning of a payload, which can be read alone.
 struct PayloadStart: Equatable, Sendable {
     enum Version: UInt8, Sendable {
         case unbound = 1
-        /// With the store's number, and with keys that serve for several records.
+        /// With the store's generation. One key can seal several records.
         case bound = 2
     }
 
@@ -74,10 +74,10 @@ struct PayloadStart: Equatable, Sendable {
     let version: Version
     let kind: Kind
     var keyUse: KeyUse
-    /// Nil in version 1, which knew nothing of the store.
+    /// Nil in version 1, which had no such field.
     let storeGeneration: UInt64?
 
-    /// Where ``keyUse`` lies in a payload of today.
+    /// The offset of ``keyUse`` in a payload of the present version.
     static let keyUseOffset = 2
 
     init(version: Version, kind: Kind, keyUse: KeyUse, storeGeneration: UInt64?) {
@@ -87,7 +87,7 @@ struct PayloadStart: Equatable, Sendable {
         self.storeGeneration = storeGeneration
     }
 
-    /// Nil if the bytes are of no version and kind that this program knows.
+    /// Nil if the version or kind is unknown.
     init?(_ payload: [UInt8]) {
         guard payload.count >= 2, let version = Version(rawValue: payload[0]), let kind = Kind(rawValue: payload[1])
         else { return nil }
@@ -166,7 +166,7 @@ extension LogRecord.Content {
         }
     }
 
-    /// The epoch that the next record's key belongs to, if this record says so.
+    /// The epoch of the next record's key, if this record begins one.
     var beginningEpoch: UInt32? {
         switch self {
         case .entry, .partStart: nil

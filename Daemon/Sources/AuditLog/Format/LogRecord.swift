@@ -1,8 +1,8 @@
-/// One record of the log, as it is read back.
+/// One record, read back from the log.
 public struct LogRecord: Equatable, Sendable {
     /// Position in the log, from 0.
     public let index: UInt64
-    /// How many changes the store had seen when the record was written; nil in records of version 1, which do not say.
+    /// How many changes the store had seen when the record was written; nil in records of version 1.
     public let storeGeneration: UInt64?
     public let content: Content
 
@@ -11,8 +11,8 @@ public struct LogRecord: Equatable, Sendable {
         case entry(AuditEntry)
         /// From the next record on, keys come from this epoch's seed. Record 0 of a first log names its own epoch.
         case epochStart(number: UInt32, time: UInt64)
-        /// Record 0 of a log that replaced a damaged one: the epoch it starts with, how many records of the former log
-        /// could be read, and which one was the first that did not fit.
+        /// Record 0 of a log that replaced a damaged one: its first epoch, the number of anchored records of the former
+        /// log, and the index of its first misfit.
         case beganAnew(epoch: UInt32, time: UInt64, formerCount: UInt64, firstMisfit: UInt64)
         /// The first record of a part: the parts before it were closed. Parts are numbered from 1.
         case partStart(number: UInt32, time: UInt64)

@@ -1,6 +1,7 @@
-/// Text that is safe to show in a terminal, whoever chose it.
+/// Makes text of any origin safe to show in a terminal.
 enum LogText {
-    /// `text` without characters that act instead of showing, cut to `limit` bytes at a character's end.
+    /// `text` with U+FFFD for control, format, private and unassigned characters, cut to `limit` bytes at a character's
+    /// end.
     static func cleaned(_ text: String, limit: Int) -> String {
         if isClean(text, limit: limit) { return text }
         var result = ""
@@ -12,13 +13,14 @@ enum LogText {
         return result
     }
 
-    /// The first `count` texts, each cleaned. As they are, where nothing is to be done: one array less for each record.
+    /// The first `count` texts, each cleaned. Texts that are clean are returned as they are, which saves an array for
+    /// each record.
     static func cleaned(_ texts: [String], count: Int, limit: Int) -> [String] {
         if texts.count <= count && texts.allSatisfy({ isClean($0, limit: limit) }) { return texts }
         return texts.prefix(count).map { cleaned($0, limit: limit) }
     }
 
-    /// Most fields are short ASCII, which needs no second look.
+    /// A quick check, because most fields are short ASCII.
     private static func isClean(_ text: String, limit: Int) -> Bool {
         let bytes = text.utf8.span
         guard bytes.count <= limit else { return false }

@@ -1,10 +1,10 @@
-/// Writes a payload's fields into memory that somebody else made ready: integers big-endian, text as UTF-8 behind its length
-/// in two bytes.
+/// Writes a payload's fields into memory of the caller: integers big-endian, text as UTF-8 behind its length in two
+/// bytes.
 ///
-/// A field that does not fit traps: the caller measured the payload before, with the same fields.
+/// A field that does not fit traps, because the caller has measured the same fields before.
 @safe
 struct PayloadWriter: ~Copyable {
-    // SAFETY: valid as long as the closure that lent it; each write is checked against its size.
+    // SAFETY: valid inside the closure that lent it; each write is checked against its size.
     private let region: UnsafeMutableRawBufferPointer
     /// How many bytes were written.
     private(set) var count = 0

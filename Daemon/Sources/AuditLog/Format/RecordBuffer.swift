@@ -1,20 +1,19 @@
 import Crypto
 import Foundation
 
-/// One record while it is made. All of it lies in one piece of memory: encoded once, then sealed, chained and written from
-/// where it lies.
+/// One record in the making, in one piece of memory. It is encoded once, then sealed, chained and written in place.
 ///
 /// | former head (32) | payload | MAC (32) | head (32) |
 ///
-/// The MAC is computed over the first two parts, the head over the first three. Then the payload's length takes the place of
-/// the former head's last four bytes, and what begins there is the record as the file holds it.
+/// The MAC is computed over the first two parts, the head over the first three. Then the payload's length replaces the
+/// former head's last four bytes. The record in the file begins there.
 @safe
 struct RecordBuffer: ~Copyable {
-    // SAFETY: lent by ``with(_:_:)`` for the time of its closure; noncopyable, so that it does not outlive that.
+    // SAFETY: ``with(_:_:)`` lends it to its closure; the type is noncopyable, so it does not outlive the closure.
     private let region: UnsafeMutableRawBufferPointer
     private let payloadEnd: Int
 
-    /// Lends a buffer that holds `payload`, on the stack for all but the longest records.
+    /// Lends a buffer that holds `payload`. It lies on the stack for all but the longest records.
     static func with<Result: ~Copyable>(
         _ payload: LogPayload, _ body: (inout RecordBuffer) throws(AuditLogError) -> Result
     ) throws(AuditLogError) -> Result {
@@ -36,7 +35,7 @@ struct RecordBuffer: ~Copyable {
         self.payloadEnd = payloadEnd
     }
 
-    /// Seals the record with `key` and joins it to the chain, behind `head`.
+    /// Seals the record with `key` and chains it to `head`.
     mutating func seal(with key: borrowing SealKey, after head: [UInt8]) {
         put(head, at: 0)
         let keyUse: KeyUse = key.isUsed ? .same : .first

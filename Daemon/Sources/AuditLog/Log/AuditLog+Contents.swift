@@ -2,21 +2,21 @@ import SecretMemory
 import UnixSocket
 
 extension AuditLog {
-    /// What was just written, and where.
+    /// The result of appending a record.
     struct Written: Sendable {
         let file: SharedDescriptor
         let count: UInt64
-        /// Nobody has asked for these records to be brought to disk yet.
+        /// These records are not on disk, and nobody has scheduled that yet.
         var needsSchedule = false
-        /// The part has reached its size, and nobody closes it yet.
+        /// The part has reached its size, and nobody has scheduled its closing yet.
         var isCutDue = false
     }
 
-    /// What the lock guards: the end of a log that is in order, or what is known of one that is not.
+    /// The state under the lock: the end of a log that is in order, or the file of a refused one.
     struct Contents: ~Copyable, Sendable {
         var state: LogState
         private var tail: ChainTail?
-        /// A log that was refused, for reading; nil also if there is no file.
+        /// A refused log, for reading; nil also if there is no file.
         private(set) var kept: KeptFile?
 
         init(state: LogState, tail: consuming ChainTail) {
@@ -31,7 +31,7 @@ extension AuditLog {
             kept = file
         }
 
-        /// Lends the tail; a log that was refused has none and takes no records.
+        /// Lends the tail. A refused log has none and takes no records.
         mutating func withTail<Result: ~Copyable, Failure: Error>(
             _ body: (inout ChainTail) throws(Failure) -> Result
         ) throws(Failure) -> Result? {
@@ -39,10 +39,10 @@ extension AuditLog {
             return try body(&tail!)
         }
 
-        /// Goes on behind another tail.
+        /// Continues with another tail.
         mutating func replaceTail(_ next: consuming ChainTail) { tail = consume next }
 
-        /// Keeps the places that a reader found before those that are known, for the next one.
+        /// Keeps the earlier places that a reader found, for the next reader.
         mutating func complete(with index: LogIndex) {
             let isLive: Void? = withTail { $0.index.takeEarlier(from: index) }
             if isLive == nil { kept?.index?.takeEarlier(from: index) }
@@ -51,7 +51,7 @@ extension AuditLog {
 }
 
 extension ChainTail {
-    /// Appends a record and says what is left to do for its durability.
+    /// Appends a record and says what its durability still needs.
     mutating func append(
         _ record: inout RecordBuffer, durability: AuditLog.Durability, partByteCount: Int
     ) throws(AuditLogError) -> AuditLog.Written {
@@ -68,14 +68,14 @@ extension ChainTail {
         return written
     }
 
-    /// What the next anchor holds; nil if the anchor is there already.
+    /// The content of the next anchor; nil if nothing changed since the last one.
     mutating func unanchored(storeGeneration: UInt64) throws(AuditLogError) -> Snapshot? {
         if hasLostSync { throw .notDurable }
         if anchored == (count, epoch) { return nil }
         return snapshot(storeGeneration: storeGeneration)
     }
 
-    /// What is not on disk yet, when the time to bring it there has come.
+    /// The records to bring to disk now, for a scheduled sync; nil if they are there.
     mutating func takeScheduledSync() -> AuditLog.Written? {
         isSyncScheduled = false
         guard syncedCount < count, !hasLostSync else { return nil }

@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Closing the open part and beginning another.
+/// Closing the open part and beginning the next one.
 extension AuditLog {
-    /// So much more is written before a part is tried to be closed again, in bytes.
+    /// After a failed attempt, so many bytes are written before the next attempt to close the part.
     private static let retryByteCount = 256 * 1024
 
     func scheduleCut(time: UInt64) {
@@ -11,7 +11,7 @@ extension AuditLog {
     }
 
     private func tryCut(time: UInt64) {
-        // A part that cannot be closed goes on: no record is refused for its size.
+        // If a part cannot be closed, it goes on: the log refuses no record for its size.
         do { try cut(time: time) } catch {
             contents.withLock { contents in
                 _ = contents.withTail { tail in
@@ -22,14 +22,14 @@ extension AuditLog {
         }
     }
 
-    /// Closes the open part as `audit.log.N` and begins another, which is anchored.
+    /// Closes the open part as `audit.log.N` and begins the next one, which is anchored.
     ///
     /// - Parameter time: milliseconds since 1970.
-    /// - Throws: ``AuditLogError/damaged`` if the part is not the one that was written, and what the anchor store and the sealer
-    ///   throw. The part is still open then.
+    /// - Throws: ``AuditLogError/damaged`` if the part was changed after it was written, and errors of the anchor store
+    ///   and the sealer. The part is still open then.
     package func cut(time: UInt64) throws {
         try anchoring.withLock { _ in
-            // What the next header takes over from this one must have been verified, not only read.
+            // The next header repeats this one's list of parts, so this header must be verified, not only read.
             _ = try completed(contents.withLock { LogView(&$0) })
             let maker = NewLog(folder: folder, anchors: anchors, sealer: sealer)
             try contents.withLock { contents in

@@ -1,7 +1,7 @@
 import Synchronization
 import UnixSocket
 
-/// Some records in a row.
+/// A run of records.
 public struct LogPage: Equatable, Sendable {
     public let records: [LogRecord]
     /// How many records the log has.
@@ -9,14 +9,14 @@ public struct LogPage: Equatable, Sendable {
 }
 
 extension AuditLog {
-    /// Up to `limit` records, from the one with index `first` on; fewer at the end of the log. Records of a closed part that
-    /// is not there are left out.
+    /// Up to `limit` records from index `first` on; fewer at the end of the log. Records of a missing closed part are
+    /// left out.
     ///
-    /// Their place in the hash chain is checked, not their seals. Of a log that was refused, only records before the first
-    /// misfit are shown. The first call for records before the last anchor at the start reads all that lies there in the
-    /// open part, and the first for a closed part all of that.
+    /// Checks the hash chain, but no seals. For a refused log, only records before the first misfit are shown. Two
+    /// calls take longer: the first for records before the anchor that the log was opened at, which reads the start of
+    /// the open part, and the first for a closed part, which reads all of that part.
     ///
-    /// - Throws: ``AuditLogError/damaged`` if a record in the file no longer is the one that was written.
+    /// - Throws: ``AuditLogError/damaged`` if a record in the file was changed after it was written.
     public func page(from first: UInt64, limit: Int) throws(AuditLogError) -> LogPage {
         let view = contents.withLock { LogView(&$0) }
         guard let header = view.header, view.index != nil, first < view.count, limit > 0 else {
@@ -25,7 +25,7 @@ extension AuditLog {
         var records: [LogRecord] = []
         var next = first
         if next < header.start.index {
-            // The header says what belongs into closed parts, and the open part's chain what belongs into the header.
+            // The header vouches for the closed parts, and the open part's chain vouches for the header.
             let verified = try completed(view)
             for number in header.closed.indices.map({ $0 + 1 })
             where next < header.closed[number - 1].count && records.count < limit {
@@ -44,7 +44,7 @@ extension AuditLog {
         return LogPage(records: records, recordCount: view.count)
     }
 
-    /// The view with the places of all records of the open part. Its header is known to be the one that was written.
+    /// The view with places for all records of the open part. Its header is verified too.
     func completed(_ view: LogView) throws(AuditLogError) -> LogView {
         guard let source = view.source, let header = view.header, let index = view.index else { return view }
         var view = view
@@ -53,7 +53,7 @@ extension AuditLog {
         return view
     }
 
-    /// A closed part, checked to its end; nil if it is not there.
+    /// A closed part, checked to its end; nil if it is missing.
     private func closedPart(_ number: Int, of header: LogHeader) throws(AuditLogError) -> ClosedPartReader? {
         if let recent = recentPart.withLock({ $0 }), recent.isPart(number, of: header) { return recent }
         let part = try ClosedPartReader(number, of: header, in: folder)
@@ -81,11 +81,11 @@ extension LogRecord {
     }
 }
 
-/// What a reader needs to know of a log that goes on growing meanwhile.
+/// A reader's snapshot of a log that may grow meanwhile.
 struct LogView: Sendable {
     let source: LogSource?
     let header: LogHeader?
-    /// Where the records that count end.
+    /// The end of the records to read.
     let end: Int
     let count: UInt64
     /// Head after ``count`` records, if the log is in order.
@@ -116,8 +116,8 @@ struct LogView: Sendable {
         self.index = index
     }
 
-    /// Reads from the place before the first record to the one after the last: somebody who changed records meanwhile and
-    /// recomputed their hashes is found at that one.
+    /// Reads from the place before the first record to the place after the last. Its head there would show that
+    /// somebody changed records and recomputed their hashes.
     fileprivate func records(from first: UInt64, limit: Int) throws(AuditLogError) -> [LogRecord] {
         guard first < count else { return [] }
         guard let source, let start = index?.place(before: first) else { throw .damaged }

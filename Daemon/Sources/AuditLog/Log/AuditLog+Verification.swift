@@ -3,15 +3,16 @@ public import SecretMemory
 import Synchronization
 
 extension AuditLog {
-    /// Checks all parts that are there: framing, hash chain, its end and its anchor, the seals of all epochs whose seed is given,
-    /// and that no record speaks of a change that the store has not seen.
-    /// Records may be appended meanwhile; those that were there at the start are checked.
+    /// Checks all parts that are present: framing, hash chain, end and anchor, and the seals of all epochs whose seed
+    /// is given. Also checks that no record names a change that the store has not seen. Records may be appended
+    /// meanwhile; the check covers those that existed at its start.
     ///
     /// - Parameter seeds: The seed of an epoch, or nil if it is not at hand; called once for each epoch, in order.
-    /// - Throws: ``AuditLogError/io(code:)``, and what `seeds` and the anchor store throw. Damage is a verdict, not an error.
+    /// - Throws: ``AuditLogError/io(code:)``, and errors of `seeds` and the anchor store. Damage is a verdict, not an
+    ///   error.
     public func verify(seeds: (UInt32) throws -> SecretBytes? = { _ in nil }) throws -> AuditVerdict {
-        // In this order: the log may grow in between, but never be shorter than its anchor, and the store may change, but
-        // never know less than the records that are there.
+        // The order matters. The log may grow after its anchor was read, but is never shorter. The store may change
+        // after the log was read, but never knows fewer changes than the records name.
         let anchor = try anchors.load()
         let view = contents.withLock { LogView(&$0) }
         var check = Verification(
@@ -42,7 +43,7 @@ private struct Verification: ~Copyable {
     mutating func run(seeds: (UInt32) throws -> SecretBytes?) throws -> AuditVerdict {
         guard let source = view.source else { return misfit(0, "The log's file is missing.") }
         guard let header = try Self.header(of: source) else { return misfit(0, "The file's header is missing.") }
-        // What the header says of closed parts is believed once the anchored head follows from it.
+        // Trust the header's list of closed parts only after the anchored head was found to follow from it.
         if header.number > 1, let verdict = try checkChain(of: header, in: source) { return verdict }
         for number in header.closed.indices.map({ $0 + 1 }) {
             if let verdict = try checkClosed(number, of: header, seeds: seeds) { return verdict }
@@ -59,7 +60,7 @@ private struct Verification: ~Copyable {
         }
     }
 
-    /// Whether the anchored head follows in the open part; nil if it does.
+    /// Checks that the anchored head follows in the open part; nil if it does, or if the anchor is in an earlier part.
     private func checkChain(of header: LogHeader, in source: LogSource) throws(AuditLogError) -> AuditVerdict? {
         var walk = ChainWalk(source, from: header.start, limit: view.end)
         while true {
@@ -72,7 +73,8 @@ private struct Verification: ~Copyable {
         }
     }
 
-    /// Compares with the anchor, in the part where it is: when a part is closed meanwhile, that is not the open one.
+    /// Compares with the anchor when the walk reaches it. The anchor may be in a closed part, if a part was closed
+    /// meanwhile.
     private func notAnchored(_ walk: borrowing ChainWalk, behind start: Checkpoint) -> AuditVerdict? {
         guard let anchor, walk.index == anchor.count, walk.index > start.index,
             !walk.head.elementsEqual(anchor.head)
@@ -81,11 +83,11 @@ private struct Verification: ~Copyable {
     }
 
     private static func header(of source: LogSource) throws(AuditLogError) -> LogHeader? {
-        // A version that is not the one that was opened is damage like any other.
+        // Another version than the opened one is damage.
         do throws(AuditLogError) { return try LogHeader(of: source) } catch .tooNew { return nil }
     }
 
-    /// Checks a closed part, if it is there, against what the open part's header says of it; nil if it fits.
+    /// Checks a closed part against the open part's header; nil if it fits or is missing.
     private mutating func checkClosed(
         _ number: Int, of header: LogHeader, seeds: (UInt32) throws -> SecretBytes?
     ) throws -> AuditVerdict? {
@@ -127,7 +129,7 @@ private struct Verification: ~Copyable {
         }
     }
 
-    /// Checks a record that follows in the chain: its seal, and that the store knows the change that it names.
+    /// Checks a record that fits the chain: its seal, and that the store knows the change that it names.
     private mutating func check(
         _ record: RawRecord, previousHead: [UInt8], seeds: (UInt32) throws -> SecretBytes?
     ) throws -> AuditVerdict? {
@@ -146,7 +148,7 @@ private struct Verification: ~Copyable {
             olderStore: store)
     }
 
-    /// Checks one record's seal, if the key is at hand, and moves on to the next record's key.
+    /// Checks one record's seal, if the key is at hand, and prepares the next record's key.
     private mutating func accept(
         _ record: RawRecord, _ content: LogRecord.Content, previousHead: [UInt8],
         seeds: (UInt32) throws -> SecretBytes?
@@ -169,7 +171,7 @@ private struct Verification: ~Copyable {
         if let seed = try seeds(epoch) { key = SealKey(epochSeed: seed) } else { key = nil }
     }
 
-    /// The file ended where a record could begin, or inside one.
+    /// The verdict at the end of the file.
     private func conclusion(index: UInt64, head: [UInt8]) -> AuditVerdict {
         guard let expected = view.head else {
             let count = max(anchor?.count ?? 0, view.count)

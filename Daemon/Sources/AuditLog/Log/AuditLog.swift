@@ -6,27 +6,29 @@ import UnixSocket
 
 /// The daemon's append-only record of what it granted and refused.
 ///
-/// Records are chained by hashes and sealed with keys that are destroyed as the log grows: who takes over the daemon
-/// cannot forge or change what was written before, and cannot cut it off behind the last anchor unnoticed. Records since
-/// the last anchor can be cut off by who controls the disk; those since then can be forged by who can open the anchor.
+/// Records are chained by hashes and sealed with keys that are destroyed as the log grows. So an attacker who takes
+/// over the daemon cannot change earlier records unnoticed, nor cut off those before the last anchor. Records since the
+/// last anchor are weaker: somebody who controls the disk can cut them off, and somebody who can open the anchor can
+/// forge them.
 ///
-/// **When a log is damaged** (``state``), it is kept as evidence: ``append(_:durability:)`` throws, so nothing that needs
-/// a record may be released, while locking, deauthorizing and removing, which need none, go on. ``page(from:limit:)`` and
-/// ``verify(seeds:)`` still work. Somebody who is entitled to calls ``beginAnew(epoch:seed:time:)``, which keeps the old
-/// file under another name and says so in the new one's first record. The same holds when the store is older than the log:
-/// each record says how many changes the store had seen.
+/// **When a log is damaged** (``state``), it is kept as evidence. ``append(_:durability:)`` throws, so no answer that
+/// needs a record may be given. Locking, deauthorizing and removing need none and go on. ``page(from:limit:)`` and
+/// ``verify(seeds:)`` still work. An entitled caller calls ``beginAnew(epoch:seed:time:)``, which keeps the old file
+/// under another name and notes that in the new log's first record. All this also holds when the store is older than
+/// the log: each record says how many changes the store had seen.
 ///
-/// Opening reads what lies behind the anchor, however long the log is. A record before it that was changed is found by
-/// ``verify(seeds:)``, and by opening if that is told to read the whole log.
+/// Opening reads only the records behind the anchor, so it does not take longer for a longer log. ``verify(seeds:)``
+/// finds a changed record before the anchor, and so does opening with `readingAll`.
 ///
-/// The log is a row of files: when the open one, `audit.log`, has reached a size, it is closed as `audit.log.N` and another
-/// part begins. A closed part can be moved elsewhere; ``verify(seeds:)`` says which are not there.
+/// The log consists of several files. When the open one, `audit.log`, has reached its size, it is closed as
+/// `audit.log.N` and the next part begins. A closed part can be moved elsewhere; ``verify(seeds:)`` names the missing
+/// ones.
 ///
-/// Calls block; an append for as long as a `write`, a durable one for as long as a disk flush.
+/// Calls block: appending for a `write`, and for a disk flush if it is to be durable.
 ///
 /// Format: `Documentation/formats/audit-log.md`.
 public final class AuditLog: Sendable {
-    /// When a record has to be on disk.
+    /// When a record must be on disk.
     public enum Durability: Sendable {
         /// Before the call returns: for an authorization.
         case beforeUse
@@ -38,7 +40,7 @@ public final class AuditLog: Sendable {
     let anchors: any AnchorStore
     let sealer: any LogKeySealer
     let contents: Mutex<Contents>
-    /// Held while an anchor is made, so that an older one never replaces a newer one. Taken before ``contents``.
+    /// Locked while an anchor is made, so that an older one never replaces a newer one. Taken before ``contents``.
     let anchoring = Mutex(())
     /// The closed part that was read last.
     let recentPart = Mutex<ClosedPartReader?>(nil)
@@ -61,15 +63,15 @@ public final class AuditLog: Sendable {
 
     // MARK: Opening
 
-    /// Opens the log in `folder`; ``state`` says what was found.
+    /// Opens the log in `folder`; see ``state`` for the result.
     ///
     /// - Parameters:
-    ///   - userID: the user whom the file must belong to.
-    ///   - readingAll: whether the records before the anchor are read, too: to name the first that does not fit before
-    ///     the log is replaced.
-    ///   - partByteCount: the size at which a part of the log is closed and another begins.
-    /// - Throws: ``AuditLogError/missing`` if there never was one, ``AuditLogError/tooNew(found:supported:)``,
-    ///   ``AuditLogError/anchorUnreadable``, ``AuditLogError/io(code:)``, and what `anchors` and `sealer` throw.
+    ///   - userID: the user who must own the file.
+    ///   - readingAll: whether to read the records before the anchor too. It names the first misfit before the log is
+    ///     replaced.
+    ///   - partByteCount: the size at which a part of the log is closed and the next one begins.
+    /// - Throws: ``AuditLogError/missing`` if there never was a log, ``AuditLogError/tooNew(found:supported:)``,
+    ///   ``AuditLogError/anchorUnreadable``, ``AuditLogError/io(code:)``, and errors of `anchors` and `sealer`.
     public convenience init(
         folder path: String, ownedBy userID: UInt32, anchors: any AnchorStore, sealer: any LogKeySealer,
         readingAll: Bool = false, partByteCount: Int = AuditLog.partByteCount
@@ -87,14 +89,14 @@ public final class AuditLog: Sendable {
             partByteCount: partByteCount, contents: contents)
     }
 
-    /// Some 100,000 records, which are verified in about a second.
+    /// Room for some 100,000 records, whose verification takes about a second.
     public static let partByteCount = 16 * 1024 * 1024
 
-    /// Makes the first log of a store, in a folder that exists. Its first record says which epoch it starts with.
+    /// Makes the first log of a store, in an existing folder. Its first record names its first epoch.
     ///
     /// - Parameters:
     ///   - epoch: Number of the first epoch.
-    ///   - seed: Its seed, wrapped and stored by the caller before.
+    ///   - seed: Its seed, which the caller has wrapped and stored before.
     ///   - time: Milliseconds since 1970.
     /// - Throws: ``AuditLogError/exists`` if there is a log or an anchor of one.
     public static func create(
@@ -111,10 +113,10 @@ public final class AuditLog: Sendable {
             partByteCount: partByteCount, contents: Contents(state: .intact, tail: tail))
     }
 
-    /// What was found at opening, or `intact` after ``beginAnew(epoch:seed:time:)``.
+    /// The state that opening found, or `intact` after ``beginAnew(epoch:seed:time:)``.
     public var state: LogState { contents.withLock { $0.state } }
 
-    /// Number of records; of a log that was refused, of those that may fit.
+    /// Number of records. For a refused log, the number of those that may fit.
     public var recordCount: UInt64 { contents.withLock { LogView(&$0).count } }
 
     /// The current epoch; nil while the log takes no records.
@@ -124,11 +126,12 @@ public final class AuditLog: Sendable {
 
     /// Appends one record, in one `write`.
     ///
-    /// - Throws: ``AuditLogError``; whatever needs the record must not happen then. After
-    ///   ``AuditLogError/diskFull`` and ``AuditLogError/io(code:)`` the log is as it was, and a later append may succeed.
+    /// - Throws: ``AuditLogError``; anything that needs the record must not happen then. After
+    ///   ``AuditLogError/diskFull`` and ``AuditLogError/io(code:)`` the log is unchanged, and a later append may
+    ///   succeed.
     public func append(_ entry: AuditEntry, durability: Durability) throws(AuditLogError) {
-        // Everything but the chain is done before the lock is taken. The store's number is never the one of a change that this
-        // record announces, and never older than a change that the caller saw.
+        // Prepare all but the chain before taking the lock. The store's number must not count the change that this
+        // record announces, and must count every change that the caller saw.
         let payload = LogPayload(.entry(entry), storeGeneration: anchors.storeGeneration)
         let written = try RecordBuffer.with(payload) { (record) throws(AuditLogError) in
             try contents.withLock { (contents) throws(AuditLogError) in
@@ -145,9 +148,9 @@ public final class AuditLog: Sendable {
         }
     }
 
-    /// Notes outside the log where it is now. Call it at each authorization and before the daemon ends.
+    /// Saves the log's present state outside the log. Call it at each authorization and before the daemon ends.
     ///
-    /// - Throws: ``AuditLogError``, and what the anchor store and the sealer throw.
+    /// - Throws: ``AuditLogError``, and errors of the anchor store and the sealer.
     public func anchor() throws {
         try anchoring.withLock { _ in
             guard let snapshot = try unanchored() else { return }
@@ -160,8 +163,9 @@ public final class AuditLog: Sendable {
         }
     }
 
-    /// Begins another epoch: a record under the old keys says so, the next record's key comes from `seed`, and the anchor
-    /// moves there. The caller wraps and stores the seed first; after a crash in between, the epoch has not begun.
+    /// Begins a new epoch. A record under the old key announces it, the next record's key comes from `seed`, and the
+    /// anchor moves there. The caller wraps and stores the seed first. After a crash in between, the epoch has not
+    /// begun.
     ///
     /// - Parameters:
     ///   - number: Larger than the current epoch's.
@@ -185,7 +189,8 @@ public final class AuditLog: Sendable {
         let storeGeneration = anchors.storeGeneration
         try tail.append(.epochStart(number: number, time: time), storeGeneration: storeGeneration)
         tail.begin(epoch: number, seed: seed)
-        // Nothing may follow under a key that no anchor holds: a failure here ends the log until it is opened again.
+        // No record may use a key that no anchor holds. After a failure here, the log takes no records until it is
+        // opened again.
         tail.hasLostSync = true
         try LogFile.sync(tail.file.source.descriptor)
         let snapshot = tail.snapshot(storeGeneration: storeGeneration)
@@ -196,11 +201,11 @@ public final class AuditLog: Sendable {
         return tail.count
     }
 
-    /// Replaces a log that was refused by a new one; the old file stays in the folder as `audit.log.damaged.N`.
+    /// Replaces a refused log by a new one. The old file stays in the folder as `audit.log.damaged.N`.
     ///
     /// - Parameters:
     ///   - epoch: Larger than any epoch before.
-    ///   - seed: The new epoch's seed, wrapped and stored by the caller before.
+    ///   - seed: The new epoch's seed, which the caller has wrapped and stored before.
     ///   - time: Milliseconds since 1970.
     /// - Throws: ``AuditLogError/exists`` if the log is in order.
     public func beginAnew(epoch: UInt32, seed: borrowing SecretBytes, time: UInt64) throws {
@@ -218,7 +223,7 @@ public final class AuditLog: Sendable {
         }
     }
 
-    /// Brings everything to disk and moves the anchor to the end: before the daemon ends.
+    /// Brings all records to disk and moves the anchor to the end. Call it before the daemon ends.
     public func close() throws {
         try anchor()
     }
@@ -257,7 +262,7 @@ public final class AuditLog: Sendable {
     private func syncScheduled() {
         let written = contents.withLock { contents in contents.withTail { $0.takeScheduledSync() } ?? nil }
         guard let written else { return }
-        // A failure is remembered: the next append throws it.
+        // The failure is remembered, and the next append throws it.
         do { try sync(written.file, upTo: written.count) } catch {}
     }
 }

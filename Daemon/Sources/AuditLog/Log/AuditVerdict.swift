@@ -1,29 +1,29 @@
-/// What ``AuditLog/verify(seeds:)`` found.
+/// The result of ``AuditLog/verify(seeds:)``.
 public struct AuditVerdict: Equatable, Sendable {
-    /// Every record is the one that was written, as far as ``sealsChecked`` says, and none speaks of a change that the store
-    /// has not seen.
+    /// No checked record was changed, and none names a change that the store has not seen. ``sealsChecked`` says how
+    /// strong the check was.
     public let isIntact: Bool
-    /// How many records were found to fit.
+    /// The number of records that fit.
     public let recordCount: UInt64
-    /// Index of the first record that does not fit, or that is missing; nil if the log is intact.
+    /// Index of the first record that does not fit or is missing; nil if the log is intact.
     public let firstMisfit: UInt64?
-    /// Whether exactly that record is the first; if not, it or one before it was changed by somebody who recomputed the
-    /// hashes, and only the seeds of the epochs can tell which.
+    /// Whether ``firstMisfit`` is the first changed record. If not, somebody changed that record or an earlier one and
+    /// recomputed the hashes. Only the seeds of the epochs can tell which one.
     public let isExact: Bool
-    /// For people.
+    /// A text for people.
     public let explanation: String
-    /// Whether the forward-secure seals of all records were checked, not only the hash chain and its anchor.
+    /// Whether the forward-secure seals of all records were checked, besides the hash chain and its anchor.
     public let sealsChecked: Bool
-    /// How the store is older than the log, if that is what was found.
+    /// Not nil if the store turned out to be older than the log.
     public let olderStore: OlderStore?
-    /// The closed parts that are not there. Nothing is known of their records, so the log can be intact without them; of the
-    /// parts behind one, the seals are checked from the next epoch on.
+    /// The missing closed parts. Their records were not checked, and the log can be intact without them. After a
+    /// missing part, seals are checked from the next epoch on.
     public let missingParts: [MissingPart]
 }
 
 /// A closed part of the log that was moved away.
 public struct MissingPart: Equatable, Sendable {
-    /// From 1; the file was `audit.log.` and this number.
+    /// The part's number, from 1. The file was `audit.log.` and this number.
     public let number: Int
     /// Indices of its records.
     public let records: Range<UInt64>

@@ -1,13 +1,13 @@
-/// A closed part of the log, for reading: all of it was checked against the header of a later part.
+/// Reads a closed part of the log, after all of it was checked against the header of a later part.
 struct ClosedPartReader: Sendable {
     private let end: ClosedPart
     private let number: Int
     let view: LogView
 
-    /// Nil if the part is not there.
+    /// Nil if the part is missing.
     ///
-    /// - Parameter header: of a later part, which was verified.
-    /// - Throws: ``AuditLogError/damaged`` if it is not the part that was closed.
+    /// - Parameter header: the verified header of a later part.
+    /// - Throws: ``AuditLogError/damaged`` if the part was changed after it was closed.
     init?(_ number: Int, of header: LogHeader, in folder: LogFolder) throws(AuditLogError) {
         guard let file = try LogFile(reading: folder.closed(number), ownedBy: folder.userID) else { return nil }
         let end = header.closed[number - 1]
@@ -31,7 +31,7 @@ struct ClosedPartReader: Sendable {
 }
 
 extension LogHeader {
-    /// Whether this can be the header of a part that `later` lists: it lists the same parts before it.
+    /// Whether this can be the header of part `number` in the list of `later`: both must list the same parts before it.
     func precedes(_ later: LogHeader, asPart number: Int) -> Bool {
         self.number == number && closed.elementsEqual(later.closed.prefix(number - 1))
     }

@@ -1,22 +1,22 @@
 import Foundation
 import SecretMemory
 
-/// What lies in a log's folder, compared with the anchor and the store.
+/// The result of comparing a log with its anchor and the store.
 enum LogOpening: ~Copyable {
-    /// In order; `lostBytes` of a record that a crash interrupted were cut off.
+    /// In order. `lostBytes` of a record were cut off, because a crash had interrupted its writing.
     case live(ChainTail, lostBytes: Int)
-    /// Damaged, or of a store that is newer than the present one.
+    /// Damaged, or newer than the present store.
     case refused(LogState, KeptFile?)
 
-    /// How much of the log is read.
+    /// How much of the log to read.
     enum Extent {
-        /// What lies behind the anchor. The anchored records are known by their head alone.
+        /// The records behind the anchor. The head alone vouches for the anchored records.
         case tail
-        /// All of it.
+        /// All records.
         case whole
     }
 
-    /// Looks at the log. Records behind the anchor are checked with their keys, those before it against its head.
+    /// Examines the log. Records behind the anchor are checked with their keys, earlier ones against the anchor's head.
     static func open(
         _ folder: LogFolder, anchors: any AnchorStore, sealer: any LogKeySealer, reading extent: Extent
     ) throws -> LogOpening {
@@ -44,7 +44,7 @@ enum LogOpening: ~Copyable {
         return key
     }
 
-    /// Before the first anchor there is at most an unfinished first log.
+    /// Before the first anchor there can only be an unfinished first log.
     private static func withoutAnchor(_ folder: LogFolder) throws(AuditLogError) -> LogOpening {
         guard let file = try LogFile(opening: folder.log, ownedBy: folder.userID) else {
             try folder.removeReplacement()
@@ -53,7 +53,7 @@ enum LogOpening: ~Copyable {
         return .refused(.damaged(Damage(firstMisfit: 0, kind: .notAnchored)), KeptFile(file))
     }
 
-    /// Finishes a replacement that was anchored, and drops one that was not.
+    /// Finishes a replacement that the anchor names, and removes any other.
     private static func settleReplacement(in folder: LogFolder, anchor: Anchor) throws(AuditLogError) {
         guard let file = try LogFile(opening: folder.replacement, ownedBy: folder.userID) else { return }
         guard let header = try LogHeader(of: file.source), try isAnchored(file, header, anchor),
@@ -70,20 +70,20 @@ enum LogOpening: ~Copyable {
         return walk.index == anchor.count && walk.head.elementsEqual(anchor.head)
     }
 
-    /// Whether the log is this one already: a copy of its beginning must not displace it.
+    /// Whether the log has this header already. A copy of its beginning must not displace it.
     private static func isInPlace(_ header: LogHeader, in folder: LogFolder) throws(AuditLogError) -> Bool {
         guard let file = try LogFile(opening: folder.log, ownedBy: folder.userID) else { return false }
         return try LogHeader(of: file.source) == header
     }
 }
 
-/// The file of a log that was refused: evidence, never written to.
+/// The file of a refused log. It is evidence and is never written.
 struct KeptFile: Sendable {
     let source: LogSource
     let byteCount: Int
-    /// Nil if it does not begin as a part does.
+    /// Nil if the file does not begin with a header.
     let header: LogHeader?
-    /// Nil if nothing of it can be read as records.
+    /// Nil if no records of it can be read.
     var index: LogIndex?
 
     init(_ file: borrowing LogFile, _ header: LogHeader? = nil, index: LogIndex? = nil) {
@@ -102,7 +102,7 @@ private struct LogInspection: ~Copyable {
     private let storeGeneration: UInt64
     private var key: SealKey
     private(set) var index: LogIndex
-    /// The record before the end says that another epoch begins, but no anchor came to hold its key.
+    /// Where a last record announces a new epoch whose anchor was never saved; nil if there is no such record.
     private var unfinishedEpoch: Checkpoint?
 
     init(
@@ -121,8 +121,8 @@ private struct LogInspection: ~Copyable {
         self.key = key
     }
 
-    /// Where the anchored records end, if the anchor says it and their head lies there. A log in which it does not is read
-    /// from its beginning, so that the first record that does not fit can be named.
+    /// The end of the anchored records, if the anchor names it and its head lies there. Otherwise the log is read from
+    /// its beginning, so that the first misfit can be named.
     private static func anchoredPlace(
         _ anchor: Anchor, in file: borrowing LogFile, _ header: LogHeader
     ) throws(AuditLogError) -> Checkpoint? {
@@ -135,7 +135,7 @@ private struct LogInspection: ~Copyable {
         return Checkpoint(index: anchor.count, position: position, head: head)
     }
 
-    /// Walks to the end, or to what fits neither log nor store; nil if there is no such thing.
+    /// Walks to the end; nil if all records fit. Stops at the first record that does not fit the log or the store.
     mutating func run() throws(AuditLogError) -> LogState? {
         let lastAnchored = max(anchor.count, 1) - 1
         if let store = OlderStore(
@@ -143,7 +143,8 @@ private struct LogInspection: ~Copyable {
         ) {
             return .olderStore(store)
         }
-        // A part is anchored when it begins: an anchor of a part before it is an older one, or the part is a forgery.
+        // A new part is anchored when it begins. If the anchor is before this part, it is an old anchor, or the part is
+        // a forgery.
         let isLaterPart = anchor.count <= header.start.index
         while true {
             if !isLaterPart && walk.index == anchor.count && !walk.head.elementsEqual(anchor.head) {
@@ -162,7 +163,8 @@ private struct LogInspection: ~Copyable {
         }
     }
 
-    /// Nothing in reach can check the record's seal. It is refused in any case, and called what it says.
+    /// No key at hand can check the record's seal. The log is refused in any case; the record's own words decide the
+    /// reason.
     private func laterPart(_ record: RawRecord) -> LogState {
         OlderStore(
             recordIndex: record.index, recordGeneration: PayloadStart(record.payload)?.storeGeneration,
@@ -176,8 +178,9 @@ private struct LogInspection: ~Copyable {
         let olderStore = OlderStore(
             recordIndex: record.index, recordGeneration: start?.storeGeneration, storeGeneration: storeGeneration)
         if unfinishedEpoch != nil {
-            // An epoch takes no record before its anchor is in the store. Here it is not: the store is an older one, or the
-            // record a forgery, and nothing in reach can check its seal. Refused in both cases, and called what it says.
+            // A new epoch takes no record before its anchor is saved. This anchor is missing, so the store is older or
+            // the record is a forgery. No key at hand can check its seal. The log is refused in both cases; the
+            // record's own words decide the reason.
             return olderStore.map(LogState.olderStore) ?? .damaged(Damage(firstMisfit: record.index, kind: .altered))
         }
         guard key.accepts(record, after: previousHead) else {
@@ -192,7 +195,7 @@ private struct LogInspection: ~Copyable {
         return nil
     }
 
-    /// The tail to go on from, after an intact ``run()``: at the end of the last whole record.
+    /// The tail for further records, after an intact ``run()``: at the end of the last whole record.
     consuming func resume(_ file: consuming LogFile) throws(AuditLogError) -> LogOpening {
         let end = unfinishedEpoch ?? walk.place
         let lostBytes = file.end - end.position

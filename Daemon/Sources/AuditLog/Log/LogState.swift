@@ -1,14 +1,14 @@
-/// What was found when a log was opened.
+/// The result of opening a log.
 public enum LogState: Equatable, Sendable {
-    /// What the anchor covers is there, and all records behind it fit.
+    /// The anchored records are present, and all records behind them fit.
     case intact
-    /// A crash interrupted the writing of the last record, which no answer had relied on; its bytes were cut off. This is
-    /// not tampering.
+    /// A crash interrupted the writing of the last record; its bytes were cut off. No answer relied on that record.
+    /// This is not tampering.
     case recovered(lostBytes: Int)
-    /// The log is not what was anchored. It takes no records until ``AuditLog/beginAnew(epoch:seed:time:)``.
+    /// The log does not fit its anchor. It takes no records until ``AuditLog/beginAnew(epoch:seed:time:)``.
     case damaged(Damage)
-    /// The log fits, but speaks of changes that the store has not seen: somebody put an older store back beside it. It takes no
-    /// records until ``AuditLog/beginAnew(epoch:seed:time:)``, with which the owner takes the older store for the present one.
+    /// The log fits, but names changes that the store has not seen: somebody put back an older store beside it. The log
+    /// takes no records until ``AuditLog/beginAnew(epoch:seed:time:)``, by which the owner accepts the older store.
     case olderStore(OlderStore)
 
     /// The first record that does not fit the log or the store; nil if all do.
@@ -21,18 +21,18 @@ public enum LogState: Equatable, Sendable {
     }
 }
 
-/// Where and how a log is not what was anchored.
+/// Where and how a log does not fit its anchor.
 public struct Damage: Equatable, Sendable {
     public enum Kind: Equatable, Sendable {
         /// A record does not fit.
         case altered
-        /// Records that were there are not there any more.
+        /// Records are missing at the end.
         case cut
         /// There is a log but no anchor.
         case notAnchored
     }
 
-    /// Index of the first record that does not fit; if not ``isExact``, of the last that it can be.
+    /// Index of the first record that does not fit. If not ``isExact``, that record or an earlier one was changed.
     public let firstMisfit: UInt64
     public let isExact: Bool
     public let kind: Kind
@@ -44,16 +44,16 @@ public struct Damage: Equatable, Sendable {
     }
 }
 
-/// A store that is older than its log, and the record that shows it.
+/// A store that is older than its log, and a record that proves it.
 public struct OlderStore: Equatable, Sendable {
-    /// Index of the first record that was found to say so.
+    /// Index of the first such record that was found.
     public let recordIndex: UInt64
     /// How many changes the store had seen when that record was written.
     public let recordGeneration: UInt64
-    /// How many it has seen as it is.
+    /// How many changes the present store has seen.
     public let storeGeneration: UInt64
 
-    /// Nil unless the record speaks of a change that the store has not seen.
+    /// Nil unless the record names a change that the store has not seen.
     init?(recordIndex: UInt64, recordGeneration: UInt64?, storeGeneration: UInt64) {
         guard let recordGeneration, recordGeneration > storeGeneration else { return nil }
         self.recordIndex = recordIndex

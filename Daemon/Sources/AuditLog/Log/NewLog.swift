@@ -1,7 +1,8 @@
 import SecretMemory
 
-/// Makes a file that takes the log's place: a first log, one that replaces another, or the next part. Whenever it is interrupted, opening finds either what was there
-/// before or the new file: the replacement is complete before the anchor names it, and put into place after that.
+/// Makes a file that takes the log's place: a first log, a replacement, or the next part. The new file is complete
+/// before the anchor names it, and moves into place afterwards. So after an interruption, opening finds either the
+/// former log or the new file.
 struct NewLog {
     let folder: LogFolder
     let anchors: any AnchorStore
@@ -14,14 +15,14 @@ struct NewLog {
         return tail
     }
 
-    /// Makes the part that follows `former`, and closes that one.
+    /// Makes the part that follows `former`, and closes `former`.
     ///
-    /// - Throws: ``AuditLogError/exists`` if something lies where the closed part belongs. After any error, `former` goes on.
+    /// - Throws: ``AuditLogError/exists`` if the name of the closed part is taken. After any error, `former` goes on.
     func make(following former: inout ChainTail, time: UInt64) throws -> ChainTail {
         let number = former.header.number
         guard number <= LogFormat.maximumPartCount, try folder.isFree(part: number) else { throw AuditLogError.exists }
         if former.hasLostSync { throw AuditLogError.notDurable }
-        // Nothing may follow the last record: neither space that is reserved nor what a failed write left.
+        // The last record must end the file: cut reserved space and the rest of a failed write.
         try former.file.truncate(to: former.file.end)
         try LogFile.sync(former.file.source.descriptor)
         let header = LogHeader(
@@ -33,12 +34,14 @@ struct NewLog {
             try folder.closePart(number)
             tail.hasLostSync = false
         } catch {
-            // The anchor counts on the names. The next opening puts them right; until then, nothing is taken.
+            // The anchor names the new file already, so the next opening puts the names right. Until then, the log
+            // takes no records.
         }
         return tail
     }
 
-    /// Makes a file with one record beside the log and moves the anchor there. It takes no records before it is in its place.
+    /// Makes a file with one record beside the log and moves the anchor there. The file takes no further records until
+    /// it is in place.
     private func anchoredFile(
         _ header: LogHeader, first: LogRecord.Content, epoch: UInt32, key: consuming SealKey
     ) throws -> ChainTail {
@@ -61,7 +64,7 @@ struct NewLog {
 }
 
 extension ChainTail {
-    /// Appends a record of the log itself.
+    /// Appends a record that the log itself makes.
     mutating func append(_ content: LogRecord.Content, storeGeneration: UInt64) throws(AuditLogError) {
         let payload = LogPayload(content, storeGeneration: storeGeneration)
         try RecordBuffer.with(payload) { (record) throws(AuditLogError) in try append(&record) }

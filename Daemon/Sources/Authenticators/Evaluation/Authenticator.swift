@@ -19,6 +19,9 @@ package protocol Authenticator: Sendable {
     /// - Throws: when that cannot be found out. Nothing is granted then.
     func availability(of factor: Factor, for demand: Demand?) throws -> FactorAvailability.State
 
+    /// What the status says of the factor after ``availability(of:for:)`` was asked; nil for the reason alone.
+    func note(on factor: Factor) -> String?
+
     /// The usual label of a proof; each proof carries its own.
     func strength(of factor: Factor) -> Strength
 
@@ -41,6 +44,7 @@ package protocol Authenticator: Sendable {
 }
 
 extension Authenticator {
+    package func note(on factor: Factor) -> String? { nil }
     package func requireCheckable(_ factor: Factor) throws {}
     package func requireBindable(_ factor: Factor) throws(Refusal) {}
     package func requireProvableEver(_ factor: Factor) throws(Refusal) {}

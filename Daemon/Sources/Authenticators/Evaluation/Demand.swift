@@ -1,4 +1,5 @@
 package import AccessControl
+package import Foundation
 package import OwnerKeys
 package import Prompting
 
@@ -16,6 +17,8 @@ package struct Demand {
     package var consequence: DisplayText?
     /// How an application password is checked; nil when the object has none.
     package var applicationPassword: ApplicationPasswordCheck?
+    /// The enrolled sets that a finger of the current set must belong to; empty when nothing is bound to one.
+    package var enrolmentIDs: Set<Data>
     /// Everything that the answer opens, for the prompt, where that may be several objects; nil when it is `object` alone.
     package var objects: PromptObjects?
     /// What the log calls the object, where that is not its name.
@@ -24,11 +27,14 @@ package struct Demand {
     package var label = DisplayText("")
     /// Whether the person must see object and operation in full.
     var isShownInFull = false
+    /// The words of the fallback, where a question has one even if the program names none; nil where it has none then.
+    package var usualFallback: DisplayText?
 
     package init(
         requirements: [Requirement?], availability: AvailabilityClass?, object: String, operation: String,
         consequence: DisplayText? = nil, applicationPassword: ApplicationPasswordCheck? = nil,
-        logName: String? = nil, label: DisplayText = DisplayText(""), isShownInFull: Bool = false
+        enrolmentIDs: Set<Data> = [], logName: String? = nil, label: DisplayText = DisplayText(""),
+        isShownInFull: Bool = false
     ) {
         self.requirements = requirements
         self.availability = availability
@@ -36,6 +42,7 @@ package struct Demand {
         self.operation = operation
         self.consequence = consequence
         self.applicationPassword = applicationPassword
+        self.enrolmentIDs = enrolmentIDs
         self.logName = logName
         self.label = label
         self.isShownInFull = isShownInFull

@@ -13,8 +13,9 @@ package struct Evaluator {
     package let ring: KeyRing
     package let prompter: any Prompter
     package let trail: AuditTrail
-    /// How long a sensor may take to stop, once its question has ended.
-    var sensorPatience: Duration = .seconds(1)
+    /// How long a sensor may take to stop, once its question has ended. A fingerprint reader that is just being claimed takes
+    /// longest: an answer, a stop and a release of at most 0.8 seconds each. Usually all three take milliseconds.
+    var sensorPatience: Duration = .seconds(3)
     let overdue = OverdueSensors()
 
     package init(authenticators: AuthenticatorTable, ring: KeyRing, prompter: any Prompter, trail: AuditTrail) {

@@ -1,6 +1,8 @@
 package import AccessControl
 package import Enclave
+package import Foundation
 package import KeySlots
+package import OwnerKeys
 
 /// One factor that was proved, as its authenticator hands it over.
 package struct Proof: Sendable {
@@ -11,17 +13,20 @@ package struct Proof: Sendable {
     package var half: PrivateHalf?
     /// Opens keys in the enclave that require the passcode; of a proof of the passcode alone.
     package var session: (any PasscodeSession)?
+    /// The enrolled set that a finger was compared with; of a proof of the current set alone.
+    package var enrolmentID: Data?
     /// What only code that knows the factor understands, such as ``ProvedPasscode``. It is not kept beyond the evaluation.
     package var detail: (any Sendable)?
 
     package init(
         factor: Factor, strength: Strength, half: PrivateHalf? = nil, session: (any PasscodeSession)? = nil,
-        detail: (any Sendable)? = nil
+        enrolmentID: Data? = nil, detail: (any Sendable)? = nil
     ) {
         self.factor = factor
         self.strength = strength
         self.half = half
         self.session = session
+        self.enrolmentID = enrolmentID
         self.detail = detail
     }
 }
@@ -34,7 +39,11 @@ package struct HeldFactors: Sendable {
 
     /// Takes over proofs, without what only their own evaluation may use.
     package init(proofs: [Proof]) {
-        self.proofs = proofs.map { Proof(factor: $0.factor, strength: $0.strength, half: $0.half, session: $0.session) }
+        self.proofs = proofs.map { proof in
+            var kept = proof
+            kept.detail = nil
+            return kept
+        }
     }
 
     package var factors: FactorSet { FactorSet(proofs.map { FactorSet($0.factor) }) }
@@ -53,10 +62,12 @@ package struct Evaluation {
     package let proofs: [Proof]
     /// The label of the weakest proof that was used; nil when none was.
     package let strength: Strength?
-    /// The private halves of the factors that were used; wiped with their last holder.
-    package let halves: [PrivateHalf]
+    /// What the factors that were used give for opening slots; wiped with its last holder.
+    package let keys: ProvedKeys
     /// Opens keys in the enclave that require the passcode, if the passcode was used.
     package let session: (any PasscodeSession)?
+    /// Whether it stands on something that was proved before.
+    package let standsOnHeld: Bool
 
     /// - Parameters:
     ///   - proofs: what was proved for it.
@@ -68,7 +79,8 @@ package struct Evaluation {
             (proofs + held.proofs).first { FactorSet($0.factor).satisfies(FactorSet(factor)) }
         }
         strength = used.map(\.strength).min()
-        halves = used.compactMap(\.half)
+        standsOnHeld = !FactorSet(proofs.map { FactorSet($0.factor) }).satisfies(self.factors)
+        keys = ProvedKeys(of: used)
         session = used.lazy.compactMap(\.session).first
     }
 
@@ -80,5 +92,11 @@ package struct Evaluation {
     /// What the authenticator of one of the proofs said besides.
     package func detail<Detail>(_ type: Detail.Type) -> Detail? {
         proofs.lazy.compactMap { $0.detail as? Detail }.first
+    }
+}
+
+extension ProvedKeys {
+    init(of proofs: [Proof]) {
+        self.init(halves: proofs.compactMap(\.half), enrolmentID: proofs.lazy.compactMap(\.enrolmentID).first)
     }
 }

@@ -112,8 +112,12 @@ package struct ProofCollector {
             operation: DisplayText(fact: demand.operation), consequence: demand.consequence,
             reason: asking.question.reason, notice: wrong == nil ? nil : typing?.attempt.wrongNotice,
             triesLeft: wrong?.triesLeft, cancelTitle: asking.question.cancelTitle,
-            fallbackTitle: typing?.attempt.offersFallback == false ? nil : asking.question.fallbackTitle,
+            fallbackTitle: typing?.attempt.offersFallback == false ? nil : fallbackTitle,
             isShownInFull: demand.isShownInFull)
+    }
+
+    private var fallbackTitle: DisplayText? {
+        asking.question.fallbackTitle ?? (asking.question.hidesFallback ? nil : demand.usualFallback)
     }
 
     /// An application password is of one object, even when another factor of its rule opens others too.

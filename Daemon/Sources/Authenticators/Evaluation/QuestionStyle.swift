@@ -9,12 +9,15 @@ package struct QuestionStyle {
     package let isInteractionAllowed: Bool
     package let cancelTitle: DisplayText?
     package let fallbackTitle: DisplayText?
+    /// The program wants no fallback, not even one with the usual words.
+    package let hidesFallback: Bool
 
     /// - Throws: `emptyReason` for an empty reason. As on Apple's systems, one of blanks passes; it shows nothing.
     package init(_ question: WireQuestion) throws(Refusal) {
         reason = DisplayText(question.reason)
         isInteractionAllowed = !question.interactionNotAllowed
         cancelTitle = Self.title(question.cancelTitle)
+        hidesFallback = question.hidesFallback
         fallbackTitle = question.hidesFallback ? nil : Self.title(question.fallbackTitle)
         guard question.reason.utf8.count <= WireLimits.reasonByteCount else {
             throw Refusal(.tooLarge, "The reason is too long; it may have at most \(WireLimits.reasonByteCount) bytes.")
@@ -29,6 +32,7 @@ package struct QuestionStyle {
 
     private init() {
         (reason, isInteractionAllowed, cancelTitle, fallbackTitle) = (DisplayText(""), false, nil, nil)
+        hidesFallback = true
     }
 
     private static func title(_ text: String) -> DisplayText? {

@@ -74,15 +74,27 @@ package struct Questioning {
         return Refusal(.systemCancel, what, cause: "prompt.\(interruption)")
     }
 
+    private static func advice(on refusal: TerminalRefusal) -> String {
+        if refusal == .otherOwner {
+            return "After `su` or `sudo -u` it still belongs to the user who logged in. Log in as yourself, for "
+                + "example with ssh, or ask on the desktop; `ostiary doctor` says whether that is possible."
+        }
+        return "Run the program in the foreground of its terminal, or ask on the desktop; `ostiary doctor` says "
+            + "whether that is possible."
+    }
+
     private static func refusal(_ reason: PromptUnavailability) -> Refusal {
         switch reason {
         case .notInteractive: Refusal.notInteractive
         case .terminalRefused(let refusal):
             Refusal(
                 .notInteractive,
-                "Nobody can be asked on the program's terminal: \(refusal.words). Run the program in the foreground "
-                    + "of its terminal, or name a pinentry in ostiaryd.conf.",
+                "Nobody can be asked on the program's terminal: \(refusal.words). \(advice(on: refusal))",
                 cause: "prompt.terminal-\(refusal)")
+        case .sensorRefused(let refusal):
+            Refusal(
+                .notInteractive, "No sensor may be used for this program: \(refusal.words).",
+                cause: "prompt.sensor-\(refusal)")
         case .dialogFailed:
             Refusal(
                 .notInteractive, "The configured pinentry did not work; check ostiaryd.conf.", cause: "prompt.dialog")
@@ -93,7 +105,9 @@ package struct Questioning {
                     + "`ostiary doctor` says more.", cause: "prompt.untrusted")
         case .displayRefused(let refusal):
             Refusal(
-                .notInteractive, "Nobody can be asked on the display: \(refusal.words).", cause: "prompt.display")
+                .notInteractive,
+                "Nobody can be asked on the display: \(refusal.words). Run the program in a terminal, or see what "
+                    + "`ostiary doctor` says about the display.", cause: "prompt.display-\(refusal)")
         case .promptFailed:
             Refusal(
                 .notInteractive, "ostiary-prompt could not be started; run `ostiary doctor`.", cause: "prompt.failed")

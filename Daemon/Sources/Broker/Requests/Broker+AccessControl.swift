@@ -43,6 +43,7 @@ extension Broker {
                     event("evaluate-access-control", session, operation: operation.name), factors: names,
                     strength: strength)
                 try context.keep(evaluation, enteredPassword: password, since: era)
+                noteBiometry(evaluation, session.account)
             }
             return Reply(.granted(granted(names, strength)))
         }

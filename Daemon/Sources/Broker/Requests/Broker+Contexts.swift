@@ -7,13 +7,14 @@ import Foundation
 import KeySlots
 import OstiaryWire
 import OwnerKeys
+import Passcodes
 import ProtectedObjects
 import Refusals
 import SecretMemory
 import UnixSocket
 import Vault
 
-/// Contexts: credentials, policies, and the authorization of rights and requirements.
+/// Contexts: credentials, and the authorization of rights and requirements.
 extension Broker {
     /// Raw value of `LACredentialType.applicationPassword`.
     private static let applicationPasswordType: Int32 = 0
@@ -48,52 +49,6 @@ extension Broker {
         return Reply(.done(.with { $0.isSet = isSet }))
     }
 
-    // MARK: policies
-
-    /// The requirement behind an `LAPolicy`.
-    private static func requirement(ofPolicy policy: Int32) throws(Refusal) -> Requirement {
-        let sets: [FactorSet]
-        switch policy {
-        case 1: sets = [.biometry]
-        case 2: sets = [.biometry, .passcode]
-        case 3: sets = [.securityKey]
-        case 4: sets = [.biometry, .securityKey]
-        default: throw Refusal(.invalidParameter, "The policy is unknown.", cause: "policy.unknown")
-        }
-        do { return try Requirement(anyOf: sets) } catch { throw Refusal(.internal, "\(error)") }
-    }
-
-    func evaluatePolicy(
-        _ body: WireEvaluatePolicyRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        let demand = Demand(
-            requirements: [try Self.requirement(ofPolicy: body.policy)], availability: nil,
-            object: "", operation: "confirm that it is you")
-        if body.preflight { return try preflight(demand, body.contextID, session) }
-        let context = try session.contexts.context(body.contextID)
-        let event = event("evaluate-policy", session, operation: "policy \(body.policy)")
-        if let grant = context.policyGrant(body.policy, now: BootTime.now()) {
-            return try grantAgain(
-                grant.factorNames, grant.strength, as: event, session,
-                whileStanding: { context.policyGrant(body.policy, now: BootTime.now()) != nil })
-        }
-        let asking = try asking(body.question, request, session, cancellation)
-        let evaluation = try context.evaluating(asking.cancellation) { era in
-            let evaluation = try session.account.evaluator.evaluate(
-                demand, held: session.account.held(in: context), asking: asking)
-            try grant(evaluation, asking, session, as: event) {
-                let grant = EvaluationContext.PolicyGrant(
-                    factorNames: evaluation.factorNames, strength: evaluation.label,
-                    expires: BootTime.now() + EvaluationContext.policyLifetime)
-                try context.grant(policy: body.policy, grant, since: era)
-                try context.keep(evaluation, since: era)
-            }
-            return evaluation
-        }
-        return Reply(.granted(granted(evaluation.factorNames, evaluation.label)))
-    }
-
     // MARK: rights and requirements
 
     func authorize(
@@ -116,7 +71,8 @@ extension Broker {
         let label = object.kind == .enclaveKey ? session.account.items.label(ofKey: object) : nil
         let opener = try RightOpener(
             object, label: label, in: vault, ring: session.account.ring, stretching: session.account.stretching)
-        if body.preflight { return try preflight(opener.demand, body.contextID, session) }
+        let limited = opener.limited
+        if body.preflight { return try preflight(opener.demand, body.contextID, for: limited, session) }
         let context = try session.contexts.context(body.contextID)
         var asking = try asking(body.question, request, session, cancellation)
         // A program that forbids a prompt asks whether the authorization that it holds still stands; one that allows it asks
@@ -124,16 +80,17 @@ extension Broker {
         if !asking.question.isInteractionAllowed, let held = context.heldRight(id) {
             return try grantAgain(
                 held.factorNames, held.strength, as: event("authorize", session, object: held.identifier), session,
-                whileStanding: { context.heldRight(id) === held })
+                whileStanding: { try Self.require(context.heldRight(id) === held) })
         }
-        asking.applicationPassword = context.applicationPassword
+        asking.applicationPassword = context.applicationPassword(for: limited)
+        let takesKeptPassword = asking.applicationPassword != nil && !context.isApplicationPasswordSet
         return try context.evaluating(asking.cancellation) { era in
             let evaluation = try session.account.evaluator.evaluate(
-                opener.demand, held: session.account.held(in: context), asking: asking)
+                opener.demand, held: session.account.held(in: context, for: limited), asking: asking)
             let right = try session.account.keeper.exclusively { try opener.opened(by: evaluation, enclave: enclave) }
             try grant(evaluation, asking, session, as: event("authorize", session, object: right.identifier)) {
                 try requireStillStored(id, session)
-                try context.grant(right, since: era)
+                try context.grant(right, standsOnKept: evaluation.standsOnHeld || takesKeptPassword, since: era)
                 try context.keep(evaluation, since: era)
             }
             return Reply(.granted(granted(evaluation.factorNames, evaluation.label)))
@@ -152,22 +109,27 @@ extension Broker {
         let demand = Demand(
             requirements: [try Requirement(canonicalBytes: Array(bytes))], availability: nil, object: "",
             operation: "authorize an action of the program")
-        if body.preflight { return try preflight(demand, body.contextID, session) }
+        let limits = try body.limits.map(GrantLimits.init)
+        let limited = LimitedSubject(.requirement(bytes), limits)
+        if body.preflight { return try preflight(demand, body.contextID, for: limited, session) }
         let context = try session.contexts.context(body.contextID)
         let asking = try asking(body.question, request, session, cancellation)
-        // As for rights: a forbidden prompt asks whether the authorization still stands.
+        let event = event("authorize-requirement", session)
+        // As for rights: a forbidden prompt asks whether the authorization still stands. The limits are those that it was given.
         if !asking.question.isInteractionAllowed, let held = context.heldRequirement(bytes) {
             return try grantAgain(
-                held.factorNames, held.strength, as: event("authorize-requirement", session), session,
-                whileStanding: { context.heldRequirement(bytes) != nil })
+                held.factorNames, held.strength, as: event, session,
+                whileStanding: { try context.use(held, of: bytes) })
         }
         let evaluation = try context.evaluating(asking.cancellation) { era in
             let evaluation = try session.account.evaluator.evaluate(
-                demand, held: session.account.held(in: context), asking: asking)
-            try grant(evaluation, asking, session, as: event("authorize-requirement", session)) {
+                demand, held: session.account.held(in: context, for: limited), asking: asking)
+            try grant(evaluation, asking, session, as: event) {
                 let grant = EvaluationContext.RequirementGrant(
-                    factorNames: evaluation.factorNames, strength: evaluation.label)
-                try context.grant(requirement: bytes, grant, since: era)
+                    factorNames: evaluation.factorNames, strength: evaluation.label, limits: limits,
+                    since: clock.now().time)
+                try context.grant(
+                    requirement: bytes, grant, standsOnKept: evaluation.standsOnHeld, since: era)
                 try context.keep(evaluation, since: era)
             }
             return evaluation
@@ -188,20 +150,31 @@ extension Broker {
             try asking.cancellation.check()
             try trail.grant(event, factors: evaluation.factorNames, strength: evaluation.label)
             try keep()
+            noteBiometry(evaluation, session.account)
         }
     }
 
+    /// To be called when the evaluation is recorded, in the same step.
+    func noteBiometry(_ evaluation: Evaluation, _ account: OwnerAccount) {
+        account.recentBiometry.note(
+            evaluation, at: clock.now().time, enrolledSet: account.sensor?.lastSensorState?.enrolledSet)
+    }
+
     /// Answers that what was proved before stands, recorded like any other use of it; refused when it has been ended meanwhile.
-    private func grantAgain(
+    func grantAgain(
         _ factors: [String], _ strength: String, as event: AuditTrail.Event, _ session: Session,
-        whileStanding stands: () -> Bool
+        whileStanding requireStanding: () throws -> Void
     ) throws -> Reply {
         try session.verifyCaller()
         try trail.decide {
-            guard stands() else { throw RequestCancellation.refusal(.locked) }
+            try requireStanding()
             try trail.use(event, factors: factors, strength: strength)
         }
         return Reply(.granted(granted(factors, strength)))
+    }
+
+    static func require(_ stands: Bool) throws(Refusal) {
+        if !stands { throw RequestCancellation.refusal(.locked) }
     }
 
     func asking(
@@ -213,10 +186,17 @@ extension Broker {
     }
 
     /// Says whether a demand could be satisfied now, in a context or without one.
-    private func preflight(_ demand: Demand, _ contextID: UInt64, _ session: Session) throws -> Reply {
-        let held = contextID == 0 ? .none : session.account.held(in: try session.contexts.context(contextID))
-        try session.account.evaluator.preflight(demand, held: held)
+    private func preflight(
+        _ demand: Demand, _ contextID: UInt64, for subject: LimitedSubject? = nil, _ session: Session
+    ) throws -> Reply {
+        try session.account.evaluator.preflight(demand, held: held(inContext: contextID, for: subject, session))
         return .done
+    }
+
+    func held(
+        inContext contextID: UInt64, for subject: LimitedSubject? = nil, _ session: Session
+    ) throws -> HeldFactors {
+        contextID == 0 ? .none : session.account.held(in: try session.contexts.context(contextID), for: subject)
     }
 
     func granted(_ factors: [String], _ strength: String) -> WireGranted {
@@ -224,5 +204,12 @@ extension Broker {
             $0.factors = factors
             $0.strength = strength
         }
+    }
+}
+
+extension GrantLimits {
+    /// - Throws: ``GrantLimitsError``, which refuses the request.
+    fileprivate init(_ limits: WireGrantLimits) throws {
+        try self.init(idleSeconds: limits.idleSeconds, hardSeconds: limits.hardSeconds, uses: limits.uses)
     }
 }

@@ -18,7 +18,8 @@ extension Broker {
                 store.itemFinding(), store.erasureFinding(), logFinding(), store.epochFinding(),
                 store.passcodeFinding(),
                 store.attemptFinding(), store.keyPairFinding(), store.startFinding(), promptFinding(),
-                pinentryFinding(), memoryFinding(), dumpFinding(), folderFinding(), sessionLockFinding(account),
+                pinentryFinding(), displayFinding(), frontEndFinding(), memoryFinding(), dumpFinding(), folderFinding(),
+                sessionLockFinding(account),
                 LoadedCode.ofThisProcess().finding(userID: configuration.user.id),
             ]
         }
@@ -42,9 +43,7 @@ extension Broker {
 
     private func pinentryFinding() -> WireFinding {
         guard let path = configuration.prompts.pinentryPath else {
-            return .notice(
-                "pinentry", "None is configured: programs without a terminal cannot ask.",
-                advice: "Name one in ostiaryd.conf: prompt.pinentry = /usr/bin/pinentry")
+            return .ok("pinentry", "None is configured.")
         }
         switch distrust(path) {
         case nil: return .ok("pinentry", "\(path) is there, and only root and this user can replace it.")
@@ -56,6 +55,33 @@ extension Broker {
             return .problem(
                 "pinentry", "\(path) is not started: \(distrust). Other users could read what is typed into it.",
                 advice: Self.adviceAgainstReplacing)
+        }
+    }
+
+    private func displayFinding() -> WireFinding {
+        switch ProcessPrompter(configuration).display() {
+        case .success(.wayland): return .ok("display", "The sheet is drawn on a Wayland display.")
+        case .success(.x11(let name, _)): return .ok("display", "The sheet is drawn on the X display \(name).")
+        case .failure(let refusal):
+            return .notice(
+                "display", "There is no display for the sheet: \(refusal.words).",
+                advice: "Documentation/configuration.md says where the daemon looks for one.")
+        }
+    }
+
+    private func frontEndFinding() -> WireFinding {
+        let order = "Tried in this order: \(configuration.prompts.frontEnds.map(\.rawValue).joined(separator: ", ")). "
+        func asked(_ place: String) -> WireFinding {
+            .ok("asking", order + "A program without a terminal asks in \(place).")
+        }
+        switch ProcessPrompter(configuration).frontEndWithoutTerminal() {
+        case .success(.sheet): return asked("a sheet")
+        case .success(.pinentry): return asked("the pinentry")
+        case .success(.terminal), .failure:
+            return .notice(
+                "asking", order + "A program without a terminal cannot ask.",
+                advice: "Let it ask in a sheet or a pinentry: see the lines `display` and `pinentry`, and "
+                    + "prompt.front-ends in ostiaryd.conf.")
         }
     }
 

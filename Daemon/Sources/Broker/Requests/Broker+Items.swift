@@ -139,6 +139,7 @@ extension Broker {
             // A lock since they were opened wins.
             try proofs.requireStanding()
             for opener in read { try opener.requireOpen() }
+            try proofs.countUses(of: read)
             for (name, proof) in proved {
                 try noteReading(of: name, request, session, factors: proof.factorNames, strength: proof.label)
             }
@@ -211,7 +212,9 @@ extension Broker {
             data: body.replacesData ? SecretBytes(copying: request.tail) : nil, applicationPassword: password)
         try session.verifyCaller()
         let event = event(request.eventName, session, object: openers.map(\.record).logName)
-        let count = try changingItems(of: session.account, event, alone: !proved.isEmpty, whenStanding: proofs) {
+        let count = try changingItems(
+            of: session.account, event, alone: !proved.isEmpty, whenStanding: proofs, using: proved.map(\.opener)
+        ) {
             let targets = try session.account.items.all(selection).map { try Self.target($0, among: proved) }
             guard !targets.isEmpty else { throw ItemStore.notFound }
             try session.account.items.update(targets, change, now: Self.now())
@@ -276,13 +279,16 @@ extension Broker {
     /// - Parameters:
     ///   - keyEvent: a key is made together with its item.
     ///   - isAlone: whether no other change may go on meanwhile: keys change too, or what `body` opened opens only once.
+    ///   - used: the items that were proved, each of which is used once.
     private func changingItems<Result>(
         of account: OwnerAccount, _ event: AuditTrail.Event, making keyEvent: AuditTrail.Event? = nil,
-        alone isAlone: Bool, whenStanding proofs: ItemProofs? = nil, _ body: () throws -> Result
+        alone isAlone: Bool, whenStanding proofs: ItemProofs? = nil, using used: [ItemOpener] = [],
+        _ body: () throws -> Result
     ) throws -> Result {
         let record = { [trail] in
             try trail.decide {
                 try proofs?.requireStanding()
+                try proofs?.countUses(of: used)
                 if let keyEvent { try trail.change(keyEvent, durability: .soon) }
                 try trail.change(event, durability: .soon)
             }

@@ -105,6 +105,9 @@ extension Broker {
                 try trail.change(event)
                 let passcode = try change()
                 sessions.endKeptFactors(of: session.account)
+                if passcode != nil { session.account.biometry?.passcodeWasEntered() }
+                session.account.recentBiometry.forget()
+                environmentMayHaveChanged(of: session.account, askingSensor: true)
                 beginEpoch(under: passcode)
             }
         }
@@ -189,6 +192,7 @@ extension Broker {
     func lock(_ account: OwnerAccount, _ event: AuditTrail.Event) {
         let close = { [sessions] in
             account.ring.lock()
+            account.recentBiometry.forget()
             sessions.endAllGrants(of: account)
         }
         close()

@@ -170,8 +170,9 @@ extension Broker {
 
     // MARK: uses
 
-    /// One use of an authorized right: the operation, then the caller once more, then whether the authorization still stands
-    /// together with the record, then the answer. A lock or removal during the operation wins.
+    /// One use of an authorized right: the operation, then the caller once more, then whether the authorization still stands and
+    /// has a use left, together with the record, then the answer. A lock or removal during the operation wins. The use counts
+    /// before it is recorded, so a record that cannot be written costs a use.
     func use(
         _ contextID: UInt64, _ rightID: Data, _ operation: AccessControl.Operation, _ session: Session,
         _ work: (OpenedRight) throws -> SecretBytes
@@ -182,7 +183,7 @@ extension Broker {
         let result = try work(right)
         try session.verifyCaller()
         try trail.decide {
-            try context.requireHeld(right)
+            try context.use(right)
             try trail.use(
                 event(operation.name, session, object: right.identifier), factors: right.factorNames,
                 strength: right.strength)
@@ -197,8 +198,13 @@ extension OwnerAccount {
         try Self.requireCheckable(accessControl)
         let factors = accessControl.keyRequirement.factors
         let authenticators = evaluator.authenticators
+        guard accessControl.limits == nil || !accessControl.keyRequirement.isUnrestricted else {
+            throw Refusal(
+                .invalidRule, "Limits need a rule that asks for something; without one a new grant costs nothing.",
+                cause: "rule.limits-without-factor")
+        }
         for factor in factors.factors.reversed() { try authenticators[factor].requireBindable(factor) }
-        let needsPasscode = !factors.isDisjoint(with: [.passcode, .biometry])
+        let needsPasscode = !factors.isDisjoint(with: [.passcode, .biometry, .biometryCurrentSet])
         guard ring.isPasscodeSet || !(needsPasscode || accessControl.availability == .whenPasscodeSet) else {
             throw Refusal.passcodeNotSet
         }

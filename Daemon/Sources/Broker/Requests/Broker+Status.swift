@@ -59,8 +59,8 @@ extension Broker {
                 $0.strength = authenticator.strength(of: factor).rawValue
                 do {
                     switch try authenticator.availability(of: factor, for: nil) {
-                    case .available: $0.available = true
-                    case .unavailable(let reason): $0.note = "\(reason)"
+                    case .available: ($0.available, $0.note) = (true, authenticator.note(on: factor) ?? "")
+                    case .unavailable(let reason): $0.note = authenticator.note(on: factor) ?? "\(reason)"
                     }
                 } catch {
                     log.error("a factor's state is not known", metadata: ["factor": "\(factor)", "cause": "\(error)"])

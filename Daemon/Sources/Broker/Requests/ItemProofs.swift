@@ -31,7 +31,7 @@ final class ItemProofs {
         /// Nil when nobody was asked: a context that holds factors serves whichever item they satisfy.
         let ids: Set<VaultID>?
 
-        func covers(_ opener: ItemOpener) -> Bool { ids?.contains(opener.record.id) ?? true }
+        func covers(_ opener: ItemOpener) -> Bool { ids?.contains(opener.record.id) ?? (opener.limited.limits == nil) }
     }
 
     private let broker: Broker
@@ -67,8 +67,8 @@ final class ItemProofs {
         if opener.record.keyID == nil, try opener.closedClass != nil { return true }
         guard opener.isProtected else { return false }
         guard let context = try context(), let requirement = opener.accessControl[.read] else { return true }
-        var held = session.account.held(in: context).factors
-        if context.applicationPassword != nil { held.insert(.applicationPassword) }
+        var held = session.account.held(in: context, for: opener.limited).factors
+        if context.applicationPassword(for: opener.limited) != nil { held.insert(.applicationPassword) }
         return !requirement.alternatives.contains(where: held.satisfies)
     }
 
@@ -139,14 +139,37 @@ final class ItemProofs {
     func proof(for opener: ItemOpener, _ attributes: ItemAttributes) throws -> Evaluation? {
         guard opener.isProtected else { return nil }
         let covering = proved.filter { $0.covers(opener) }.map(\.evaluation)
-        if let proof = covering.first(where: { Self.serve([$0.factors], opener) }) { return proof }
-        let asking = try asking()
-        let held = try covering.reduce(context().map(session.account.held) ?? .none) {
-            $0.adding(HeldFactors(proofs: $1.proofs))
+        // An answer of the same request counts for each of its items. What a context held for another item need not count here.
+        if let proof = covering.first(where: {
+            Self.serve([$0.factors], opener) && (opener.limited.limits == nil || !$0.standsOnHeld)
+        }) {
+            try count(opener, standsOnKept: false)
+            return proof
         }
-        return try evaluate(
+        let asking = try asking(for: opener.limited)
+        let before = try context().map { session.account.held(in: $0, for: opener.limited) } ?? .none
+        let held = covering.reduce(before) { $0.adding(HeldFactors(proofs: $1.proofs)) }
+        let proof = try evaluate(
             opener.demand("", object: attributes.shownName), about: items(askedWith: opener, held), held: held, asking,
             recordedAs: "authorize")
+        let ownFactors = FactorSet((proof.proofs + covering.flatMap(\.proofs)).map { FactorSet($0.factor) })
+        let takesKeptPassword = try asking.applicationPassword != nil && context()?.isApplicationPasswordSet == false
+        try count(opener, standsOnKept: !ownFactors.satisfies(proof.factors) || takesKeptPassword)
+        return proof
+    }
+
+    /// Begins to count the item's uses in its context. Without a context the proof ends with the request, and serves each item
+    /// once.
+    private func count(_ opener: ItemOpener, standsOnKept: Bool) throws {
+        guard let context = try context() else { return }
+        try context.count(opener.limited, standsOnKept: standsOnKept, since: provedIn?.era ?? context.era)
+    }
+
+    /// Counts a use of each item that was proved in a context; refuses where one has none left. Call it in one step with the
+    /// record of the release.
+    func countUses(of openers: some Sequence<ItemOpener>) throws {
+        guard let context = try context() else { return }
+        for opener in openers where opener.isProtected { try context.use(opener.limited) }
     }
 
     /// The items of the request that the answer to the question for `opener` may open: itself and those whose rules it
@@ -200,13 +223,15 @@ final class ItemProofs {
     }
 
     /// How the person is asked; refuses with `notInteractive` later on, when there is nothing to ask with.
-    func asking() throws -> Asking {
+    ///
+    /// - Parameter subject: the item that is to be opened; nil for a new one.
+    func asking(for subject: LimitedSubject? = nil) throws -> Asking {
         var asking = Asking(
             caller: session.caller, terminal: request.terminal,
             question: try use.question.map(QuestionStyle.init) ?? .askingNobody,
             cancellation: try broker.slow(cancellation))
         // The password that the program gave the context beforehand.
-        asking.applicationPassword = try context()?.applicationPassword
+        asking.applicationPassword = try context()?.applicationPassword(for: subject)
         return asking
     }
 

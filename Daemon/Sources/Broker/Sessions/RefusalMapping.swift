@@ -25,7 +25,7 @@ enum RefusalMapping {
         case let error as SlotError: refusal(for: error)
         case let error as AuditLogError: refusal(for: error)
         case is WrongSecret: Refusal.authenticationFailed
-        case is CanonicalFormError, is RuleError, is AccessControlError:
+        case is CanonicalFormError, is RuleError, is AccessControlError, is GrantLimitsError:
             Refusal(.invalidRule, "This version does not understand the access control.", cause: "rule.invalid")
         case StretchError.emptyPasscode: Refusal.emptyPassword
         case StretchError.passcodeTooLong: Refusal.passwordTooLong

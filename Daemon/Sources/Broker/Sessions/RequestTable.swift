@@ -19,6 +19,10 @@ enum RequestThread: Equatable, Sendable {
     case connectionUnlessEnclaveIsSlow
     /// The connection's, until it turns out that a person must be asked: then it begins again on a thread of its own.
     case connectionUnlessAsking
+    /// One of its own that waits for a change, beside those of slow requests: it takes the place of none of them.
+    case waiting
+    /// One of its own, which ends when the request has to wait: whoever sees what it waits for answers it.
+    case ownUntilWaiting
 }
 
 /// What a request is about, as far as it says so itself; for the record of a refusal.
@@ -75,6 +79,7 @@ extension WireRequest.OneOf_Body {
         case .hello: RequestRow("hello", .connection, forChanged: true, state: .connected)
         case .cancel: RequestRow("cancel", .connection, forChanged: true)
         case .status: RequestRow("status", .connection, forChanged: true)
+        case .environment: RequestRow("environment", .ownUntilWaiting)
         case .diagnose: RequestRow("diagnose", .own, forChanged: true)
         case .repair: RequestRow("repair", .own, terminal: true)
         case .readLog: RequestRow("readLog", .own, forChanged: true)
@@ -93,6 +98,12 @@ extension WireRequest.OneOf_Body {
         case .evaluatePolicy: RequestRow("evaluate-policy", .own, terminal: true)
         case .evaluateAccessControl: RequestRow("evaluate-access-control", .own, terminal: true)
         case .authorize(let body): RequestRow(body.event, .own, terminal: true, of: .object(body.rightID))
+
+        // Grants: those of all programs for the owner, and the end of a program's own.
+        case .listGrants: RequestRow("listGrants", .own, forChanged: true)
+        case .revokeGrants: RequestRow("grants-revoke", .own, forChanged: true)
+        case .awaitGrantEnd: RequestRow("awaitGrantEnd", .waiting)
+        case .heldGrants: RequestRow("heldGrants", .connection)
 
         // Rights.
         case .createRight(let body):

@@ -24,24 +24,29 @@ final class Session: Sendable {
     let caller: CallerProcess
     let contexts: ContextTable
     let draftKeys = DraftKeys()
+    let grantEnds: GrantEnds
     private let socket: UnixSocket
     private let broker: Broker
     private let nonce: Data
     private let slow: SlowRequests
     private let sending = NSLock()
+    /// Held while a slow request becomes a watch.
+    private let watching = NSLock()
     private let state = Mutex(SessionState.connected)
 
     init(socket: UnixSocket, broker: Broker) throws {
         self.socket = socket
         self.broker = broker
         slow = SlowRequests(quota: broker.slowRequests)
-        contexts = ContextTable(clock: broker.clock)
         try socket.attachSenderCredentials()
         try socket.setSendTimeout(seconds: SessionLimits.sendSeconds)
         let userID = try socket.peerCredentials().userID
         guard let account = broker.account(ofUser: userID) else { throw CallerError.foreignUser(userID) }
         self.account = account
         caller = try CallerProcess(connectedTo: socket, expectedUser: userID, applications: account.applications)
+        grantEnds = GrantEnds(of: caller.program, trail: broker.trail, queue: broker.grantEnds)
+        contexts = ContextTable(
+            clock: broker.clock, lifetime: broker.configuration.contextLifetime, ended: grantEnds.report)
         nonce = Data(exposing: SecretBytes(random: WireLimits.nonceByteCount))
     }
 
@@ -77,6 +82,9 @@ final class Session: Sendable {
     /// Whoever has not greeted makes the daemon allocate next to nothing.
     private var frameLimit: Int { hasGreeted ? .max : SessionLimits.greetingByteCount }
 
+    /// Whether this is the connection that was greeted with `nonce`.
+    func isGreeted(with nonce: Data) -> Bool { hasGreeted && nonce == self.nonce }
+
     private var hasGreeted: Bool { state.withLock { $0 } != .connected }
 
     private static func isOrdinaryEnd(_ error: any Error) -> Bool {
@@ -111,13 +119,15 @@ final class Session: Sendable {
     /// to be changed.
     func endAllGrants() {
         contexts.endAllGrants()
-        slow.cancelAll(.locked)
+        slow.cancelQuestions(.locked)
     }
 
     private func end() {
         socket.shutdown()
+        _ = broker.watches.take(of: self)
         slow.cancelAll(.connectionEnded)
         contexts.wipe()
+        grantEnds.close()
         slow.wait()
     }
 
@@ -165,6 +175,7 @@ final class Session: Sendable {
             switch request.row.thread {
             case .connection: try answer(request)
             case .own: try startSlow(request)
+            case .waiting: try slow.startWaiting(request.id) { [self] in answerSlowly(request, $0) }
             case .connectionUnlessEnclaveIsSlow:
                 if broker.enclave.isImmediate { try answer(request) } else { try startSlow(request) }
             case .connectionUnlessAsking:
@@ -172,6 +183,7 @@ final class Session: Sendable {
                     guard !request.row.withholdsQuestion else { throw Refusal.questionNeeded }
                     try startSlow(request)
                 }
+            case .ownUntilWaiting: try startWatch(request)
             }
         } catch let refusal as Refusal {
             try send(refusal, to: request.id)
@@ -182,7 +194,9 @@ final class Session: Sendable {
     private func admit(_ request: IncomingRequest) throws {
         let row = request.row
         guard request.id != 0 else { throw Refusal(.malformed, "Request id 0 is not allowed.") }
-        guard !slow.isRunning(request.id) else { throw Refusal(.malformed, "The request id is in use.") }
+        guard !slow.isRunning(request.id), !broker.watches.isWaiting(request.id, in: self) else {
+            throw Refusal(.malformed, "The request id is in use.")
+        }
         guard row.state == state.withLock({ $0 }) else {
             throw Refusal(.outOfOrder, "The request is not allowed at this point of the connection.")
         }
@@ -196,7 +210,7 @@ final class Session: Sendable {
 
     private func answer(_ request: IncomingRequest) throws {
         if case .cancel(let cancel) = request.body {
-            slow.cancel(cancel.requestID, .caller)
+            try self.cancel(cancel.requestID)
             try send(.done, to: request.id)
         } else {
             try send(broker.answer(request, in: self, cancellation: nil), to: request.id)
@@ -205,10 +219,18 @@ final class Session: Sendable {
 
     private func startSlow(_ request: IncomingRequest) throws {
         try slow.start(request.id) { [self] cancellation in
-            let reply = slowReply(to: request, cancellation)
-            do { try send(reply, to: request.id) { slow.finish(request.id) } } catch {
-                close()  // The answer cannot be sent: the connection's thread ends the rest.
-            }
+            answerSlowly(request, cancellation)
+            broker.environmentMayHaveChanged(of: account)
+        }
+    }
+
+    private func answerSlowly(_ request: IncomingRequest, _ cancellation: RequestCancellation) {
+        finish(request.id, with: slowReply(to: request, cancellation))
+    }
+
+    private func finish(_ id: UInt64, with reply: consuming Reply) {
+        do { try send(reply, to: id) { slow.finish(id) } } catch {
+            close()  // The answer cannot be sent: the connection's thread ends the rest.
         }
     }
 
@@ -222,6 +244,51 @@ final class Session: Sendable {
             return reply.take()!
         } catch {
             return Reply(.failure(RefusalMapping.refusal(for: error).message))
+        }
+    }
+
+    // MARK: watching the environment
+
+    private func startWatch(_ request: IncomingRequest) throws {
+        guard case .environment(let body) = request.body, let known = body.known else { return try startSlow(request) }
+        try slow.start(request.id) { [self] cancellation in
+            let changes = account.environmentChanges.load(ordering: .sequentiallyConsistent)
+            let reply = slowReply(to: request, cancellation)
+            guard case .environment(known) = reply.body else { return finish(request.id, with: reply) }
+            let watch = EnvironmentWatch(session: self, requestID: request.id, known: known)
+            do throws(Refusal) { try leave(watch, cancellation, after: changes) } catch {
+                finish(request.id, with: Reply(.failure(error.message)))
+            }
+        }
+    }
+
+    /// The request is no slow one any more, and a watch.
+    private func leave(
+        _ watch: EnvironmentWatch, _ cancellation: RequestCancellation, after changes: UInt64
+    ) throws(Refusal) {
+        // A cancel finds the one or the other.
+        watching.lock()
+        defer { watching.unlock() }
+        slow.finish(watch.requestID)
+        try cancellation.check()
+        try broker.leave(watch, after: changes)
+    }
+
+    private func cancel(_ id: UInt64) throws {
+        watching.lock()
+        slow.cancel(id, .caller)
+        let watch = broker.watches.take(of: self, requestID: id)
+        watching.unlock()
+        if watch != nil { try send(RequestCancellation.refusal(.caller), to: id) }
+    }
+
+    /// Answers a watch that was taken, on a thread that may wait for the program.
+    func answer(_ watch: EnvironmentWatch, with environment: WireEnvironment) {
+        do {
+            try verifyCaller()
+            try send(Reply(.environment(environment)), to: watch.requestID)
+        } catch {
+            close()  // The caller is another one, or takes no answer: the connection's thread ends the rest.
         }
     }
 

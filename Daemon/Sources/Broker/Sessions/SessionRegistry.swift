@@ -67,5 +67,6 @@ final class SessionRegistry: Sendable {
 
     private var all: [Session] { contents.withLock { Array($0.sessions.values) } }
 
-    private func all(of account: OwnerAccount) -> [Session] { all.filter { $0.account === account } }
+    /// The sessions of one user's programs.
+    func all(of account: OwnerAccount) -> [Session] { all.filter { $0.account === account } }
 }

@@ -5,7 +5,13 @@ import Synchronization
 
 /// The requests of one connection that wait for a person or a slow part, and how to end them.
 final class SlowRequests: Sendable {
-    private let running = Mutex<[UInt64: RequestCancellation]>([:])
+    private struct Running {
+        let cancellation: RequestCancellation
+        /// Waits for a change and asks nobody.
+        let isWaiting: Bool
+    }
+
+    private let running = Mutex<[UInt64: Running]>([:])
     private let threads = DispatchGroup()
     private let quota: SlowRequestQuota
 
@@ -17,19 +23,36 @@ final class SlowRequests: Sendable {
     /// Runs a request's work on a thread of its own; refuses when too many run. Called by the connection's thread alone, with
     /// an id that is not in use.
     func start(_ id: UInt64, _ work: @escaping @Sendable (RequestCancellation) -> Void) throws(Refusal) {
-        guard running.withLock({ $0.count }) < SessionLimits.slowRequestCount else {
+        guard running.withLock({ $0.values.count { !$0.isWaiting } }) < SessionLimits.slowRequestCount else {
             throw Refusal(
                 .tooMany, "\(SessionLimits.slowRequestCount) requests of this program wait already; try again later.")
         }
         try quota.take()
+        run(id, "ostiary-request", isWaiting: false) { [quota] cancellation in
+            defer { quota.giveBack() }
+            work(cancellation)
+        }
+    }
+
+    /// Runs a request that waits for a change, of which a connection has one at most. It counts against no slow request, and a
+    /// lock does not end it.
+    func startWaiting(
+        _ id: UInt64, _ work: @escaping @Sendable (RequestCancellation) -> Void
+    ) throws(Refusal) {
+        guard running.withLock({ !$0.values.contains(where: \.isWaiting) }) else {
+            throw Refusal(.tooMany, "The connection waits for a change already.")
+        }
+        run(id, "ostiary-waiting", isWaiting: true, work)
+    }
+
+    private func run(
+        _ id: UInt64, _ thread: String, isWaiting: Bool, _ work: @escaping @Sendable (RequestCancellation) -> Void
+    ) {
         let cancellation = RequestCancellation()
-        running.withLock { $0[id] = cancellation }
+        running.withLock { $0[id] = Running(cancellation: cancellation, isWaiting: isWaiting) }
         threads.enter()
-        Threads.start("ostiary-request") { [threads, quota] in
-            defer {
-                quota.giveBack()
-                threads.leave()
-            }
+        Threads.start(thread) { [threads] in
+            defer { threads.leave() }
             work(cancellation)
         }
     }
@@ -40,10 +63,15 @@ final class SlowRequests: Sendable {
     func finish(_ id: UInt64) { _ = running.withLock { $0.removeValue(forKey: id) } }
 
     func cancel(_ id: UInt64, _ reason: RequestCancellation.Reason) {
-        running.withLock { $0[id] }?.cancel(reason)
+        running.withLock { $0[id] }?.cancellation.cancel(reason)
     }
 
     func cancelAll(_ reason: RequestCancellation.Reason) {
-        for cancellation in running.withLock({ Array($0.values) }) { cancellation.cancel(reason) }
+        for request in running.withLock({ Array($0.values) }) { request.cancellation.cancel(reason) }
+    }
+
+    /// Ends the requests that may be asking a person.
+    func cancelQuestions(_ reason: RequestCancellation.Reason) {
+        for request in running.withLock({ $0.values.filter { !$0.isWaiting } }) { request.cancellation.cancel(reason) }
     }
 }

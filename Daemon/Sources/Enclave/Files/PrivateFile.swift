@@ -6,13 +6,14 @@ import UnixSocket
 
 /// A small file in a store's folder that belongs to one user and is closed to all others, such as the device secret.
 ///
-/// Its contents are written beside it and get their name when they are on disk, so it is there whole or not at all.
+/// New contents are first written to another file. Once they are on disk, that file gets the name. So a crash leaves no
+/// partial file.
 package struct PrivateFile: Sendable {
     private let name: String
     private let folder: String
     private let owner: UInt32
 
-    /// - Parameter owner: the user whom file and folder must belong to.
+    /// - Parameter owner: the user who must own file and folder.
     package init(_ name: String, inFolder folder: String, ownedBy owner: UInt32) {
         self.name = name
         self.folder = folder
@@ -21,8 +22,8 @@ package struct PrivateFile: Sendable {
 
     // MARK: reading
 
-    /// The bytes, after the folder and the file were found to be the owner's alone. A longer file gives one byte more than
-    /// `byteCount`.
+    /// The bytes, after a check that folder and file belong to the owner alone. For a file that is too long, the result
+    /// has one byte more than `byteCount`.
     package func read(atMost byteCount: Int) throws(PrivateFileError) -> SecretBytes {
         let folder = try openFolder()
         let number = unsafe openat(folder.number, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -78,7 +79,7 @@ package struct PrivateFile: Sendable {
 
     // MARK: writing
 
-    /// Makes the file, durably, unless there is one: then that one stays.
+    /// Makes the file, durably. If the file exists already, it stays unchanged.
     package func create(_ contents: borrowing SecretBytes) throws(PrivateFileError) {
         try write(contents) { source, target throws(PrivateFileError) in
             if unsafe ostiary_rename_exclusive(source, target) == 0 { return }
@@ -87,14 +88,14 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Puts other contents in the file's place, durably; a crash leaves the former or the new ones.
+    /// Replaces the file's contents, durably. A crash leaves either the former or the new contents.
     package func replace(_ contents: borrowing SecretBytes) throws(PrivateFileError) {
         try write(contents) { source, target throws(PrivateFileError) in
             guard unsafe rename(source, target) == 0 else { throw .notWritten(errno: errno) }
         }
     }
 
-    /// Writes the contents beside the file, makes them durable, and has them given their name.
+    /// Writes the contents to another file, makes them durable, and lets `giveName` name them.
     private func write(
         _ contents: borrowing SecretBytes, _ giveName: (String, String) throws(PrivateFileError) -> Void
     ) throws(PrivateFileError) {
@@ -104,7 +105,7 @@ package struct PrivateFile: Sendable {
             try Self.write(contents, to: temporary, in: directory)
             try giveName("\(folder)/\(temporary)", "\(folder)/\(name)")
         } catch {
-            // If this fails too, a file stays that nothing ever reads.
+            // If this fails too, an unused file stays behind.
             _ = unsafe unlinkat(directory.number, temporary, 0)
             throw error
         }
@@ -135,23 +136,23 @@ package struct PrivateFile: Sendable {
 package enum PrivateFileError: Error, Equatable, Sendable {
     /// There is no such file, or not even the folder.
     case missing
-    /// It is there and cannot be trusted or read.
+    /// The file exists but cannot be trusted or read.
     case unusable(PrivateFileDefect)
-    /// It was not written: the `errno` of the system call that failed.
+    /// The file was not written: the `errno` of the system call that failed.
     case notWritten(errno: Int32)
 }
 
-/// What is wrong with a private file that exists.
+/// The fault of an existing private file.
 public enum PrivateFileDefect: Error, Equatable, Sendable {
     /// A symbolic link, folder, pipe or device.
     case notRegularFile
     /// File or folder belongs to another user.
     case foreignOwner
-    /// Group or others may do anything with the file, or write to its folder.
+    /// Group or others have rights to the file, or may write to its folder.
     case permissive
     /// Made by a newer version of the format.
     case unknownVersion
-    /// Not the bytes that were written.
+    /// The contents are not those that were written.
     case damaged
     /// A system call failed with this `errno`.
     case systemCall(errno: Int32)

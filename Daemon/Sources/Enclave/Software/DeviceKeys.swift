@@ -4,7 +4,7 @@ import SecretMemory
 
 /// The keys of one device, each for one use, all derived from the device secret.
 struct DeviceKeys: ~Copyable, Sendable {
-    /// Outer layer of wrapped keys and sealed secrets.
+    /// The key of the outer layer of wrapped keys and sealed secrets.
     private let blob: SecretBytes
     /// Mixed with the authorization value into the key of the inner layer.
     private let authorization: SecretBytes
@@ -35,8 +35,8 @@ struct DeviceKeys: ~Copyable, Sendable {
         return try SoftwareBlob.seal(inner, as: content, under: SymmetricKey(blob), associatedData: associatedData)
     }
 
-    /// Undoes ``seal(_:authorization:as:associatedData:)``: unreadable when the device's layer does not open, refused
-    /// when only the authorization's does not.
+    /// Undoes ``seal(_:authorization:as:associatedData:)``. Throws ``EnclaveError/unreadable`` when the device's layer
+    /// does not open, and ``EnclaveError/refused`` when only the authorization's layer does not.
     borrowing func open(
         _ sealed: Data, authorization value: borrowing SecretBytes, as content: SoftwareBlob.Content,
         associatedData: Data
@@ -53,8 +53,8 @@ struct DeviceKeys: ~Copyable, Sendable {
         }
     }
 
-    /// HKDF with the authorization value as key material and the device's key as salt: without either one the result
-    /// is unknown, and the value may be empty.
+    /// HKDF with the authorization value as key material and the device's key as salt. Nobody can compute the result
+    /// without both. The value may be empty.
     private borrowing func innerKey(
         for value: borrowing SecretBytes, content: SoftwareBlob.Content
     ) -> SymmetricKey {

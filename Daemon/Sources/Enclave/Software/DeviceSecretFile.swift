@@ -6,19 +6,19 @@ struct DeviceSecretFile {
 
     private let file: PrivateFile
 
-    /// - Parameter owner: the user whom file and folder must belong to.
+    /// - Parameter owner: the user who must own file and folder.
     init(directory: String, ownedBy owner: UInt32) {
         file = PrivateFile(Self.name, inFolder: directory, ownedBy: owner)
     }
 
-    /// The secret, after the folder and the file were found to be the owner's alone.
+    /// The secret, after a check that folder and file belong to the owner alone.
     func read() throws(EnclaveError) -> DeviceSecret {
         let contents: SecretBytes
         do { contents = try file.read(atMost: DeviceSecretFormat.byteCount) } catch { throw EnclaveError(error) }
         return try DeviceSecretFormat.decode(contents)
     }
 
-    /// The secret that is there, or a new one where there is none.
+    /// The secret; a new one if there is none.
     func readOrCreate() throws(EnclaveError) -> DeviceSecret {
         do {
             return try read()
@@ -29,7 +29,7 @@ struct DeviceSecretFile {
         }
     }
 
-    /// Writes the same secret as one of the current version.
+    /// Writes the same secret in the current version of the format.
     func bringUpToDate() throws(EnclaveError) {
         let secret = try read()
         guard secret.version != .current else { return }
@@ -39,7 +39,7 @@ struct DeviceSecretFile {
 }
 
 extension EnclaveError {
-    /// What a fault of the device secret's file means to the enclave.
+    /// The enclave's error for a fault of the device secret's file.
     fileprivate init(_ error: PrivateFileError) {
         self =
             switch error {

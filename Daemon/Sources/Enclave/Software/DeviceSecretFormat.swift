@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import SecretMemory
 
-/// What the software enclave's keys are derived from.
+/// The secret from which the software enclave's keys are derived.
 struct DeviceSecret: ~Copyable {
     let bytes: SecretBytes
     let version: DeviceSecretFormat.Version
@@ -10,12 +10,12 @@ struct DeviceSecret: ~Copyable {
 
 /// The bytes of the device-secret file: `"OSDS" (4) || version (1) || secret (32) || check (32)`.
 ///
-/// The check is HMAC-SHA256 under the secret over magic and version. It finds damage, so that a flipped bit reads as
-/// such and not as a store that suddenly is all unreadable; it cannot stop whoever may write the file.
+/// The check is HMAC-SHA256 under the secret over magic and version. It detects a damaged file; without it, one flipped
+/// bit would make the whole store seem unreadable. It cannot stop somebody who may write the file.
 enum DeviceSecretFormat {
-    /// What is derived from the secret.
+    /// The keys that are derived from the secret.
     enum Version: UInt8 {
-        /// The keys of the store, too: it has none of its own yet.
+        /// The enclave's keys, and the keys of a store that has none of its own yet.
         case withStoreKeys = 1
         /// The enclave's keys alone.
         case current = 2

@@ -1,8 +1,8 @@
 import Crypto
 public import SecretMemory
 
-/// The keys of a store from before it had keys of its own: derived from the device secret. Its rows carry their codes, so
-/// they become the store's own keys when it is opened.
+/// The keys of a store of an older format, derived from the device secret. The codes of its rows were made with them,
+/// so they become the store's own keys when it is opened.
 public struct FormerStoreKeys: Sendable {
     /// One key of 32 bytes for each use: codes of rows, records, digests; in this order.
     private static let uses = ["authentication", "record", "lookup"]
@@ -11,12 +11,12 @@ public struct FormerStoreKeys: Sendable {
 
     /// - Parameters:
     ///   - directory: the folder of the store.
-    ///   - owner: the user whom file and folder must belong to.
+    ///   - owner: the user who must own file and folder.
     public init(directory: String, ownedBy owner: UInt32) {
         file = DeviceSecretFile(directory: directory, ownedBy: owner)
     }
 
-    /// The three keys, one behind the other, 96 bytes; nil when the store has keys of its own.
+    /// The three keys in a row, 96 bytes; nil when the store has keys of its own.
     public func read() throws(EnclaveError) -> SecretBytes? {
         let secret = try file.read()
         guard secret.version == .withStoreKeys else { return nil }
@@ -25,7 +25,7 @@ public struct FormerStoreKeys: Sendable {
         return keys
     }
 
-    /// Notes for good that the store has keys of its own: ``read()`` gives nil from then on. To be called when those are on
-    /// disk.
+    /// Records permanently that the store has keys of its own: ``read()`` then returns nil. Call it when those keys are
+    /// on disk.
     public func retire() throws(EnclaveError) { try file.bringUpToDate() }
 }

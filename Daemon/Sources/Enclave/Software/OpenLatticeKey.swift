@@ -2,8 +2,8 @@ import Crypto
 import Foundation
 import SecretMemory
 
-/// An ML-KEM or ML-DSA key in this process's memory. It keeps the seed and makes the library's key object for each use: that
-/// one lives in ordinary memory, which the library does not wipe.
+/// An ML-KEM or ML-DSA key in this process's memory. It keeps the seed and makes the library's key object for each use,
+/// because the library does not wipe the memory of that object.
 final class OpenLatticeKey: OpenEnclaveKey {
     let publicKey: Data
     private let type: EnclaveKeyType
@@ -29,7 +29,7 @@ final class OpenLatticeKey: OpenEnclaveKey {
     /// FIPS 204, algorithm 2.
     private static let contextByteCount = 255
 
-    /// The public key that belongs to a seed; ``EnclaveError/unreadable`` when it is none.
+    /// The public key of a seed; throws ``EnclaveError/unreadable`` if the bytes are no seed.
     static func publicKey(of type: EnclaveKeyType, seed: borrowing SecretBytes) throws(EnclaveError) -> Data {
         do {
             return try unsafe seed.withUnsafeBytes { seed in

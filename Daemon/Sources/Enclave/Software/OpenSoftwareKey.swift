@@ -34,7 +34,7 @@ final class OpenSoftwareKey: OpenEnclaveKey {
 
     func sharedSecret(withPublicKey peerKey: Data) throws(EnclaveError) -> SecretBytes {
         do {
-            // Takes 65 bytes, format 04 and points on the curve, and nothing else.
+            // Accepts only 65 bytes of format 04 with a point on the curve.
             let peer = try P256.KeyAgreement.PublicKey(x963Representation: peerKey)
             let agreed = try agreementKey.sharedSecretFromKeyAgreement(with: peer)
             var secret = SecretBytes(zeroed: 32)

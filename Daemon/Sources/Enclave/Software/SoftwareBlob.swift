@@ -8,7 +8,7 @@ enum SoftwareBlob {
     static let version: UInt8 = 1
     static let headerByteCount = 3
 
-    /// What a blob holds; a blob of one sort is never opened as another. 3 stands in the records of `StoreKeys`.
+    /// The content of a blob. A blob never opens as another sort. 3 is taken: it stands in the records of `StoreKeys`.
     enum Content: UInt8, CaseIterable {
         case key = 1
         case secret = 2

@@ -2,10 +2,10 @@ import Crypto
 public import Foundation
 public import SecretMemory
 
-/// The enclave of machines without a chip: keys are wrapped under a secret that lies in a file beside the store.
+/// The enclave of machines without a chip: keys are wrapped under a secret in a file beside the store.
 ///
-/// It stops other users, and whoever copies the database without the device secret. It does not stop whoever copies
-/// both from guessing passcodes, nor anybody who can read this process's memory while a key is open.
+/// It stops other users, and a thief who copies the database without the device secret. It does not stop a thief of
+/// both from guessing passcodes. Nor does it stop anybody who can read this process's memory while a key is open.
 ///
 /// Blobs have two layers. The outer one is under a key of the device and authenticates binding or context: if it does
 /// not open, the blob is unreadable here. The inner one is under device and authorization together: if only that does
@@ -21,9 +21,9 @@ public final class SoftwareEnclave: Enclave {
     ///
     /// - Parameters:
     ///   - directory: the folder of the store: writable by its owner alone.
-    ///   - owner: the user whom the folder and the device secret must belong to.
-    ///   - createIfMissing: pass true only for a store that is new. A device secret made beside an existing store
-    ///     would make all of it unreadable; for an existing one, its absence is ``EnclaveError/deviceSecretMissing``.
+    ///   - owner: the user who must own the folder and the device secret.
+    ///   - createIfMissing: true only for a new store. A new device secret would make an existing store unreadable;
+    ///     there, a missing one is ``EnclaveError/deviceSecretMissing``.
     public init(directory: String, ownedBy owner: UInt32, createIfMissing: Bool) throws(EnclaveError) {
         let file = DeviceSecretFile(directory: directory, ownedBy: owner)
         let secret = createIfMissing ? try file.readOrCreate() : try file.read()
@@ -90,8 +90,8 @@ public final class SoftwareEnclave: Enclave {
         try keys.open(blob, authorization: authorization, as: .secret, associatedData: context)
     }
 
-    /// One byte for the type (of P-256 65, the size of its public key; of others their raw value), which says how long the
-    /// public key behind it is; one byte for the passcode; outside information.
+    /// One byte for the type (for P-256 65, the size of its public key; for others their raw value), then the public
+    /// key, whose size follows from the type, one byte for the passcode, and the outside information.
     private static func associatedData(_ type: EnclaveKeyType, publicKey: Data, binding: KeyBinding) -> Data {
         var data = Data([type == .p256 ? UInt8(type.publicKeyByteCount) : type.rawValue])
         data.append(publicKey)
@@ -101,8 +101,8 @@ public final class SoftwareEnclave: Enclave {
     }
 }
 
-/// That an owner's passcode was proved to the software enclave's keeper. It holds no key: what the passcode opens here are
-/// key slots, and without their secret a key does not open.
+/// The proof that the software enclave's keeper checked an owner's passcode. It holds no key. The passcode opens key
+/// slots, and a key does not open without the secret in its slot.
 public struct SoftwarePasscodeSession: PasscodeSession {
     public let owner: Data
 

@@ -14,8 +14,17 @@ package final class ContextTable: Sendable {
 
     private let contents = Mutex(Contents())
     private let clock: any BootClock
+    private let lifetime: Duration
+    private let ended: GrantEndHandler
 
-    package init(clock: any BootClock) { self.clock = clock }
+    /// - Parameters:
+    ///   - lifetime: how long what is proved in a context counts there.
+    ///   - ended: told of the ends of grants in all contexts.
+    package init(clock: any BootClock, lifetime: Duration, ended: @escaping GrantEndHandler) {
+        self.clock = clock
+        self.lifetime = lifetime
+        self.ended = ended
+    }
 
     /// - Parameter keepsFactors: whether what is proved in the context is kept for what is opened in it next.
     package func open(keepingFactors keepsFactors: Bool) throws(Refusal) -> UInt64 {
@@ -23,7 +32,8 @@ package final class ContextTable: Sendable {
             guard contents.contexts.count < ContextLimits.contextCount else { return nil }
             let id = contents.nextID
             contents.nextID += 1
-            contents.contexts[id] = EvaluationContext(keepsFactors: keepsFactors, clock: clock)
+            contents.contexts[id] = EvaluationContext(
+                keepsFactors: keepsFactors, clock: clock, lifetime: lifetime, ended: ended)
             return id
         }
         guard let id else {
@@ -64,7 +74,12 @@ package final class ContextTable: Sendable {
         for context in contexts { context.invalidate() }
     }
 
-    private var all: [EvaluationContext] { contents.withLock { Array($0.contexts.values) } }
+    /// The contexts in which a right or a requirement is granted.
+    package var idsOfHeldGrants: [UInt64] {
+        contents.withLock { $0.contexts }.filter { $0.value.holdsGrant }.keys.sorted()
+    }
+
+    package var all: [EvaluationContext] { contents.withLock { Array($0.contexts.values) } }
 }
 
 /// What the contexts of one connection may hold.
@@ -73,4 +88,6 @@ enum ContextLimits {
     static let contextCount = 1024
     /// Requirements that count as satisfied in one context.
     static let requirementCount = 64
+    /// Objects with limits whose uses one context counts; an entry has some hundred bytes.
+    static let meterCount = 1024
 }

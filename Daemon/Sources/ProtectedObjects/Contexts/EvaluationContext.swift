@@ -1,9 +1,8 @@
 package import AccessControl
-package import Authenticators
-import Dispatch
+import Authenticators
 import Enclave
 package import Foundation
-package import KeySlots
+import KeySlots
 import OstiaryMessages
 package import Passcodes
 package import Refusals
@@ -15,32 +14,33 @@ package import Vault
 ///
 /// It holds as little as it can: of a right the opened key and the access secret, never the factor's key that opened it. Only
 /// a context that was opened for it keeps factors besides. There, factors and opened keys end by themselves, within the limits
-/// of ``KeptTime``; the grants of an authorized right stand until something ends them.
+/// of ``KeptTime``; the grants of an authorized right stand until something ends them. The limits of an object (``GrantMeter``)
+/// end a grant sooner, in either kind of context.
 package final class EvaluationContext: Sendable {
-    /// How long an evaluated policy stays evaluated in its context. Apple's is measured between five and ten minutes.
-    package static let policyLifetime = Duration.seconds(300)
-
-    private struct Contents {
+    struct Contents {
         var rights: [VaultID: RightGrant] = [:]
-        var policies: [Int32: PolicyGrant] = [:]
+        var policies: [Int32: (grant: PolicyGrant, time: KeptTime)] = [:]
         var requirements: [Data: RequirementGrant] = [:]
+        /// Of what has limits: those of grants that stand or have ended, and of objects that were used with what is kept.
+        var meters: [GrantSubject: GrantMeter] = [:]
+        /// Of grants that the owner revoked, until they are granted again.
+        var revoked: Set<GrantSubject> = []
         /// The program's own. What the person enters is among ``kept``.
         var applicationPassword: Credential?
         var kept: KeptFactors?
-        var isWipeDue = false
+        var wipeTimer: WipeTimer?
         var evaluations: [ObjectIdentifier: RequestCancellation] = [:]
         /// Counts the times that all grants were ended: what was begun before must not be granted after.
         var era: UInt64 = 0
         var isInvalid = false
-
-        /// When the first of what ends by itself does; nil when there is none of that.
-        var nextEnd: Duration? { ([kept?.end] + rights.values.map { $0.time?.end }).compactMap(\.self).min() }
     }
 
-    private struct RightGrant {
+    struct RightGrant {
+        let number = GrantNumber.next()
         let right: OpenedRight
-        /// Nil where it does not end by itself.
-        var time: KeptTime?
+        let since: Duration
+        /// Nil where the context keeps nothing, so that it does not end with what is kept.
+        let time: KeptTime?
 
         func isOver(at now: Duration) -> Bool { time.map { now >= $0.end } ?? false }
     }
@@ -48,20 +48,7 @@ package final class EvaluationContext: Sendable {
     package struct PolicyGrant: Sendable {
         package let factorNames: [String]
         package let strength: String
-        /// On CLOCK_BOOTTIME.
-        let expires: Duration
-
-        package init(factorNames: [String], strength: String, expires: Duration) {
-            self.factorNames = factorNames
-            self.strength = strength
-            self.expires = expires
-        }
-    }
-
-    /// What satisfied a requirement that no right is behind.
-    package struct RequirementGrant: Sendable {
-        package let factorNames: [String]
-        package let strength: String
+        let number = GrantNumber.next()
 
         package init(factorNames: [String], strength: String) {
             self.factorNames = factorNames
@@ -69,38 +56,72 @@ package final class EvaluationContext: Sendable {
         }
     }
 
+    /// What satisfied a requirement that no right is behind.
+    package struct RequirementGrant: Sendable {
+        package let factorNames: [String]
+        package let strength: String
+        /// Those that the program asked for.
+        let limits: GrantLimits?
+        /// On CLOCK_BOOTTIME.
+        let since: Duration
+        let number = GrantNumber.next()
+
+        package init(factorNames: [String], strength: String, limits: GrantLimits?, since: Duration) {
+            self.factorNames = factorNames
+            self.strength = strength
+            self.limits = limits
+            self.since = since
+        }
+    }
+
     /// Whether what is proved here is kept.
     package let keepsFactors: Bool
-    private let clock: any BootClock
-    private let contents = Mutex(Contents())
+    let clock: any BootClock
+    let lifetime: Duration
+    let contents = Mutex(Contents())
+    /// Told when grants have ended, whatever ended them, and which of them ended by a limit or by the owner's order.
+    let ended: GrantEndHandler
 
-    package init(keepsFactors: Bool, clock: any BootClock) {
+    /// - Parameter lifetime: how long what is kept counts after it was proved.
+    package init(
+        keepsFactors: Bool, clock: any BootClock, lifetime: Duration, ended: @escaping GrantEndHandler = { _ in }
+    ) {
         self.keepsFactors = keepsFactors
         self.clock = clock
+        self.lifetime = lifetime
+        self.ended = ended
     }
 
     // MARK: grants
 
     /// Keeps an opened right, unless grants were ended since `era`: a lock in between must not be survived.
-    package func grant(_ right: OpenedRight, since era: UInt64) throws(Refusal) {
+    ///
+    /// - Parameter standsOnKept: whether something was used for it that the context kept. Its limits count from then.
+    package func grant(_ right: OpenedRight, standsOnKept: Bool, since era: UInt64) throws(Refusal) {
         let now = clock.now().time
+        let subject = LimitedSubject(.object(right.id), right.limits)
+        try requireRoom(for: subject)
         try add(since: era) { contents in
-            var time: KeptTime?
-            if keepsFactors {
-                // It may stand on what is kept, and then must not outlive that.
-                let older = contents.kept.flatMap { now < $0.end ? $0.time.since : nil }
-                time = KeptTime(since: older ?? now, now: now)
-            }
-            contents.rights[right.id] = RightGrant(right: right, time: time)
+            if let end = contents.beginMeter(of: subject, standsOnKept: standsOnKept, at: now) { return end }
+            contents.rights[right.id] = RightGrant(
+                right: right, since: now, time: keepsFactors ? time(in: contents, at: now) : nil)
+            return nil
         }
         wipeLater()
+    }
+
+    /// What is granted may stand on what is kept, and then must not outlive that.
+    private func time(in contents: Contents, at now: Duration) -> KeptTime {
+        let older = contents.kept.flatMap { now < $0.end ? $0.time.since : nil }
+        return KeptTime(since: older ?? now, lifetime: lifetime)
     }
 
     /// The opened right, when it was authorized in this context and nothing has ended that since.
     package func heldRight(_ id: VaultID) -> OpenedRight? {
         let now = clock.now().time
         return contents.withLock { contents in
-            guard let grant = contents.rights[id], !grant.isOver(at: now) else {
+            guard let grant = contents.rights[id], contents.end(of: .object(id), at: now) == nil else { return nil }
+            guard !grant.isOver(at: now) else {
                 contents.rights[id] = nil
                 return nil
             }
@@ -110,9 +131,7 @@ package final class EvaluationContext: Sendable {
 
     /// The opened right, when it was authorized in this context for `operation`, which is a use of it.
     package func right(_ id: VaultID, for operation: AccessControl.Operation) throws(Refusal) -> OpenedRight {
-        guard let right = heldRight(id) else { throw Self.notAuthorized }
-        let now = clock.now().time
-        contents.withLock { $0.rights[id]?.time?.use(at: now) }
+        guard let right = heldRight(id) else { throw refusal(of: .object(id)) }
         guard right.operations.contains(operation) else {
             throw Refusal(
                 .operationNotPermitted, "The right's access control does not permit this operation.",
@@ -121,31 +140,61 @@ package final class EvaluationContext: Sendable {
         return right
     }
 
-    /// Throws unless `right` is what this context holds still: neither ended nor authorized anew since it was taken.
-    package func requireHeld(_ right: OpenedRight) throws(Refusal) {
-        guard heldRight(right.id) === right else { throw Self.notAuthorized }
+    /// Counts a use of `right` just before its result is released. Throws unless `right` is what this context holds still: neither
+    /// ended nor authorized anew since it was taken, and with a use left.
+    package func use(_ right: OpenedRight) throws(Refusal) {
+        try countUse(of: LimitedSubject(.object(right.id), right.limits)) { $0.rights[right.id]?.right === right }
     }
 
     private static let notAuthorized = Refusal(
         .notAuthorized, "The right is not authorized in this context; authorize it first.",
         cause: "right.not-authorized")
 
+    /// Why the context does not hold a grant.
+    func refusal(of subject: GrantSubject) -> Refusal { end(of: subject)?.refusal ?? Self.notAuthorized }
+
     /// Keeps that the requirement with these canonical bytes was satisfied, for as long as a right would be authorized.
-    package func grant(requirement: Data, _ grant: RequirementGrant, since era: UInt64) throws(Refusal) {
+    ///
+    /// - Parameter standsOnKept: as for a right.
+    package func grant(
+        requirement: Data, _ grant: RequirementGrant, standsOnKept: Bool, since era: UInt64
+    ) throws(Refusal) {
         let isFull = contents.withLock { contents in
             contents.requirements.count >= ContextLimits.requirementCount && contents.requirements[requirement] == nil
         }
         guard !isFull else { throw Refusal(.tooMany, "The context holds too many requirements; use a new one.") }
-        try add(since: era) { $0.requirements[requirement] = grant }
+        let now = clock.now().time
+        let subject = LimitedSubject(.requirement(requirement), grant.limits)
+        try requireRoom(for: subject)
+        try add(since: era) { contents in
+            if let end = contents.beginMeter(of: subject, standsOnKept: standsOnKept, at: now) { return end }
+            contents.requirements[requirement] = grant
+            return nil
+        }
+        wipeLater()
     }
 
     /// What satisfied the requirement in this context, when nothing has ended that since.
     package func heldRequirement(_ requirement: Data) -> RequirementGrant? {
-        contents.withLock { $0.requirements[requirement] }
+        let now = clock.now().time
+        return contents.withLock { contents in
+            contents.end(of: .requirement(requirement), at: now) == nil ? contents.requirements[requirement] : nil
+        }
+    }
+
+    /// Counts that the program was told once more that the requirement is satisfied, which is the only use of such a grant.
+    package func use(_ grant: RequirementGrant, of requirement: Data) throws(Refusal) {
+        try countUse(of: LimitedSubject(.requirement(requirement), grant.limits)) {
+            $0.requirements[requirement] != nil
+        }
     }
 
     package func grant(policy: Int32, _ grant: PolicyGrant, since era: UInt64) throws(Refusal) {
-        try add(since: era) { $0.policies[policy] = grant }
+        let now = clock.now().time
+        try add(since: era) {
+            $0.policies[policy] = (grant, time(in: $0, at: now))
+            return nil
+        }
     }
 
     /// To be read before something is proved, for ``requireEra(_:)``.
@@ -156,19 +205,23 @@ package final class EvaluationContext: Sendable {
         guard contents.withLock({ $0.era == era && !$0.isInvalid }) else { throw RequestCancellation.refusal(.caller) }
     }
 
-    private func add(since era: UInt64, _ change: (inout Contents) -> Void) throws(Refusal) {
+    /// - Parameter change: returns what has ended the grant already, which is then refused.
+    func add(since era: UInt64, _ change: (inout Contents) -> GrantEnd?) throws(Refusal) {
+        var end: GrantEnd?
         let isCurrent = contents.withLock { contents in
             guard contents.era == era, !contents.isInvalid else { return false }
-            change(&contents)
+            end = change(&contents)
             return true
         }
         if !isCurrent { throw RequestCancellation.refusal(.locked) }
+        if let end { throw end.refusal }
     }
 
     /// What satisfied `policy` in this context, unless it has expired.
-    package func policyGrant(_ policy: Int32, now: Duration) -> PolicyGrant? {
-        contents.withLock { contents in
-            guard let grant = contents.policies[policy], now < grant.expires else {
+    package func policyGrant(_ policy: Int32) -> PolicyGrant? {
+        let now = clock.now().time
+        return contents.withLock { contents in
+            guard let (grant, time) = contents.policies[policy], now < time.end else {
                 contents.policies[policy] = nil
                 return nil
             }
@@ -176,19 +229,36 @@ package final class EvaluationContext: Sendable {
         }
     }
 
-    func endGrant(on object: VaultID) { contents.withLock { _ = $0.rights.removeValue(forKey: object) } }
+    func endGrant(on object: VaultID) {
+        let wasHeld = contents.withLock { contents in
+            contents.meters[.object(object)] = nil
+            return contents.rights.removeValue(forKey: object) != nil
+        }
+        if wasHeld { ended([]) }
+    }
 
     /// Ends every grant and what is being evaluated; the context stays usable.
     package func endAllGrants(because reason: RequestCancellation.Reason = .locked) {
-        let evaluations = contents.withLock { contents in
-            contents.rights = [:]
-            contents.policies = [:]
-            contents.requirements = [:]
-            contents.kept = nil
-            contents.era += 1
-            return Array(contents.evaluations.values)
+        let (evaluations, hadGrants) = contents.withLock { contents in
+            let hadGrants = contents.hasGrants
+            contents.endAllGrants()
+            return (Array(contents.evaluations.values), hadGrants)
         }
         for evaluation in evaluations { evaluation.cancel(reason) }
+        if hadGrants { ended([]) }
+    }
+
+    /// As ``endAllGrants(because:)``, by the owner's order.
+    package func revokeAllGrants() {
+        let (evaluations, revoked) = contents.withLock { contents in
+            let revoked = contents.heldGrants
+            let former = contents.revoked
+            contents.endAllGrants()
+            contents.revoked = former.union(revoked.map(\.subject))
+            return (Array(contents.evaluations.values), revoked)
+        }
+        for evaluation in evaluations { evaluation.cancel(.locked) }
+        ended(revoked.map { EndedGrant(object: $0.object, end: .revoked) })
     }
 
     func invalidate() {
@@ -197,92 +267,6 @@ package final class EvaluationContext: Sendable {
             contents.applicationPassword = nil
         }
         endAllGrants(because: .caller)
-    }
-
-    // MARK: kept factors
-
-    /// What need not be asked for here.
-    ///
-    /// - Parameter publicHalves: the present keys; a factor whose key was changed since it was proved is worth nothing.
-    package func held(under publicHalves: [PublicHalf]) -> HeldFactors {
-        let now = clock.now().time
-        return contents.withLock { contents in
-            guard let kept = contents.kept, now < kept.end,
-                kept.held.proofs.compactMap(\.half).allSatisfy({ publicHalves.contains($0.publicHalf) })
-            else {
-                contents.kept = nil
-                return .none
-            }
-            return kept.held
-        }
-    }
-
-    /// Keeps what an evaluation proved, or notes that what is kept was used. To be called once the evaluation is recorded.
-    ///
-    /// - Parameter password: the application password that the person entered, which no object has checked yet.
-    package func keep(
-        _ evaluation: Evaluation, enteredPassword password: Credential? = nil, since era: UInt64
-    ) throws(Refusal) {
-        guard keepsFactors else { return }
-        let now = clock.now().time
-        try add(since: era) { contents in
-            let newer = KeptFactors(evaluation, password: password, at: now)
-            if let kept = contents.kept, now < kept.end {
-                contents.kept?.use(at: now, adding: newer)
-            } else {
-                contents.kept = newer
-            }
-        }
-        wipeLater()
-    }
-
-    package func endKeptFactors() { contents.withLock { $0.kept = nil } }
-
-    /// Wipes what is kept when its time has come, whether or not anybody looks at it.
-    private func wipeLater() {
-        let now = clock.now().time
-        let delay: Duration? = contents.withLock { contents in
-            guard !contents.isWipeDue, let end = contents.nextEnd else { return nil }
-            contents.isWipeDue = true
-            return end - now
-        }
-        guard let delay else { return }
-        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + max(delay / .seconds(1), 0)) { [weak self] in
-            self?.wipeExpired()
-        }
-    }
-
-    /// Wipes what is kept if its time has come.
-    func wipeExpired() {
-        let now = clock.now().time
-        contents.withLock { contents in
-            contents.isWipeDue = false
-            if let kept = contents.kept, now >= kept.end { contents.kept = nil }
-            contents.rights = contents.rights.filter { !$0.value.isOver(at: now) }
-        }
-        wipeLater()
-    }
-
-    /// Whether anything is kept, expired or not.
-    var isKeepingFactors: Bool { contents.withLock { $0.kept != nil } }
-
-    // MARK: credentials
-
-    package func setApplicationPassword(_ password: Credential?) {
-        contents.withLock { $0.applicationPassword = $0.isInvalid ? nil : password }
-    }
-
-    /// Whether the program gave the context a password.
-    package var isApplicationPasswordSet: Bool { contents.withLock { $0.applicationPassword != nil } }
-
-    /// The password that the program gave, else the one that the person entered here, for as long as that is kept.
-    package var applicationPassword: Credential? {
-        let now = clock.now().time
-        return contents.withLock { contents in
-            if let given = contents.applicationPassword { return given }
-            guard let kept = contents.kept, now < kept.end else { return nil }
-            return kept.password
-        }
     }
 
     // MARK: what is being evaluated

@@ -3,46 +3,37 @@ import Authenticators
 
 /// How long what was proved in a context that keeps it counts there, on the boot clock.
 struct KeptTime: Sendable {
-    /// Without a use for this long it is gone.
-    static let idleLimit = Duration.seconds(60)
-    /// And after this long in any case.
-    static let hardLimit = Duration.seconds(300)
-
+    /// When it was proved; what stands on something that was proved before is as old as that.
     let since: Duration
-    private var lastUse: Duration
+    let lifetime: Duration
 
-    /// - Parameter since: when it was proved; what stands on something that was proved before is as old as that.
-    init(since: Duration, now: Duration) { (self.since, lastUse) = (since, now) }
-
-    /// When it is gone unless it is used before.
-    var end: Duration { min(lastUse + Self.idleLimit, since + Self.hardLimit) }
-
-    mutating func use(at now: Duration) { lastUse = now }
+    /// When it is gone, however often it was used.
+    var end: Duration { since + lifetime }
 }
 
 /// Factors that a context keeps for a bounded time, so that what is opened next in it asks nobody.
 struct KeptFactors: Sendable {
+    let number = GrantNumber.next()
     private(set) var held: HeldFactors
     /// An application password that the person entered ahead of the object that it opens, and that checks it.
     private(set) var password: Credential?
-    private(set) var time: KeptTime
+    let time: KeptTime
 
     /// What `evaluation` proved just now; nil when it proved nothing that can be kept. An application password is checked by
     /// the one object that it opens, so it is no factor that is kept; one that was entered ahead of its object is kept beside.
-    init?(_ evaluation: Evaluation, password: Credential?, at now: Duration) {
+    init?(_ evaluation: Evaluation, password: Credential?, _ time: KeptTime) {
         let proofs = evaluation.proofs.filter { $0.factor != .applicationPassword }
         guard !proofs.isEmpty || password != nil else { return nil }
         self.password = password
         held = HeldFactors(proofs: proofs)
-        time = KeptTime(since: now, now: now)
+        self.time = time
     }
 
-    /// When they are gone unless they are used before.
+    /// When they are gone.
     var end: Duration { time.end }
 
-    /// Notes a use, and takes in what was proved with it. The older proof sets the limit for all.
-    mutating func use(at now: Duration, adding newer: KeptFactors?) {
-        time.use(at: now)
+    /// Takes in what was proved later. The older proof sets the limit for all.
+    mutating func add(_ newer: KeptFactors?) {
         guard let newer else { return }
         held = held.adding(newer.held)
         password = newer.password ?? password

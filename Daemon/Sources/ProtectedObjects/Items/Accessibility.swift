@@ -33,10 +33,10 @@ package enum Accessibility: String, CaseIterable, Sendable {
 }
 
 extension AccessControl {
-    /// The same requirements in another class.
+    /// The same requirements and limits in another class.
     func moved(to availability: AvailabilityClass) throws(AccessControlError) -> AccessControl {
         var requirements: [Operation: Requirement] = [:]
         for operation in operations { requirements[operation] = self[operation] }
-        return try AccessControl(availability: availability, requirements: requirements)
+        return try AccessControl(availability: availability, requirements: requirements, limits: limits)
     }
 }

@@ -57,6 +57,12 @@ package final class ItemOpener {
         }
     }
 
+    /// What limits the factors that a context keeps.
+    package var limited: LimitedSubject { LimitedSubject(.object(record.id), accessControl.limits) }
+
+    /// The enrolled sets that the item is bound to.
+    var enrolmentIDs: Set<Data> { slots?.enrolmentIDs ?? [] }
+
     package var asksForApplicationPassword: Bool {
         accessControl[.read]?.factors.contains(.applicationPassword) ?? false
     }
@@ -65,7 +71,7 @@ package final class ItemOpener {
     package func demand(_ operation: String, object: String) -> Demand {
         Demand(
             requirements: [accessControl[.read]], availability: nil, object: object, operation: operation,
-            applicationPassword: slots?.applicationPasswordCheck, logName: record.logName)
+            applicationPassword: slots?.applicationPasswordCheck, enrolmentIDs: enrolmentIDs, logName: record.logName)
     }
 
     /// The attributes.
@@ -104,7 +110,7 @@ package final class ItemOpener {
         case (.classKey(let wrapped)?, _, _):
             return try ItemCipher.unwrap(
                 wrapped, with: ring.openHalf(.classKey(accessControl.availability)), header: header)
-        case (.slots?, let slots?, let proof?): return try slots.takeSecret(by: proof.factors, proof.halves)
+        case (.slots?, let slots?, let proof?): return try slots.takeSecret(by: proof.factors, proof.keys)
         default: throw SlotError.refused
         }
     }

@@ -103,13 +103,17 @@ extension ItemStore {
         guard change.accessControl == nil else {
             return try seal(&record, target, accessControl, header, change, under: change.applicationPassword)
         }
-        // Where the rule names an application password, each way of satisfying it does.
-        try seal(&record, target, accessControl, header, change, under: opener.takeApplicationPassword())
+        // Where the rule names an application password, each way of satisfying it does. The enrolled set stays the one that
+        // the item was made with.
+        try seal(
+            &record, target, accessControl, header, change, under: opener.takeApplicationPassword(),
+            enrolmentID: opener.enrolmentIDs.first)
     }
 
     private func seal(
         _ record: inout ItemRecord, _ target: Target, _ accessControl: AccessControl, _ header: SlotHeader,
-        _ change: borrowing ItemChange, under password: borrowing ApplicationPassword?
+        _ change: borrowing ItemChange, under password: borrowing ApplicationPassword?,
+        enrolmentID: Data? = nil
     ) throws {
         let secret = AccessSecret.random()
         if change.replacesData {
@@ -117,7 +121,8 @@ extension ItemStore {
         } else {
             record.payload = try Self.payload(target.opener.data(by: target.proof), secret, header)
         }
-        record.wrap = try wrap(secret, for: accessControl, header: header, applicationPassword: password)
+        record.wrap = try wrap(
+            secret, for: accessControl, header: header, applicationPassword: password, enrolmentID: enrolmentID)
     }
 
     package static let withoutData = Refusal(

@@ -20,10 +20,11 @@ package struct ItemStore: Sendable {
     package let stretching: PasscodeStretching
     package let eraser: JournalEraser
     package let digests: ItemDigests
+    package let enrolment: CurrentEnrolment
 
     package init(
         vault: Vault, ring: KeyRing, owner: VaultID, stretching: PasscodeStretching, eraser: JournalEraser,
-        digests: ItemDigests
+        digests: ItemDigests, enrolment: CurrentEnrolment
     ) {
         self.vault = vault
         self.ring = ring
@@ -31,6 +32,7 @@ package struct ItemStore: Sendable {
         self.stretching = stretching
         self.eraser = eraser
         self.digests = digests
+        self.enrolment = enrolment
     }
 
     package static let notFound = Refusal(.notFound, "There is no such item.", cause: "item.not-found")
@@ -81,9 +83,10 @@ package struct ItemStore: Sendable {
             attributes.encoded, under: ring.openHalf(.classKey(availability)), header: header)
     }
 
+    /// - Parameter enrolmentID: the enrolled set that the item is bound to already; nil for the one of now.
     package func wrap(
         _ secret: borrowing SecretBytes, for accessControl: AccessControl, header: SlotHeader,
-        applicationPassword: borrowing ApplicationPassword?
+        applicationPassword: borrowing ApplicationPassword?, enrolmentID: Data? = nil
     ) throws -> ItemWrap {
         guard let requirement = accessControl[.read] else {
             throw Refusal(
@@ -98,7 +101,8 @@ package struct ItemStore: Sendable {
             KeySlot.encode(
                 try SlotSealer.seal(
                     secret, alternatives: requirement.alternatives, header: header, publicHalves: ring.publicHalf,
-                    applicationPassword: applicationPassword)))
+                    applicationPassword: applicationPassword,
+                    enrolmentID: try enrolmentID ?? enrolment.id(for: requirement.alternatives))))
     }
 
     package static func payload(

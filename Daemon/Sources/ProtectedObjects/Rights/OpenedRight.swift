@@ -18,6 +18,10 @@ package final class OpenedRight: Sendable {
     /// The proved factors of the authorization, for the log.
     package let factorNames: [String]
     package let strength: String
+    /// Those of the right's access control.
+    let limits: GrantLimits?
+    /// Whether factors were used for it that the context had kept.
+    package let standsOnHeld: Bool
     package let key: any OpenEnclaveKey
     let keyType: EnclaveKeyType
     private let accessSecret: SecretBytes
@@ -25,12 +29,14 @@ package final class OpenedRight: Sendable {
     private let header: SlotHeader
 
     package init(
-        _ object: ObjectRecord, operations: Set<AccessControl.Operation>, evaluation: Evaluation, header: SlotHeader,
-        accessSecret: consuming SecretBytes, enclave: any Enclave
+        _ object: ObjectRecord, operations: Set<AccessControl.Operation>, limits: GrantLimits?, evaluation: Evaluation,
+        header: SlotHeader, accessSecret: consuming SecretBytes, enclave: any Enclave
     ) throws {
         id = object.id
         identifier = object.attributes.identifier
         self.operations = operations
+        self.limits = limits
+        standsOnHeld = evaluation.standsOnHeld
         factorNames = evaluation.factorNames
         strength = evaluation.label
         payload = object.payload

@@ -36,19 +36,22 @@ package final class RightOpener {
 
     package var operations: Set<AccessControl.Operation> { Set(Self.uses.filter { accessControl[$0] != nil }) }
 
+    /// What limits the factors that a context keeps.
+    package var limited: LimitedSubject { LimitedSubject(.object(object.id), accessControl.limits) }
+
     package var demand: Demand {
         Demand(
             requirements: operations.sorted().map { accessControl[$0] }, availability: accessControl.availability,
             object: object.shownName,
             operation: object.kind == .right ? "use the key and the secret of a right" : "use a key",
-            applicationPassword: slots.applicationPasswordCheck, logName: object.attributes.identifier,
-            label: ObjectRecord.shownLabel(label))
+            applicationPassword: slots.applicationPasswordCheck, enrolmentIDs: slots.enrolmentIDs,
+            logName: object.attributes.identifier, label: ObjectRecord.shownLabel(label))
     }
 
     /// The opened right. Uses a slot that the evaluation satisfied.
     package func opened(by evaluation: Evaluation, enclave: any Enclave) throws -> OpenedRight {
         try OpenedRight(
-            object, operations: operations, evaluation: evaluation, header: header,
-            accessSecret: slots.takeSecret(by: evaluation.factors, evaluation.halves), enclave: enclave)
+            object, operations: operations, limits: accessControl.limits, evaluation: evaluation, header: header,
+            accessSecret: slots.takeSecret(by: evaluation.factors, evaluation.keys), enclave: enclave)
     }
 }

@@ -25,15 +25,20 @@ package struct RightStore {
     package let ring: KeyRing
     package let owner: VaultID
     package let eraser: JournalEraser
+    package let enrolment: CurrentEnrolment
     package var limits = ObjectLimits()
     private let places = ObjectPlaces()
 
-    package init(vault: Vault, enclave: any Enclave, ring: KeyRing, owner: VaultID, eraser: JournalEraser) {
+    package init(
+        vault: Vault, enclave: any Enclave, ring: KeyRing, owner: VaultID, eraser: JournalEraser,
+        enrolment: CurrentEnrolment
+    ) {
         self.vault = vault
         self.enclave = enclave
         self.ring = ring
         self.owner = owner
         self.eraser = eraser
+        self.enrolment = enrolment
     }
 
     // MARK: making
@@ -87,9 +92,10 @@ package struct RightStore {
             availability: draft.accessControl.availability, accessControl: accessControl,
             accessGroup: draft.attributes.group)
         let accessSecret = AccessSecret.random()
+        let alternatives = draft.accessControl.keyRequirement.alternatives
         let slots = try SlotSealer.seal(
-            accessSecret, alternatives: draft.accessControl.keyRequirement.alternatives, header: header,
-            publicHalves: ring.publicHalf, applicationPassword: draft.applicationPassword)
+            accessSecret, alternatives: alternatives, header: header, publicHalves: ring.publicHalf,
+            applicationPassword: draft.applicationPassword, enrolmentID: try enrolment.id(for: alternatives))
         let key = try enclave.makeKey(
             draft.keyType, authorization: KeyAuthorization.derived(from: accessSecret),
             binding: try KeyBinding(of: header))

@@ -1,10 +1,11 @@
 import Foundation
 
-/// The list of an owner's items, in memory: which items there are, which writing of each row, and what finds them. It was
-/// verified as a whole when it was read, so what is not in it is authentically absent.
+/// The list of an owner's items, in memory. It names each item, the present code of its row, and the keys that find it.
+/// The whole list was verified when it was read, so an item that it does not name does not exist.
 ///
-/// Items keep their place (slot) in the order of creation. Everything that finds an item is one 64-bit key of one table:
-/// its terms, and the first halves of its identifier and of its uniqueness digest; what a key finds is compared in full.
+/// Items keep their place (slot) in the order of creation. One table maps 64-bit keys to items. The keys of an item are
+/// its terms and the first halves of its identifier and of its uniqueness digest. An item found by a key is then
+/// compared in full.
 final class ItemCatalogue: ListContent {
     struct Entry: Equatable, Sendable {
         let id: ItemDigest
@@ -14,7 +15,7 @@ final class ItemCatalogue: ListContent {
         let itemClass: ItemClass
         var index: ItemIndex
 
-        /// Each once: digests may agree by accident, and a place must not stand twice in one list.
+        /// Without repetitions: two digests may share their first half, and a slot must not stand twice in one list.
         fileprivate var keys: [UInt64] {
             var keys = [id.high]
             for key in [index.uniqueness.high] + index.terms where !keys.contains(key) { keys.append(key) }
@@ -85,7 +86,7 @@ final class ItemCatalogue: ListContent {
         return postings[digest.high]?.slots.first { entries[Int($0)]?.id == digest }.map { Int($0) }
     }
 
-    /// Where to look: the places of the rarest of the terms that all must match, as far as they were created late enough.
+    /// The slots to search: the items from `query.begin` on that have the rarest of the required terms.
     private func candidates(for query: ItemQuery) -> [Int] {
         if let id = query.id { return slot(of: id).map { [$0] } ?? [] }
         let required = query.anyOf.count == 1 ? query.allOf + query.anyOf : query.allOf
@@ -171,7 +172,7 @@ final class ItemCatalogue: ListContent {
         }
     }
 
-    /// Gives up the places of removed items.
+    /// Closes the gaps that removed items left.
     private func compact() {
         let kept = entries.compactMap { $0 }
         entries = []
@@ -195,7 +196,8 @@ extension ItemCatalogue.Entry {
     }
 }
 
-/// The places of the items that one key finds, ascending. Nearly every key finds a single item, so one costs no allocation.
+/// The slots of the items that one key finds, ascending. Most keys find a single item, so a single slot costs no
+/// allocation.
 private struct Postings {
     private var first: UInt32
     private var others: [UInt32] = []
@@ -214,7 +216,7 @@ private struct Postings {
         }
     }
 
-    /// False when it was the only one and is still there: the whole value is to go.
+    /// False if `slot` was the only one. It is then still there, and the caller drops the whole value.
     mutating func remove(_ slot: UInt32) -> Bool {
         if slot == first {
             guard !others.isEmpty else { return false }
@@ -228,7 +230,7 @@ private struct Postings {
 }
 
 extension Array {
-    /// The first index at which `belongsBehind` holds, in an array in which it holds for all elements after one.
+    /// The first index at which `belongsBehind` holds. It must then hold for all later elements too.
     fileprivate func partitioningIndex(where belongsBehind: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
@@ -245,7 +247,7 @@ extension ItemDigest {
 
 extension VaultID {
     init(_ digest: ItemDigest) {
-        // An array: `Data` takes a call for each byte that is appended.
+        // An array, because `Data` costs a call for each appended byte.
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Self.byteCount)
         for word in [digest.high, digest.low] {

@@ -1,8 +1,8 @@
 import CanonicalEncoding
 import Foundation
 
-/// An item in the list of its owner's items: the tag of its entry holds its place in the order of creation, its class and
-/// what finds it. Layout: `Documentation/formats/vault.md`.
+/// The entry of an item in the list of its owner's items. Its tag holds the item's place in the order of creation, its
+/// class, its uniqueness digest and its terms. Layout: `Documentation/formats/vault.md`.
 extension ItemCatalogue.Entry {
     /// The bucket that the first twelve bits of the identifier name.
     var bucket: Int { Int(id.high >> 52) }

@@ -10,19 +10,18 @@ public enum ItemClass: UInt8, CaseIterable, Sendable {
 
 /// How an item's access secret is wrapped; the vault never opens it.
 public enum ItemWrap: Equatable, Sendable {
-    /// Under a key of the item's class alone: nothing has to be proved.
+    /// Under a key of the item's class alone: the user proves nothing.
     case classKey(Data)
     /// In slots, one for each way of satisfying the item's rule.
     case slots(Data)
 }
 
-/// A keychain item as it is stored. Everything in it is authenticated as one; attributes and data were encrypted before
-/// they came here.
+/// A keychain item as it is stored. One code authenticates all of it. The caller encrypts attributes and data.
 public struct ItemRecord: Equatable, Sendable {
     public let id: VaultID
     public let owner: VaultID
     public let itemClass: ItemClass
-    /// 1 at first; each change counts one up.
+    /// 1 at first; each change adds one.
     public var generation: UInt64
     /// The set of algorithms that the encrypted parts were made with.
     public let suite: UInt8
@@ -36,7 +35,7 @@ public struct ItemRecord: Equatable, Sendable {
     public var payload: Data?
     /// The object that the item stands for.
     public let keyID: VaultID?
-    /// What the item can be found by.
+    /// The digests that find the item.
     public var index: ItemIndex
 
     public init(
@@ -57,7 +56,7 @@ public struct ItemRecord: Equatable, Sendable {
     }
 }
 
-/// What an item can be found by without being decrypted: keyed digests, which mean nothing without their key.
+/// The digests that find an item without decrypting it. They mean nothing without their key.
 public struct ItemIndex: Hashable, Sendable {
     /// Equal for two items that may not both exist.
     public let uniqueness: ItemDigest
@@ -67,7 +66,8 @@ public struct ItemIndex: Hashable, Sendable {
     /// - Parameter terms: in any order, at most 255; no class has as many attributes.
     public init(uniqueness: ItemDigest, terms: some Sequence<UInt64>) {
         self.uniqueness = uniqueness
-        self.terms = Set(terms).sorted()
+        // Without a set, which costs ten times as much for the few terms of an item, also when the store's list is read.
+        self.terms = terms.sorted().reduce(into: []) { if $0.last != $1 { $0.append($1) } }
         precondition(self.terms.count <= 255, "an item has more terms than its leaf has room for")
     }
 }
@@ -91,7 +91,7 @@ public struct ItemDigest: Hashable, Sendable {
     }
 }
 
-/// Which items are looked for.
+/// A search for items.
 public struct ItemQuery: Sendable {
     /// Nil for every class.
     public var itemClass: ItemClass?
@@ -99,11 +99,11 @@ public struct ItemQuery: Sendable {
     public var id: VaultID?
     /// Terms that an item must all have.
     public var allOf: [UInt64]
-    /// Terms of which an item must have one.
+    /// Terms of which an item must have at least one. Empty for no such condition.
     public var anyOf: [UInt64]
     /// The place in the order of creation to begin at.
     public var begin: UInt64
-    /// At most so many.
+    /// The greatest number of items to return.
     public var limit: Int
 
     public init(
@@ -127,8 +127,8 @@ public struct ItemMatch: Equatable, Sendable {
     public let sequence: UInt64
 }
 
-/// How much the vault takes.
+/// The limits of the vault.
 public enum ItemLimits {
-    /// Items of one owner: they cost about 500 bytes of memory each, and a third of that in their leaf.
+    /// Items of one owner. Each costs about 500 bytes of memory, and about a third of that in the list on disk.
     public static let itemCount = 200_000
 }

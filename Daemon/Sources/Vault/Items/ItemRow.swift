@@ -1,6 +1,6 @@
 import Foundation
 
-/// An ``ItemRecord`` as it lies in its row: all of it but what it can be found by, which lies in the leaves.
+/// An ``ItemRecord`` as its row holds it: everything but its index, which lies in the list.
 struct ItemRow: SealedRecord {
     static var table: VaultTable { .items }
 

@@ -1,11 +1,11 @@
-/// Small items that were read and verified lately, still encrypted, so that finding one again costs neither SQLite nor the
-/// row's authentication code. What the catalogue says decides whether one is current.
+/// Small items that were read and verified lately, still encrypted. Finding one again needs neither SQLite nor a check
+/// of the row's authentication code. A kept item is current if the catalogue still lists its code.
 ///
-/// Kept in two halves: when the young one is full it becomes the old one. Entries of the old one that nobody asks for
-/// again are dropped with it.
+/// There are two halves. When the young half is full, it becomes the old one; entries of the former old half that
+/// nobody asked for again are dropped.
 struct RecentItems {
     private static let halfCount = 256
-    /// Of attributes, rules, wrap and data together; with that, what is kept is at most 2 MiB.
+    /// Greatest size of attributes, rules, wrap and data together. It bounds the kept items to 2 MiB.
     private static let recordByteCount = 4096
 
     private var young: [VaultID: Kept] = [:]

@@ -1,17 +1,18 @@
 import Foundation
 
-/// Finding keychain items. The first call for an owner reads and verifies the whole list of the owner's items. It and every
-/// later one throw ``VaultError/corrupt(_:_:)`` when the list does not verify: then nobody can say which items there are.
+/// Finding keychain items. The first call for an owner reads and verifies the whole list of the owner's items. If the
+/// list does not verify, each call throws ``VaultError/corrupt(_:_:)``: nobody can say which items exist.
 extension VaultReader {
     /// The items that match, in the order of creation.
     public func items(matching query: ItemQuery, owner: VaultID) throws -> [ItemMatch] {
         try catalogue(of: owner).search(query).map(ItemMatch.init)
     }
 
-    /// The item with this id; nil if there is none. Throws ``VaultError/corrupt(_:_:)`` when its row is not the listed one.
+    /// The item with this id; nil if there is none. Throws ``VaultError/corrupt(_:_:)`` when its row is not the listed
+    /// one.
     ///
-    /// An item that was read lately is given from memory, as it was verified then: what somebody else makes of its row
-    /// meanwhile is noticed by ``itemFaults(owner:)`` and after the next start.
+    /// An item that was read lately comes from memory, as it was verified then. If another program changes its row
+    /// meanwhile, ``itemFaults(owner:)`` notices it, and so does the first reading after the next start.
     public func item(_ id: VaultID, owner: VaultID) throws -> ItemRecord? {
         let catalogue = try catalogue(of: owner)
         let entry = catalogue.entry(id)
@@ -71,7 +72,7 @@ extension ItemMatch {
     }
 }
 
-/// Changing keychain items. What is found by later calls in the same transaction includes the changes.
+/// Changing keychain items. Later searches in the same transaction see the changes.
 extension VaultWriter {
     /// Adds an item, at the end of the order. Its generation must be 1; throws ``VaultError/duplicate`` if its id or its
     /// uniqueness digest is in use, ``VaultError/tooManyItems``.

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What somebody who can read an item says of it.
+/// The index and times of an item, from somebody who can decrypt it.
 public struct ItemDescription: Sendable {
     public let index: ItemIndex
-    /// Seconds, of any clock: when it was made, which is its place in the order.
+    /// When the item was made, in seconds of any clock. It decides the item's place in the order.
     public let created: Double
-    /// Seconds of the same clock: when it was changed last.
+    /// When the item was changed last, in seconds of the same clock.
     public let modified: Double
 
     public init(index: ItemIndex, created: Double, modified: Double) {
@@ -15,13 +15,13 @@ public struct ItemDescription: Sendable {
     }
 }
 
-/// Rebuilding the list of items; see ``VaultWriter/relistObjects(owner:_:)`` for what that means.
+/// Rebuilding the list of items. The rules are those of ``VaultWriter/relistObjects(owner:_:)``.
 extension VaultWriter {
     /// Rebuilds the list of the owner's items, in the order in which they were made. Call
     /// ``Vault/compactAfterSecretsChanged()`` after the transaction.
     ///
-    /// - Parameter describe: reads an item whose row verifies, but for its index, which was in the list; nil when it cannot
-    ///   be read.
+    /// - Parameter describe: reads an item whose row verifies; nil when it cannot be read. The item's own index is not
+    ///   set: it was in the damaged list.
     public func relistItems(
         owner: VaultID, _ describe: (ItemRecord) throws -> ItemDescription?
     ) throws -> Relisting {
@@ -52,7 +52,7 @@ extension VaultWriter {
         } catch VaultError.corrupt { return nil } catch is MalformedRow { return nil }
     }
 
-    /// What the buckets that verify each for itself say. They may be of different times.
+    /// The entries of all buckets that verify. The buckets may be of different times.
     private func formerEntries(_ list: ListID) throws -> [VaultID: FormerItem] {
         var entries: [VaultID: FormerItem] = [:]
         for case .readable(let bucket) in try listed.rows.buckets(of: list) {
@@ -65,19 +65,19 @@ extension VaultWriter {
     }
 }
 
-/// What a bucket that verifies says of an item, and when it said so.
+/// The entry of an item in a bucket that verifies, and the bucket's age.
 private struct FormerItem {
     let entry: ItemCatalogue.Entry
     /// The store's generation when the bucket was written.
     let listed: UInt64
 }
 
-/// The items that the rebuilt list names, and the rows that it does not.
+/// Collects the items for the rebuilt list, and the rows that the list leaves out.
 private struct NewItemList {
     private(set) var relisting = Relisting()
-    /// What buckets that verify list.
+    /// The entries of the buckets that verify.
     private let former: [VaultID: FormerItem]
-    /// Of those, the items whose rows cannot be used: refused as before.
+    /// Items of ``former`` whose rows cannot be used. They stay refused.
     private var refused: [ItemCatalogue.Entry] = []
     private var found: [Found] = []
 
@@ -85,7 +85,7 @@ private struct NewItemList {
         let record: ItemRecord
         let code: RowCode
         let description: ItemDescription
-        /// A bucket that verifies lists just this.
+        /// Whether a bucket that verifies lists exactly this row.
         let isListed: Bool
 
         func entry(_ sequence: UInt64) -> ItemCatalogue.Entry? {
@@ -96,7 +96,7 @@ private struct NewItemList {
             }
         }
 
-        /// Of two items that may not both exist, the listed one keeps the name, else the one that was changed later.
+        /// If two items claim the same name, the listed one keeps it, otherwise the one that was changed later.
         func precedes(_ other: Found) -> Bool {
             guard isListed == other.isListed else { return isListed }
             return (description.modified, record.generation) > (other.description.modified, other.record.generation)
@@ -105,7 +105,8 @@ private struct NewItemList {
 
     init(former: [VaultID: FormerItem]) { self.former = former }
 
-    /// A row that verifies. If a bucket that was written later lists another writing of it, the row was put back.
+    /// Adds a row that verifies. A newer bucket may list another code for it: then somebody put back an old row, which
+    /// is refused.
     mutating func add(_ record: ItemRecord, _ code: RowCode, _ description: ItemDescription) {
         let listed = former[record.id]
         let isListed = listed?.entry.code == code
@@ -113,7 +114,8 @@ private struct NewItemList {
         found.append(Found(record: record, code: code, description: description, isListed: isListed))
     }
 
-    /// A row that is listed stays, to be refused and removed by its owner. Nobody can identify another one.
+    /// Adds a row that cannot be used. If a bucket lists it, it stays listed, so that its owner can remove it.
+    /// Otherwise nobody can identify it, and it is removed.
     mutating func addUnreadable(_ key: Data) {
         guard let item = VaultID(bytes: key).flatMap({ former[$0] }) else { return relisting.removed.append(key) }
         refused.append(item.entry)
@@ -131,7 +133,7 @@ private struct NewItemList {
             .compactMap { $1.entry(UInt64($0) + 1) }
         relisting.kept = entries.count
         for former in refused.sorted(by: { $0.sequence < $1.sequence }) {
-            // Beside an item of its name it could not be removed without that one.
+            // If another item has its name, the owner could not remove this one alone.
             guard taken.insert(former.index.uniqueness).inserted else {
                 relisting.removed.append(VaultID(former.id).bytes)
                 continue
@@ -147,6 +149,6 @@ private struct NewItemList {
 }
 
 extension ItemIndex {
-    /// Of an item whose list is damaged.
+    /// Stands for the index of an item whose list is damaged.
     fileprivate static let unknown = ItemIndex(uniqueness: ItemDigest(high: 0, low: 0), terms: [])
 }

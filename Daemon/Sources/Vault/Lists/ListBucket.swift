@@ -1,33 +1,34 @@
 import CanonicalEncoding
 import Foundation
 
-/// Which list: of the rows that one owner has in one table.
+/// Names a list: the rows of one owner in one table.
 struct ListID: Hashable, Sendable {
     let owner: VaultID
     let table: VaultTable
 }
 
-/// What a list says of one row. A row that differs from it in any bit is another writing, or another row.
+/// The entry of one row in a list. A row that does not fit its entry is an old writing of the row, or another row.
 struct ListEntry: Equatable, Sendable {
-    /// Without a row that verifies; its owner can only remove it.
+    /// Stands for a row that does not verify; its owner can only remove it.
     static let refused = ListEntry(generation: 0, code: .none, tag: [])
 
-    /// How often an object or item changed, as its record counts; of other rows the generation of the row.
+    /// For an object or item, its own generation; for other rows the generation of the row.
     let generation: UInt64
-    /// The code of the row as it was written last.
+    /// The code of the present row.
     let code: RowCode
-    /// What the row can be found by besides its key: the digest of an object's name, an item's place and terms; else empty.
+    /// A second way to find the row, besides its key: the digest of an object's name, an item's place and terms; else
+    /// empty.
     let tag: [UInt8]
 }
 
-/// One row of a list: its key and what the list says of it.
+/// One row of a list: its key and its entry.
 struct ListedRow: Equatable, Sendable {
     let key: [UInt8]
     let entry: ListEntry
 }
 
-/// A part of a list, which is one row of the database. Lists of some rows are one bucket. The list of keychain items is
-/// 4,096, so that each stays short and a change writes few of them. A bucket that lists nothing has no row.
+/// A part of a list, stored as one row of the database. The list of keychain items has 4,096 buckets, so that a change
+/// writes few short rows; every other list is one bucket. An empty bucket has no row.
 enum ListBucket {
     /// Layout: `Documentation/formats/vault.md`.
     static func row(_ number: Int, of list: ListID, generation: UInt64, listing rows: [ListedRow]) -> SealedRow {
@@ -59,7 +60,7 @@ enum ListBucket {
         return number
     }
 
-    /// What an authentic bucket lists.
+    /// The rows that an authentic bucket lists.
     static func rows(_ row: SealedRow) throws(MalformedRow) -> [ListedRow] {
         var columns = ColumnReader(row.columns)
         let bytes = try columns.blob()

@@ -1,50 +1,60 @@
 import CanonicalEncoding
 import Foundation
 
-/// One digest over the codes of all buckets of a list. Codes are digested in groups of 64, and the groups again, so that a
-/// changed bucket costs two short digests.
+/// One digest over the codes of all buckets of a list. Codes are digested in groups of 64, and then the groups, so that
+/// a changed bucket costs two short digests.
 ///
-/// It is no sum and takes no generations: a state that mixes two times, or two histories that parted, has another digest.
+/// It covers the codes themselves, not a sum and not generations. So a list that mixes buckets of two times, or of two
+/// copies of the store, has another digest.
 struct ListDigest {
     private static let groupCount = 64
+    private static let digestByteCount = 32
 
     private var codes: [RowCode]
-    /// The digest of each group; nil after a code in it changed.
-    private var groups: [Data?]
+    /// The digests of all groups in one piece, as the value covers them: a `Data` for each would cost more than the digest.
+    private var groups: [UInt8]
+    /// The groups of which a code changed since.
+    private var staleGroups: Set<Int>
 
-    /// Of a list whose buckets list nothing.
+    /// The digest of a list whose buckets are all empty.
     init(bucketCount: Int) {
         codes = Array(repeating: .none, count: bucketCount)
-        groups = Array(repeating: nil, count: (bucketCount + Self.groupCount - 1) / Self.groupCount)
+        let count = (bucketCount + Self.groupCount - 1) / Self.groupCount
+        groups = Array(repeating: 0, count: count * Self.digestByteCount)
+        staleGroups = Set(0..<count)
     }
 
-    /// The code of a bucket's row; ``RowCode/none`` of a bucket without a row.
+    /// The code of a bucket's row; ``RowCode/none`` for a bucket without a row.
     subscript(bucket: Int) -> RowCode {
         get { codes[bucket] }
         set {
             codes[bucket] = newValue
-            groups[bucket / Self.groupCount] = nil
+            staleGroups.insert(bucket / Self.groupCount)
         }
     }
 
     /// 32 bytes.
     mutating func value(by protector: any RecordProtector) throws -> Data {
-        for number in groups.indices where groups[number] == nil {
-            var writer = CanonicalWriter(capacity: 1 + Self.groupCount * RowCode.byteCount)
-            writer.write(Level.codes.rawValue)
-            for code in codes[(number * Self.groupCount)...].prefix(Self.groupCount) {
-                writer.write(code.high)
-                writer.write(code.low)
-            }
-            groups[number] = try protector.digest(Data(writer.bytes), label: ProtectionLabel.list)
+        for number in staleGroups {
+            let digest = try protector.digest(message(ofGroup: number), label: ProtectionLabel.list)
+            let place = number * Self.digestByteCount
+            groups.replaceSubrange(place..<place + Self.digestByteCount, with: digest)
         }
-        var writer = CanonicalWriter(capacity: 1 + groups.count * 32)
-        writer.write(Level.groups.rawValue)
-        for case .some(let group) in groups { writer.write(fixed: group) }
-        return try protector.digest(Data(writer.bytes), label: ProtectionLabel.list)
+        staleGroups = []
+        return try protector.digest(Data([Level.groups.rawValue] + groups), label: ProtectionLabel.list)
     }
 
-    /// The first byte of what is digested, so that neither level passes for the other.
+    private func message(ofGroup number: Int) -> Data {
+        var writer = CanonicalWriter(capacity: 1 + Self.groupCount * RowCode.byteCount)
+        writer.write(Level.codes.rawValue)
+        for code in codes[(number * Self.groupCount)...].prefix(Self.groupCount) {
+            writer.write(code.high)
+            writer.write(code.low)
+        }
+        return Data(writer.takeBytes())
+    }
+
+    /// The first byte of each digest's input. It keeps the two levels apart.
     private enum Level: UInt8 {
         case codes = 1
         case groups = 2

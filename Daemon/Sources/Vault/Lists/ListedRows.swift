@@ -5,20 +5,20 @@ struct ListedRows {
     let rows: RowStore
     let lists: StoreLists
 
-    /// The list of a user who is listed, or of the store. For an owner who is not listed, ``VaultError/notFound``, even if
-    /// all rows of a removed user were put back.
+    /// The list of a listed user, or of the store. Throws ``VaultError/notFound`` for any other owner, even if somebody
+    /// put back all rows of a removed user.
     func manifest(of table: VaultTable, owner: VaultID) throws -> Manifest {
         try requireOwner(owner)
         return try lists.manifest(of: table, owner: owner, from: rows)
     }
 
-    /// The items of a user who is listed.
+    /// The items of a listed user.
     func catalogue(of owner: VaultID) throws -> ItemCatalogue {
         try requireOwner(owner)
         return try lists.catalogue(of: owner, from: rows)
     }
 
-    /// Throws ``VaultError/notFound`` unless `owner` is the store or a user who is listed.
+    /// Throws ``VaultError/notFound`` unless `owner` is the store or a listed user.
     func requireOwner(_ owner: VaultID) throws {
         guard owner != rows.storeID else { return }
         let users = try lists.manifest(of: .users, owner: rows.storeID, from: rows)
@@ -38,7 +38,7 @@ struct ListedRows {
         }
     }
 
-    /// Every row that is there or ought to be, by key.
+    /// Every row that is stored or listed, by key.
     func fetchAll(_ table: VaultTable, owner: VaultID) throws -> [Stored<SealedRow>] {
         let manifest = try manifest(of: table, owner: owner)
         var missing = Set(manifest.entries.keys)
@@ -53,7 +53,8 @@ struct ListedRows {
 
     /// Writes the row and lists it.
     ///
-    /// - Parameter generation: what the list says, where records count their own changes.
+    /// - Parameter generation: the listed generation, for records that count their own changes; nil for the store's
+    ///   generation.
     func put(
         _ record: some SealedRecord, owner: VaultID, generation: UInt64? = nil, tag: Data = Data()
     ) throws {
@@ -63,7 +64,8 @@ struct ListedRows {
         manifest.list(record.rowKey, ListEntry(generation: generation, code: code, tag: Array(tag)))
     }
 
-    /// Removes the row and its entry, also if the row does not verify. Throws ``VaultError/notFound`` if there is neither.
+    /// Removes the row and its entry, even if the row does not verify. Throws ``VaultError/notFound`` if both are
+    /// missing.
     func delete(_ table: VaultTable, owner: VaultID, key: Data) throws {
         let manifest = try manifest(of: table, owner: owner)
         let wasThere = try rows.delete(table, owner: owner, key: key)
@@ -75,14 +77,14 @@ struct ListedRows {
         }
     }
 
-    /// Begins the empty lists of a new owner.
+    /// Adds empty lists for a new owner.
     func addLists(of tables: [VaultTable], owner: VaultID) throws {
         for table in tables { try lists.replace(ListID(owner: owner, table: table), by: table.emptyContent, in: rows) }
     }
 }
 
 extension Manifest {
-    /// The row with the generation that is listed, if it is the listed one.
+    /// The row with its listed generation; unreadable if it is not the listed row.
     fileprivate func checked(_ row: SealedRow) -> Stored<SealedRow> {
         guard let entry = entries[row.key] else { return .unreadable(row.reference, .planted) }
         guard entry.code == row.code else { return .unreadable(row.reference, .replayed) }

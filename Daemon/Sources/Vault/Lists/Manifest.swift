@@ -1,10 +1,10 @@
 import Foundation
 
-/// What a list in memory holds: the rows that it lists, and the changes since the last commit, so that they can be undone.
+/// The content of a list in memory: its rows, and the changes since the last commit, so that they can be undone.
 protocol ListContent: AnyObject {
-    /// - Parameter rows: those of all buckets.
+    /// - Parameter rows: the rows of all buckets.
     init(_ rows: [ListedRow]) throws(MalformedRow)
-    /// What is listed in one bucket.
+    /// The rows that one bucket lists.
     func rows(inBucket bucket: Int) -> [ListedRow]
     /// How many changes were made since the last commit.
     var changeCount: Int { get }
@@ -12,12 +12,12 @@ protocol ListContent: AnyObject {
     var changedBuckets: Set<Int> { get }
     /// Undoes all changes but the first `count`.
     func undoChanges(after count: Int)
-    /// The changes are on disk.
+    /// Forgets how to undo the changes: they are on disk.
     func commit()
 }
 
-/// The list of the rows that one owner has in a table of some rows. A row that is not listed was planted, one with another
-/// code replayed, and a listed one that is not there was removed.
+/// The list of one owner's rows in any table but the items. A row that is not listed was planted, a row with another
+/// code was replayed, and a listed row that is missing was removed.
 final class Manifest: ListContent {
     private(set) var entries: [Data: ListEntry] = [:]
     private var keysByTag: [[UInt8]: Data] = [:]

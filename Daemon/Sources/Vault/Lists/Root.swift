@@ -1,10 +1,10 @@
 import CanonicalEncoding
 import Foundation
 
-/// The one row that stands for the whole store: how often the store changed, and the digest of every list. It is written
-/// in each transaction that changes anything, so rows, lists and roots of different times do not fit together.
+/// The one row over the whole store: the number of changes, and the digest of every list. Each transaction that changes
+/// something writes it. So rows, lists and roots of different times do not fit together.
 struct Root: Equatable, Sendable {
-    /// Counts the transactions that changed anything.
+    /// Counts the transactions that changed something.
     var counter: UInt64 = 0
     /// The digest of every list of every owner.
     var lists: [ListID: Data] = [:]
@@ -12,7 +12,8 @@ struct Root: Equatable, Sendable {
     static let key = Data()
     private static let digestByteCount = 32
 
-    /// What stands for a list that did not verify when the store was brought to this version. It is no digest of anything.
+    /// Stands for the digest of a list that did not verify when the store was converted to this version. No list has
+    /// this digest.
     static let unreadable = Data(count: digestByteCount)
 
     init() {}
@@ -57,7 +58,7 @@ struct Root: Equatable, Sendable {
 
 extension ListID: Comparable {
     static func < (left: ListID, right: ListID) -> Bool {
-        guard left.owner == right.owner else { return left.owner.bytes.lexicographicallyPrecedes(right.owner.bytes) }
+        guard left.owner == right.owner else { return left.owner < right.owner }
         return left.table.rawValue < right.table.rawValue
     }
 }

@@ -1,17 +1,17 @@
 import Foundation
 import GRDB
 
-/// All lists of a store as far as they were read, and the root that was committed last.
+/// All lists of a store that were read so far, and the root that was committed last.
 ///
-/// What is in memory was compared with that root when it was read, and is changed by transactions of this vault alone. So
-/// it says which rows are the present ones, whatever somebody else writes into the database meanwhile.
+/// Each list was compared with that root when it was read, and only transactions of this vault change it. So it says
+/// which rows are the present ones, even if another program writes into the database meanwhile.
 final class StoreLists: @unchecked Sendable {
     // SAFETY: (@unchecked) used only inside the closures of the database queue, which run one at a time.
     private var committed: CommittedRoot
     private var lists: [ListID: StoredList] = [:]
-    /// The digests of the running transaction, once it changed a list.
+    /// The digests of all lists, with those that the running transaction wrote or replaced.
     private var digests: [ListID: Data]
-    /// Lists that the running transaction added, removed or replaced: what was there before.
+    /// The former state of each list that the running transaction added, removed or replaced.
     private var replaced: [Replacement] = []
     /// Whether the running transaction changed a row that is in no list.
     private var hasOtherChanges = false
@@ -30,7 +30,7 @@ final class StoreLists: @unchecked Sendable {
     /// The counter of the root that was committed last.
     var generation: UInt64 { committed.root.counter }
 
-    /// The number of the transaction that runs or comes next: the generation of what it writes.
+    /// The number of the running or next transaction: the generation of the rows that it writes.
     var nextGeneration: UInt64 { committed.root.counter + 1 }
 
     // MARK: reading
@@ -40,7 +40,7 @@ final class StoreLists: @unchecked Sendable {
         guard try committed.isStored(in: database) else { throw VaultError.changedByOthers }
     }
 
-    /// The list of the rows that `owner` has in `table`; read and compared with the root when it is first asked for.
+    /// The list of the rows that `owner` has in `table`. The first call reads it and compares it with the root.
     func manifest(of table: VaultTable, owner: VaultID, from rows: RowStore) throws -> Manifest {
         guard let manifest = try list(ListID(owner: owner, table: table), from: rows).content as? Manifest else {
             preconditionFailure("items are in no manifest")
@@ -48,7 +48,7 @@ final class StoreLists: @unchecked Sendable {
         return manifest
     }
 
-    /// The owner's items; as ``manifest(of:owner:from:)``.
+    /// The owner's items. Otherwise like ``manifest(of:owner:from:)``.
     func catalogue(of owner: VaultID, from rows: RowStore) throws -> ItemCatalogue {
         guard let catalogue = try list(ListID(owner: owner, table: .items), from: rows).content as? ItemCatalogue else {
             preconditionFailure("items are in a catalogue")
@@ -63,7 +63,7 @@ final class StoreLists: @unchecked Sendable {
         return list
     }
 
-    /// The list as it lies in the database, whatever is in memory.
+    /// Reads the list from the database, even if it is in memory.
     func read(_ id: ListID, from rows: RowStore) throws -> StoredList {
         guard let digest = digests[id] else { throw VaultError.corrupt(id.reference, .removed) }
         return try StoredList.read(id, expected: digest, from: rows)
@@ -74,7 +74,7 @@ final class StoreLists: @unchecked Sendable {
 
     // MARK: changing
 
-    /// Makes `content` the list, in place of what is in the database and in memory.
+    /// Puts `content` in place of the list, in the database and in memory.
     func replace(_ id: ListID, by content: any ListContent, in rows: RowStore) throws {
         try rows.deleteBuckets(of: id)
         set(id, to: StoredList(new: id, content), digest: digests[id] ?? Root.unreadable)
@@ -95,12 +95,12 @@ final class StoreLists: @unchecked Sendable {
         digests[id] = digest
     }
 
-    /// The running transaction changed something that no list says.
+    /// Notes that the running transaction changed a row that is in no list.
     func noteOtherChange() { hasOtherChanges = true }
 
     // MARK: transactions
 
-    /// How far the running transaction was at some moment.
+    /// A point inside the running transaction.
     struct Mark {
         fileprivate let replacedCount: Int
         fileprivate let changeCounts: [ListID: Int]
@@ -114,7 +114,7 @@ final class StoreLists: @unchecked Sendable {
             hasOtherChanges: hasOtherChanges)
     }
 
-    /// The database was rolled back to where it was at `mark`.
+    /// Undoes the changes since `mark`, after the database was rolled back to that point.
     func undoChanges(since mark: Mark) {
         while replaced.count > mark.replacedCount {
             let former = replaced.removeLast()
@@ -138,14 +138,14 @@ final class StoreLists: @unchecked Sendable {
         return try CommittedRoot(writing: root, to: rows)
     }
 
-    /// The transaction is on disk, with `root` if it changed anything.
+    /// Ends the transaction that is now on disk. `root` is nil if it changed nothing.
     func commit(_ root: CommittedRoot?) {
         if let root { committed = root }
         for list in lists.values { list.commit() }
         settle()
     }
 
-    /// The transaction was rolled back: everything as it was.
+    /// Undoes the whole transaction, after the database was rolled back.
     func rollBack() {
         for former in replaced.reversed() { lists[former.id] = former.list }
         for list in lists.values { list.rollBack() }
@@ -162,7 +162,7 @@ final class StoreLists: @unchecked Sendable {
 /// A root as it lies in the database.
 struct CommittedRoot {
     let root: Root
-    /// What the row is compared with: owner, key, generation, code and digests.
+    /// The row's owner, key, generation, code and digests, for comparison with the stored row.
     private let columns: StatementArguments
 
     private init(_ root: Root, row: SealedRow, code: Data) {
@@ -193,7 +193,8 @@ struct CommittedRoot {
 
     /// Throws ``VaultError/unreadable(_:)`` if any row was written after the root.
     ///
-    /// Lists would refuse such rows one by one. But they are not damage: the rest of the store was put back around them.
+    /// The lists alone would refuse such rows one by one, as damage. But they show more: somebody put back the rest of
+    /// the store.
     func requireNewest(in table: VaultTable, _ rows: RowStore) throws {
         guard try rows.newestGeneration(in: table, above: root.counter) == nil else {
             throw VaultError.unreadable(.newerThanRoot)

@@ -5,9 +5,9 @@ final class StoredList {
     let id: ListID
     let content: any ListContent
     private var digest: ListDigest
-    /// Buckets to write besides those that changed: of a list that was not in the database before.
+    /// Buckets to write besides the changed ones, for a list that the database does not have yet.
     private var unwritten: Set<Int> = []
-    /// The codes of the buckets that the running transaction wrote, as they were before.
+    /// The former codes of the buckets that the running transaction wrote.
     private var formerCodes: [(bucket: Int, code: RowCode)] = []
 
     private init(_ id: ListID, _ content: any ListContent, _ digest: ListDigest) {
@@ -16,16 +16,16 @@ final class StoredList {
         self.digest = digest
     }
 
-    /// A list of which nothing lies in the database.
+    /// A list that the database does not have yet.
     convenience init(new id: ListID, _ content: any ListContent) {
         self.init(id, content, ListDigest(bucketCount: id.table.bucketCount))
         unwritten = Set((0..<id.table.bucketCount).filter { !content.rows(inBucket: $0).isEmpty })
     }
 
-    /// Reads a list and compares it with what the root says.
+    /// Reads a list and compares it with its digest in the root.
     ///
-    /// - Throws: ``VaultError/corrupt(_:_:)`` with the bucket that is altered; with the list alone, as a key of one byte,
-    ///   when one of its buckets is older than it should be or gone.
+    /// - Throws: ``VaultError/corrupt(_:_:)``. It names the altered bucket; if a bucket is missing or too old, it names
+    ///   the list by a key of one byte.
     static func read(_ id: ListID, expected: Data, from rows: RowStore) throws -> StoredList {
         var digest = ListDigest(bucketCount: id.table.bucketCount)
         var listed: [ListedRow] = []
@@ -91,6 +91,6 @@ extension VaultTable {
         self == .items ? try ItemCatalogue(rows) : try Manifest(rows)
     }
 
-    /// What a new list of the table holds.
+    /// The content of a new list of the table.
     var emptyContent: any ListContent { self == .items ? ItemCatalogue() : Manifest() }
 }

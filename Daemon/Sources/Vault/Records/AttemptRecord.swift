@@ -3,8 +3,8 @@ public import Foundation
 /// Wrong guesses at one secret. It is committed *before* a guess is checked, so that killing the daemon gains no free guess.
 public struct AttemptRecord: Equatable, Sendable {
     public let owner: VaultID
-    /// What is guessed at: the passcode, or the application password of one object. At most 65,535 bytes, chosen by the
-    /// caller.
+    /// Names the guessed secret: the passcode, or the application password of one object. At most 65,535 bytes, chosen
+    /// by the caller.
     public let subject: Data
     public let failedCount: UInt32
     /// How long to wait, encoded by the module that computes delays.

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a wrapped secret was wrapped under.
+/// The key that a secret is wrapped under.
 public enum WrapKind: UInt8, Sendable, CaseIterable {
     /// Opens without any factor, in this enclave only.
     case enclave = 1
@@ -8,7 +8,7 @@ public enum WrapKind: UInt8, Sendable, CaseIterable {
     case passcode = 2
 }
 
-/// Bytes that another module wrapped, and under what. The vault never opens them.
+/// Bytes that another module wrapped, and the kind of their wrap. The vault never opens them.
 public struct WrappedSecret: Equatable, Sendable {
     public let kind: WrapKind
     public let bytes: Data

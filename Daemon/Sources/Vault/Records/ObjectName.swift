@@ -1,7 +1,7 @@
 import CanonicalEncoding
 import Foundation
 
-/// What makes an object unique for its owner. Only a keyed digest of it is stored.
+/// The unique name of an object among those of its owner. Only a keyed digest of it is stored.
 struct ObjectName {
     let owner: VaultID
     let kind: ObjectKind

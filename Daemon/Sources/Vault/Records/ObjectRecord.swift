@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What an object is. The raw value is part of the format.
+/// The kinds of objects. The raw value is part of the format.
 public enum ObjectKind: UInt8, Sendable, CaseIterable {
     /// A persisted right.
     case right = 1
@@ -10,7 +10,7 @@ public enum ObjectKind: UInt8, Sendable, CaseIterable {
     case application = 3
 }
 
-/// What an object can be found by and shown with. Stored encrypted only.
+/// The attributes that find and describe an object. Stored encrypted only.
 public struct ObjectAttributes: Equatable, Sendable {
     /// The access group: which programs share the object.
     public let group: String
@@ -34,14 +34,14 @@ public struct ObjectAttributes: Equatable, Sendable {
 
 /// A protected object: its rule, its key, its payload and the slots that its access secret is wrapped in.
 ///
-/// Everything in it is authenticated as one; what is secret was encrypted before it came here.
+/// One code authenticates all of it. The caller encrypts everything secret.
 public struct ObjectRecord: Equatable, Sendable {
     public let id: VaultID
     public let owner: VaultID
     public let kind: ObjectKind
     /// The set of algorithms that ``slots`` and ``payload`` were made with.
     public let suite: UInt8
-    /// 1 at first; each change counts one up. The slots may be bound to it.
+    /// 1 at first; each change adds one. The slots may be bound to it.
     public var generation: UInt64
     public let attributes: ObjectAttributes
     /// The rules of all operations, in their canonical encoding.
@@ -49,7 +49,7 @@ public struct ObjectRecord: Equatable, Sendable {
     /// Which enclave holds the key; the numbers are the caller's.
     public let enclaveKind: UInt8
     public let publicKey: Data
-    /// What the enclave needs to load the private key.
+    /// The bytes from which the enclave loads the private key.
     public let keyBlob: Data
     /// Encrypted secret, if the object has one.
     public var payload: Data?

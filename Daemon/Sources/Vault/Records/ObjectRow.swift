@@ -33,7 +33,7 @@ struct ObjectRow: SealedRecord {
         columns = row.columns
     }
 
-    /// The record. Throws ``MalformedRow``, or what the protector throws.
+    /// The record. Throws ``MalformedRow``, or an error of the protector.
     func record(owner: VaultID, generation: UInt64, protector: any RecordProtector) throws -> ObjectRecord {
         var columns = ColumnReader(columns)
         let kind: ObjectKind = try columns.code()

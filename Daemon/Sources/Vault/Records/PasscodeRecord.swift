@@ -1,7 +1,7 @@
 public import Foundation
 
-/// How a passcode opens the private half of the passcode key. During a change there are two for one owner, the current and
-/// the incoming one, until the first success with the new passcode: so a crash at no moment loses both.
+/// How a passcode opens the private half of the passcode key. During a change an owner has two records, the current and
+/// the incoming one, until the new passcode succeeds for the first time. So no crash loses both.
 public struct PasscodeRecord: Equatable, Sendable {
     public enum State: UInt8, Sendable, CaseIterable {
         case current = 1
@@ -15,7 +15,7 @@ public struct PasscodeRecord: Equatable, Sendable {
     public let salt: Data
     /// Private half of the passcode key, sealed by the enclave under the stretched passcode.
     public let sealedPrivateHalf: Data
-    /// Epoch of the key pair that it is the private half of.
+    /// Epoch of the passcode key pair.
     public let epoch: UInt32
     public var state: State
     /// Seconds since 1970.

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A user of this machine as the store knows them. Numbers are reused by systems, so the owner of everything is the random
-/// ``id``, together with name *and* number: a user to whom only one of the two fits is another one.
+/// A user of this machine, as the store knows them. Systems use user numbers again. So everything belongs to the random
+/// ``id``, and a user is the same only if name *and* number fit.
 public struct UserRecord: Equatable, Sendable {
     /// The owner id of all that belongs to this user.
     public let id: VaultID

@@ -7,7 +7,7 @@ struct RowStore {
     let protector: any RecordProtector
     let storeID: VaultID
 
-    /// The row, verified; nil if there is none. Whether it is the present one is for its list to say.
+    /// The row, verified; nil if there is none. Only its list can say whether it is the present one.
     func fetch(_ table: VaultTable, owner: VaultID, key: Data) throws -> SealedRow? {
         let statement = try database.cachedStatement(sql: Self.fetching[table]!)
         guard let row = try Row.fetchOne(statement, arguments: [owner.bytes, key]) else { return nil }
@@ -24,17 +24,16 @@ struct RowStore {
         return try Row.fetchAll(statement, arguments: [owner.bytes]).map { try verify($0, of: table) }
     }
 
-    /// Inserts the row or replaces the one with the same key, whatever that one holds. Returns its authentication code.
+    /// Inserts the row, or replaces the one with the same key, even if that one does not verify. Returns its
+    /// authentication code.
     @discardableResult
     func put(_ row: SealedRow) throws -> Data {
         guard let generation = Int64(exactly: row.generation) else { throw VaultError.conflict }
         let code = try protector.authenticationCode(
             for: row.authenticatedBytes(store: storeID), label: ProtectionLabel.row)
         let statement = try database.cachedStatement(sql: Self.putting[row.table]!)
-        let fixed: [DatabaseValue] = [
-            row.owner.bytes.databaseValue, row.key.databaseValue, generation.databaseValue, code.databaseValue,
-        ]
-        try statement.execute(arguments: StatementArguments(fixed + row.columns.map(\.databaseValue)))
+        let fixed: [(any DatabaseValueConvertible)?] = [row.owner.bytes, row.key, generation, code]
+        try statement.execute(arguments: StatementArguments(fixed + row.columns.map(\.argument)))
         return code
     }
 
@@ -58,7 +57,8 @@ struct RowStore {
             .execute(arguments: [owner.bytes])
     }
 
-    /// The generation of the newest row of the table that verifies, for any owner, if it is above `generation`.
+    /// The highest generation above `generation` among the table's rows that verify, of all owners; nil if there is
+    /// none.
     func newestGeneration(in table: VaultTable, above generation: UInt64 = 0) throws -> UInt64? {
         let sql = "SELECT owner, row_key FROM \(table.name) WHERE generation > ? ORDER BY generation DESC"
         let candidates = try Row.fetchCursor(
@@ -77,7 +77,7 @@ struct RowStore {
 
     // MARK: lists
 
-    /// The buckets of a list that are there, by key, each verified.
+    /// The stored buckets of a list, by key, each verified.
     func buckets(of list: ListID) throws -> [Stored<SealedRow>] {
         let sql = "\(Self.selection(from: list.table.listTable)) WHERE \(Self.isBucket) ORDER BY row_key"
         let statement = try database.cachedStatement(sql: sql)
@@ -94,7 +94,7 @@ struct RowStore {
 
     // MARK: SQL
 
-    /// Made once: building the text takes longer than running the statement.
+    /// Kept, because building the text takes longer than running the statement.
     private static let fetching = Dictionary(
         uniqueKeysWithValues: VaultTable.allCases.map { ($0, "\(selection(from: $0)) WHERE owner = ? AND row_key = ?") }
     )
@@ -153,12 +153,12 @@ extension ColumnValue {
         }
     }
 
-    fileprivate var databaseValue: DatabaseValue {
+    fileprivate var argument: (any DatabaseValueConvertible)? {
         switch self {
-        case .null: .null
-        case .integer(let number): number.databaseValue
-        case .blob(let bytes): bytes.databaseValue
-        case .text(let text): text.databaseValue
+        case .null: nil
+        case .integer(let number): number
+        case .blob(let bytes): bytes
+        case .text(let text): text
         }
     }
 }

@@ -9,7 +9,7 @@ enum ColumnValue: Equatable, Sendable {
     case text(String)
 }
 
-/// A row as it lies in the database: whose it is, its key, which generation, and what it holds.
+/// A row as it lies in the database: its owner, key, generation and columns.
 struct SealedRow: Equatable, Sendable {
     let table: VaultTable
     let owner: VaultID
@@ -19,12 +19,12 @@ struct SealedRow: Equatable, Sendable {
     /// The row's authentication code; empty before it is stored.
     var mac = Data()
 
-    /// Which writing of the row this is.
+    /// Tells this writing of the row from every other.
     var code: RowCode { RowCode(prefixOf: mac) }
     var reference: RowReference { RowReference(table: table, key: key) }
 
-    /// The bytes that the row's authentication code covers: everything in the row, and which store and table it lies in.
-    /// Layout: `Documentation/formats/vault.md`.
+    /// The bytes that the row's authentication code covers: the whole row, its store and its table. Layout:
+    /// `Documentation/formats/vault.md`.
     func authenticatedBytes(store: VaultID) -> Data {
         var writer = CanonicalWriter(capacity: 256)
         writer.write(VaultFormat.rowEncodingVersion)
@@ -60,7 +60,7 @@ extension ColumnValue {
 /// The first 16 bytes of a row's authentication code: they tell one writing of a row from every other.
 struct RowCode: Hashable, Sendable {
     static let byteCount = 16
-    /// Of no row.
+    /// Stands for the code of a missing row.
     static let none = RowCode(high: 0, low: 0)
 
     let high: UInt64
@@ -71,7 +71,7 @@ struct RowCode: Hashable, Sendable {
         self.low = low
     }
 
-    /// - Parameter mac: 32 bytes of a row that is stored; what is shorter is no code of any row.
+    /// - Parameter mac: the 32 bytes of a stored row. Fewer give a code that fits no row.
     init(prefixOf mac: Data) {
         guard let digest = ItemDigest(prefixOf: mac) else { self = .none; return }
         self.init(high: digest.high, low: digest.low)
@@ -84,7 +84,7 @@ enum VaultFormat {
     static let applicationID: Int32 = 0x4F56_4C54
     /// SQLite's `user_version`: the newest schema this program knows.
     static let schemaVersion: UInt32 = 3
-    /// First byte of what each row's authentication code covers.
+    /// First byte of the bytes that each row's authentication code covers.
     static let rowEncodingVersion: UInt8 = 1
     /// First byte of a bucket's entries.
     static let listVersion: UInt8 = 1

@@ -1,7 +1,8 @@
 /// The kinds of rows. The raw value is part of the format.
 public enum VaultTable: UInt8, CaseIterable, Sendable {
     case store = 1
-    /// The lists of stores of versions 1 and 2, as ``itemLeaves`` and ``itemRoots``; no store of today has them.
+    /// The lists of a store of version 1 or 2, as are ``itemLeaves`` and ``itemRoots``. The present version has none of
+    /// them.
     case manifests = 2
     case users = 3
     case keyPairs = 4
@@ -38,7 +39,7 @@ public enum VaultTable: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// The columns besides those that every table has (owner, row_key, generation, mac), in authenticated order.
+    /// The columns besides the common ones of all tables (owner, row_key, generation, mac), in authenticated order.
     var columns: [String] {
         switch self {
         case .store: ["created", "format_version"]
@@ -70,14 +71,14 @@ public enum VaultTable: UInt8, CaseIterable, Sendable {
     static let ofUsers: [VaultTable] = [.keyPairs, .passcodeRecords, .attemptCounters, .objects, .items]
     /// The tables whose rows belong to the store as a whole.
     static let ofStore: [VaultTable] = [.users, .logAnchors, .logEpochs]
-    /// The tables that a store of today has, but for the store's own record, which is in no list.
+    /// The tables of the present version, except for the store's own record, which is in no list.
     static let present: [VaultTable] = ofStore + ofUsers + [.lists, .itemLists]
     /// Whether the table's rows belong to the store as a whole, and not to a user.
     public var isOfStore: Bool { Self.ofStore.contains(self) }
 
-    /// Where the list of the table's rows lies. Items have a table of their own, so that a damaged page of theirs does not
-    /// take the other lists with it.
+    /// The table with the list of this table's rows. Items have a table of their own, so that a damaged page in it does
+    /// not harm the other lists.
     var listTable: VaultTable { self == .items ? .itemLists : .lists }
-    /// In how many parts the list of the table's rows lies.
+    /// The number of parts of the list.
     var bucketCount: Int { self == .items ? 4096 : 1 }
 }

@@ -4,11 +4,9 @@ import Foundation
 final class CommitGroup: @unchecked Sendable {
     // SAFETY: (@unchecked) `labels` and `memberCount` are used only inside the closures of the database queue, `outcome`
     // only under `condition`.
-    /// The size of the database when the transaction began, in pages.
-    let pageCount: Int
-    /// What each change of the transaction is for.
+    /// The purpose of each change of the transaction.
     private(set) var labels: [String] = []
-    /// The threads that wait for the transaction, also those whose own change was undone.
+    /// The threads that wait for the transaction, including those whose own change was undone.
     private var memberCount = 0
     private var outcome: Outcome?
     private let condition = NSCondition()
@@ -18,16 +16,14 @@ final class CommitGroup: @unchecked Sendable {
         case failed(any Error, isShared: Bool)
     }
 
-    init(pageCount: Int) { self.pageCount = pageCount }
-
     func addMember() { memberCount += 1 }
 
     func add(_ label: String) { labels.append(label) }
 
-    /// The transaction is on disk.
+    /// Ends the transaction: it is on disk.
     func succeed() { end(.committed) }
 
-    /// The transaction left no trace.
+    /// Ends the transaction: it left no trace.
     func fail(_ error: any Error) { end(.failed(error, isShared: memberCount > 1)) }
 
     private func end(_ outcome: Outcome) {

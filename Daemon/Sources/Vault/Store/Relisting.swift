@@ -1,12 +1,12 @@
 public import Foundation
 
-/// What became of the rows whose list was rebuilt.
+/// The result of rebuilding a list.
 public struct Relisting: Equatable, Sendable {
-    /// How many are listed and used again.
+    /// How many rows are listed and used again.
     public var kept = 0
-    /// How many are listed and refused, until somebody removes them.
+    /// How many rows are listed but refused, until somebody removes them.
     public var refused = 0
-    /// The keys of rows that are listed no more: rows that nobody can identify, and rows that lost their name to another.
+    /// The keys of removed rows: rows that nobody can identify, and rows that lost their name to another one.
     public var removed: [Data] = []
 }
 
@@ -26,15 +26,14 @@ public enum RelistableRows: CaseIterable, Sendable {
 }
 
 extension VaultReader {
-    /// Reads the list of the rows that `owner` has in `table` from the database, whatever is in memory, and throws
-    /// ``VaultError/corrupt(_:_:)`` unless it is the one that the root stands for. The owner of the store's own tables is
-    /// ``storeID``.
+    /// Reads the list of the rows that `owner` has in `table` from the database, even if it is in memory. Throws
+    /// ``VaultError/corrupt(_:_:)`` unless the list fits the root. The owner of the store's own tables is ``storeID``.
     public func verifyList(of table: VaultTable, owner: VaultID) throws {
         try listed.requireOwner(owner)
         _ = try listed.lists.read(ListID(owner: owner, table: table), from: listed.rows)
     }
 
-    /// The lists that do not verify, as they lie in the database now.
+    /// The lists in the database that do not verify now.
     public func damagedLists(owner: VaultID) throws -> [RelistableRows] {
         try listed.requireOwner(owner)
         return try RelistableRows.allCases.filter { list in
@@ -48,9 +47,9 @@ extension VaultReader {
 
 /// Rebuilding a list that does not verify, from the rows that do.
 ///
-/// The list is what tells that a row is missing, old or planted. Without it nobody can say: a rebuilt list takes the rows
-/// that are there for the rows that ought to be there. That is for the owner to decide. A list that was read before it was
-/// damaged is still in memory and is written again as it was. A list that verifies is a ``VaultError/conflict``.
+/// Only the list can tell that a row is missing, old or planted. A rebuilt list trusts the stored rows, so the owner
+/// must decide to rebuild it. If the list was read before it was damaged, it is still in memory and is written again
+/// unchanged. For a list that verifies, the calls throw ``VaultError/conflict``.
 extension VaultWriter {
     func requireDamage(of list: RelistableRows, owner: VaultID) throws {
         guard try damagedLists(owner: owner).contains(list) else { throw VaultError.conflict }
@@ -58,7 +57,7 @@ extension VaultWriter {
 
     /// Rebuilds the list of the owner's objects. Call ``Vault/compactAfterSecretsChanged()`` after the transaction.
     ///
-    /// - Parameter isCurrent: whether an object that verifies is of the present time, as far as it says itself.
+    /// - Parameter isCurrent: whether an object that verifies is of the present time, by its own content.
     public func relistObjects(owner: VaultID, _ isCurrent: (ObjectRecord) throws -> Bool) throws -> Relisting {
         try requireDamage(of: .objects, owner: owner)
         let id = ListID(owner: owner, table: .objects)
@@ -69,7 +68,7 @@ extension VaultWriter {
         return relisting
     }
 
-    /// Writes a list as it is in memory; nil if it is not there.
+    /// Writes the list from memory; nil if it is not in memory.
     func rewriteFromMemory(_ id: ListID) throws -> Relisting? {
         guard let content = listed.lists.known(id)?.content else { return nil }
         let listedRows = (0..<id.table.bucketCount).flatMap(content.rows(inBucket:))
@@ -103,7 +102,7 @@ extension VaultWriter {
         return (manifest, relisting)
     }
 
-    /// Removes rows that are listed no more, with the counters of wrong guesses at them.
+    /// Removes rows that are no longer listed, with the counters of wrong guesses at them.
     func clearAway(_ keys: [Data], from table: VaultTable, owner: VaultID) throws {
         for key in keys {
             _ = try listed.rows.delete(table, owner: owner, key: key)
@@ -114,11 +113,11 @@ extension VaultWriter {
     private enum FoundObject {
         case named(SealedRow, digest: Data)
         case unreadable(VaultID)
-        /// Not even its key is an object's.
+        /// The row's key cannot be an object's.
         case nameless(Data)
     }
 
-    /// What lies in the objects' places, the newest first: of two that have one name the later one replaced the other.
+    /// The stored objects, the newest first: if two have the same name, the later one replaced the other.
     private func foundObjects(owner: VaultID, _ isCurrent: (ObjectRecord) throws -> Bool) throws -> [FoundObject] {
         var (readable, others): ([(created: UInt64, FoundObject)], [FoundObject]) = ([], [])
         for stored in try listed.rows.fetchAll(.objects, owner: owner) {

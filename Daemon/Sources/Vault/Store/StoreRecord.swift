@@ -1,11 +1,11 @@
 import Foundation
 import GRDB
 
-/// The record of the store itself: one row, its owner column is the store's identity.
+/// The record of the store itself: a single row, whose owner column is the store's identity.
 struct StoreRecord: SealedRecord {
     static var table: VaultTable { .store }
     let created: UInt64
-    /// The version whose rows are all there.
+    /// The version of the format that the store's rows have.
     let formatVersion: UInt32
 
     var rowKey: Data { Data() }
@@ -21,7 +21,7 @@ struct StoreRecord: SealedRecord {
         self.init(created: try columns.integer(), formatVersion: try columns.integer())
     }
 
-    /// Writes the record of a new store, the empty lists of what belongs to it, and the root over them.
+    /// Writes the record of a new store, its own empty lists, and the root over them.
     static func create(in database: Database, protector: any RecordProtector, id: VaultID, created: UInt64) throws {
         let rows = RowStore(database: database, protector: protector, storeID: id)
         try rows.put(StoreRecord(created: created).row(owner: id, generation: 1))
@@ -30,7 +30,7 @@ struct StoreRecord: SealedRecord {
         _ = try lists.writeChanges(to: rows)
     }
 
-    /// The identity of the store and what its record says, once the record proves authentic.
+    /// The identity of the store and its record, after the record was verified.
     static func authentic(
         in database: Database, protector: any RecordProtector
     ) throws -> (id: VaultID, row: SealedRow, record: StoreRecord) {

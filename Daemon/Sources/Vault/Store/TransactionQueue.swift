@@ -2,14 +2,16 @@ import Foundation
 import GRDB
 import Synchronization
 
-/// The database of an open vault. One thread at a time reads or writes; the changes of several threads are committed
+/// The database of an open vault. One thread at a time reads or writes; changes of several threads are committed
 /// together.
 ///
-/// Each thread makes its change itself, in a savepoint of the open transaction. It leaves the transaction open for the
-/// threads that wait to write; the last one commits for all. So while one flush runs, the changes for the next one gather,
-/// and a thread that writes alone waits for nobody. A thread that reads commits first: it sees only what is on disk.
+/// Each thread makes its own change, in a savepoint of the open transaction. If other threads wait to write, it leaves
+/// the transaction open for them, and the last one commits for all. So the changes for the next flush gather while one
+/// flush runs, and a thread that writes alone waits for nobody. A thread that reads commits first, so it sees only data
+/// on disk.
 final class TransactionQueue: @unchecked Sendable {
-    // SAFETY: (@unchecked) `group` and `lists` are used only inside the closures of `queue`, which run one at a time.
+    // SAFETY: (@unchecked) `group`, `committedPageCount` and `lists` are used only inside the closures of `queue`, which run
+    // one at a time.
     private let queue: DatabaseQueue
     private let space: DatabaseFileSpace
     private let protector: any RecordProtector
@@ -22,6 +24,8 @@ final class TransactionQueue: @unchecked Sendable {
     var waitingWriterCount: Int { waitingCount.load(ordering: .relaxed) }
     /// The open transaction.
     private var group: CommitGroup?
+    /// The size of the database as it was committed last, in pages; nil before the first transaction.
+    private var committedPageCount: Int?
     private let generation: Atomic<UInt64>
 
     /// The counter of the root that was committed last.
@@ -60,7 +64,7 @@ final class TransactionQueue: @unchecked Sendable {
         }
     }
 
-    /// Runs `body` outside of any transaction, with nothing compared.
+    /// Runs `body` outside of any transaction, without comparing the root.
     func readRows<Result>(_ body: (VaultReader) throws -> Result) throws -> Result {
         try withDatabase { try body(VaultReader(rows(in: $0), lists)) }
     }
@@ -82,10 +86,11 @@ final class TransactionQueue: @unchecked Sendable {
 
     // MARK: writing
 
-    /// Makes a change and returns when it is on disk. If anything throws, nothing of it was changed.
+    /// Makes a change and returns when it is on disk. If it throws, it changed nothing.
     ///
-    /// - Parameter alone: whether no other change may be in the transaction. Without it, `body` runs a second time, alone,
-    ///   when the disk has no space for a transaction of several: one small change must not fail because of a large one.
+    /// - Parameter alone: whether the transaction must hold no other change. Without it, `body` runs a second time,
+    ///   alone, when the disk has no space for a transaction of several changes: a large change must not make a small
+    ///   one fail.
     func write<Result>(
         _ label: String, alone: Bool = false, _ body: (VaultWriter) throws -> Result
     ) throws -> Result {
@@ -97,12 +102,13 @@ final class TransactionQueue: @unchecked Sendable {
                 let group = try openGroup(in: database)
                 group.addMember()
                 let result = Swift.Result { try change(label, in: group, database, body) }
-                // A thread that is counted but not here yet comes next, and commits for this one.
+                // A thread that was counted comes next and commits for this one.
                 if alone || waitingWriterCount == 0 { commit(in: database) }
                 return (result, group)
             }
             do {
-                // Also before an error is reported: its reason may be another change of the transaction.
+                // Wait before reporting an error of this change, too: another change of the transaction may be its
+                // reason.
                 try group.wait()
             } catch let failure as SharedFailure {
                 guard VaultError.isDiskFull(failure.error) else { throw failure.error }
@@ -112,13 +118,14 @@ final class TransactionQueue: @unchecked Sendable {
         }
     }
 
-    /// The open transaction, or a new one, which keeps other writers of the file out from its start.
+    /// The open transaction, or a new one, which locks out other writers of the file from its start.
     private func openGroup(in database: Database) throws -> CommitGroup {
         if let group { return group }
-        try database.beginTransaction(.immediate)
+        try database.beginPrepared()
         do {
             try lists.requireCommittedRoot(in: database)
-            let new = CommitGroup(pageCount: try space.pageCount(in: database))
+            committedPageCount = try committedPageCount ?? space.pageCount(in: database)
+            let new = CommitGroup()
             group = new
             return new
         } catch {
@@ -132,23 +139,19 @@ final class TransactionQueue: @unchecked Sendable {
         _ label: String, in group: CommitGroup, _ database: Database, _ body: (VaultWriter) throws -> Result
     ) throws -> Result {
         let mark = lists.mark()
-        var result: Result?
+        let result: Result
         do {
-            try database.inSavepoint {
-                result = try body(VaultWriter(rows(in: database), lists))
-                return .commit
-            }
+            result = try database.inPreparedSavepoint { try body(VaultWriter(rows(in: database), lists)) }
         } catch {
             if database.isInsideTransaction {
                 lists.undoChanges(since: mark)
             } else {
-                // SQLite undoes the whole transaction after some errors, a full disk for instance.
+                // After some errors, such as a full disk, SQLite undoes the whole transaction.
                 abandon(because: error)
             }
             throw error
         }
         group.add(label)
-        guard let result else { preconditionFailure("a change that was made has a result") }
         return result
     }
 
@@ -158,9 +161,10 @@ final class TransactionQueue: @unchecked Sendable {
         do {
             let root = try lists.writeChanges(to: rows(in: database))
             let pageCount = try space.pageCount(in: database)
-            if pageCount > group.pageCount { try space.hold(pageCount: pageCount) }
+            if pageCount > committedPageCount ?? 0 { try space.hold(pageCount: pageCount) }
             if let observer { for label in group.labels { observer.willCommit(label) } }
-            try database.commit()
+            try database.commitPrepared()
+            committedPageCount = pageCount
             self.group = nil
             lists.commit(root)
             generation.store(lists.generation, ordering: .releasing)
@@ -168,12 +172,12 @@ final class TransactionQueue: @unchecked Sendable {
         } catch {
             abandon(because: error)
             do { try database.rollback() } catch {
-                // The transaction stays open, so no other can begin: nothing is written any more.
+                // The transaction stays open, so no other can begin. Nothing is written from now on.
             }
         }
     }
 
-    /// The transaction leaves no trace.
+    /// Undoes the whole transaction.
     private func abandon(because error: any Error) {
         lists.rollBack()
         group?.fail(error)

@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 
 extension Vault {
-    /// Opens the database at `path`, refusing before anything is changed what is not a store of this version. Only one that
-    /// ``create(_:protector:id:)`` is about to fill may be empty: in the store's place it is a store that was lost.
+    /// Opens the database at `path`. Refuses a file that is not a store of this version before it changes anything.
+    /// Only ``create(_:protector:id:)`` accepts an empty file: in the store's place, an empty file is a lost store.
     static func connect(_ path: String, mayBeEmpty: Bool = false) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.busyMode = .timeout(1)
@@ -21,7 +21,7 @@ extension Vault {
         return queue
     }
 
-    /// Makes a whole store beside its place and moves it there.
+    /// Makes a whole store under another name and then moves it into place.
     static func create(_ file: VaultFile, protector: any RecordProtector, id: VaultID) throws {
         try file.makeUnfinished()
         let queue = try connect(file.unfinishedPath, mayBeEmpty: true)
@@ -35,7 +35,7 @@ extension Vault {
         try file.finish()
     }
 
-    /// Opens the store, after bringing one of an older version up to date in one transaction. Reads its root.
+    /// Opens the store and reads its root. Before that, converts an older version in one transaction.
     static func open(_ file: VaultFile, protector: any RecordProtector) throws -> Opened {
         try VaultError.mapping {
             let queue = try connect(file.path)
@@ -55,8 +55,8 @@ extension Vault {
         }
     }
 
-    /// A table with a damaged page is left to its list, which refuses each row that does not fit; the other tables go on
-    /// working. Each table has a transaction of its own, because a damaged page ends the one that meets it.
+    /// A table with a damaged page is left to its list, which refuses each row that does not fit, and the other tables
+    /// go on working. Each table has its own transaction, because a damaged page ends the transaction that meets it.
     private static func requireNothingNewer(
         in table: VaultTable, _ opened: Opened, _ protector: any RecordProtector
     ) throws {

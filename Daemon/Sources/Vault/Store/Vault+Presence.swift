@@ -1,9 +1,9 @@
 import Glibc
 
 extension Vault {
-    /// Whether anything stands in the store's place in `folder`, usable or not.
+    /// Whether `folder` has any file in the store's place, usable or not.
     ///
-    /// - Throws: ``VaultError/io(code:)`` when that cannot be seen: unreadable is not absent.
+    /// - Throws: ``VaultError/io(code:)`` when the folder cannot be examined: unreadable is not absent.
     public static func exists(inFolder folder: String) throws(VaultError) -> Bool {
         var status = stat()
         if unsafe lstat(VaultFile.path(inFolder: folder), &status) == 0 { return true }

@@ -2,7 +2,7 @@ import Glibc
 import GRDB
 
 extension VaultError {
-    /// What a database error means to a caller. Its text, which names tables, is dropped.
+    /// The error for the caller. SQLite's text, which names tables, is dropped.
     init(_ error: DatabaseError) {
         switch error.resultCode {
         case .SQLITE_FULL: self = .diskFull
@@ -14,7 +14,7 @@ extension VaultError {
 
     private init(extended error: DatabaseError) {
         switch error.extendedResultCode {
-        // What SQLite says when there is no room for the journal's index.
+        // SQLite's code when there is no room for the journal's index.
         case .SQLITE_IOERR_SHMSIZE: self = .diskFull
         case .SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_PRIMARYKEY: self = .duplicate
         case .SQLITE_CONSTRAINT_FOREIGNKEY: self = .notFound
@@ -26,7 +26,7 @@ extension VaultError {
         self = FileSpace.isFull(code) ? .diskFull : .io(code: code)
     }
 
-    /// Runs `body`, turning the database's errors into the vault's and letting others through.
+    /// Runs `body` and turns the database's errors into the vault's. Other errors pass.
     static func mapping<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()

@@ -5,19 +5,19 @@ import UnixSocket
 /// The folder and the database file: who owns them, their modes, and the moment a new store appears in its place.
 struct VaultFile {
     let folder: String
-    /// The user whom folder and file must belong to.
+    /// The user who must own folder and file.
     let userID: UInt32
     var path: String { Self.path(inFolder: folder) }
     static func path(inFolder folder: String) -> String { folder + "/vault.sqlite" }
-    /// Space that is kept for removing things when the disk is full.
+    /// Space that is set aside for removals on a full disk.
     var reservePath: String { folder + "/vault.reserve" }
-    /// Removing writes every page of what is removed to the journal, and the largest object or item has 1 MiB of data.
-    /// Where there is less room, the reserve is smaller by some steps.
+    /// A removal writes every page of the removed object or item to the journal, and the largest one has 1 MiB of data.
+    /// With less room on the disk, the reserve is smaller by some steps.
     private static let reserveByteCounts = stride(from: 2 * 1024 * 1024, to: 0, by: -64 * 1024)
-    /// Where a new store is made; it takes its place whole or not at all.
+    /// The path where a new store is made, before it is moved into place as a whole.
     var unfinishedPath: String { path + ".new" }
 
-    /// Checks what is in the store's place and closes it to others; false if there is nothing.
+    /// Checks the file in the store's place and closes it to other users; false if there is none.
     ///
     /// Must run before SQLite opens the file: closing any descriptor of it would drop SQLite's locks.
     func exists() throws -> Bool {
@@ -36,7 +36,8 @@ struct VaultFile {
         return true
     }
 
-    /// Makes the folder (0700) if needed and an empty file (0600) for a new store; leftovers of an interrupted attempt go.
+    /// Makes the folder (0700) if needed and an empty file (0600) for a new store. Removes what an interrupted attempt
+    /// left.
     func makeUnfinished() throws {
         if try !prepareExistingFolder() {
             guard unsafe mkdir(folder, 0o700) == 0 else { throw VaultError(errno: errno) }
@@ -60,7 +61,7 @@ struct VaultFile {
         guard fsync(directory.number) == 0 else { throw VaultError(errno: errno) }
     }
 
-    /// Sets the reserve aside, or makes a small one larger, as far as there is room.
+    /// Sets the reserve aside, or enlarges a small one, as far as there is room.
     func keepReserve() throws {
         let number = unsafe open(reservePath, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
         guard number >= 0 else { throw VaultError(errno: errno) }
@@ -71,7 +72,7 @@ struct VaultFile {
         for byteCount in Self.reserveByteCounts where byteCount > present {
             let code = FileSpace.allocate(file.number, from: 0, to: byteCount)
             if code == 0 { return }
-            // A disk that is full already leaves nothing to set aside; that is not a reason to refuse the store.
+            // A full disk has no space to set aside. That is no reason to refuse the store.
             guard FileSpace.isFull(code) else { throw VaultError(errno: code) }
         }
         if present == 0 { try giveUpReserve() }
@@ -85,7 +86,7 @@ struct VaultFile {
         return false
     }
 
-    /// False if there is no folder. Only its owner may enter it afterwards.
+    /// Closes the folder to everybody but its owner; false if there is no folder.
     private func prepareExistingFolder() throws -> Bool {
         let number = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         if number < 0 && errno == ENOENT { return false }

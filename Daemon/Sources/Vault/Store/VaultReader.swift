@@ -1,11 +1,12 @@
 public import Foundation
 import GRDB
 
-/// What can be asked inside ``Vault/read(_:)`` and ``Vault/write(_:_:)``. It must not leave the closure.
+/// The questions that a closure of ``Vault/read(_:)`` or ``Vault/write(_:_:)`` can ask. A reader must not leave the
+/// closure.
 ///
-/// A single look-up gives the record, nil if there is authentically none, or throws ``VaultError/corrupt(_:_:)``. A listing
-/// answers for every row that is there or ought to be. For an owner who is no user here, both throw
-/// ``VaultError/notFound``; they also throw what the ``RecordProtector`` throws.
+/// A single look-up returns the record, or nil if it certainly does not exist, or throws ``VaultError/corrupt(_:_:)``.
+/// A listing answers for every row that is stored or listed. For an owner who is no user here, both throw
+/// ``VaultError/notFound``; they also pass on errors of the ``RecordProtector``.
 public class VaultReader {
     let listed: ListedRows
     var protector: any RecordProtector { listed.rows.protector }
@@ -17,14 +18,14 @@ public class VaultReader {
         listed = ListedRows(rows: rows, lists: lists)
     }
 
-    /// Throws unless the record of the store itself verifies as it lies in the database now.
+    /// Reads the store's own record from the database and throws unless it verifies.
     public func verifyStoreRecord() throws {
         _ = try StoreRecord.authentic(in: listed.rows.database, protector: protector)
     }
 
     // MARK: Users
 
-    /// All users that ever had something here.
+    /// All users of this store.
     public func users() throws -> [Stored<UserRecord>] { try all(owner: storeID) }
 
     /// The user with this owner id.
@@ -40,7 +41,7 @@ public class VaultReader {
     /// All current key pairs of the owner.
     public func keyPairs(owner: VaultID) throws -> [Stored<KeyPairRecord>] { try all(owner: owner) }
 
-    /// None, one, or during a change two. An empty answer is authentic: the owner has no passcode.
+    /// The owner's records: none, one, or two during a change. An empty answer is authentic: the owner has no passcode.
     public func passcodeRecords(owner: VaultID) throws -> [Stored<PasscodeRecord>] { try all(owner: owner) }
 
     /// The counter of wrong guesses at `subject`; nil if none was ever counted.
@@ -48,7 +49,7 @@ public class VaultReader {
         try one(owner: owner, key: subject)
     }
 
-    /// The counters of all that was guessed at.
+    /// All counters of wrong guesses.
     public func attemptCounters(owner: VaultID) throws -> [Stored<AttemptRecord>] { try all(owner: owner) }
 
     // MARK: Objects
@@ -62,7 +63,7 @@ public class VaultReader {
         }
     }
 
-    /// The object of this name. That there is none is authentic too: names are looked up in the list.
+    /// The object of this name. A nil is authentic too: names are looked up in the list.
     public func object(
         identifier: String, group: String, kind: ObjectKind, owner: VaultID
     ) throws -> ObjectRecord? {
@@ -78,7 +79,7 @@ public class VaultReader {
         return record
     }
 
-    /// All objects of the owner; unreadable ones are among them, whatever their kind may have been.
+    /// All objects of the owner and kind, and all unreadable objects, whose kind is unknown.
     public func objects(owner: VaultID, kind: ObjectKind) throws -> [Stored<ObjectRecord>] {
         try listed.fetchAll(.objects, owner: owner).compactMap { stored in
             switch stored {
@@ -92,12 +93,12 @@ public class VaultReader {
         }
     }
 
-    /// The objects that are listed, of every kind, readable or not.
+    /// All listed objects, of every kind, readable or not.
     public func objectIDs(owner: VaultID) throws -> [VaultID] {
         try listed.manifest(of: .objects, owner: owner).entries.keys.compactMap { VaultID(bytes: $0) }
     }
 
-    /// The objects that are listed and of which no row is left.
+    /// The listed objects whose rows are missing.
     public func missingObjects(owner: VaultID) throws -> [VaultID] {
         try listed.fetchAll(.objects, owner: owner).compactMap { stored in
             guard case .unreadable(let reference, .removed) = stored else { return nil }

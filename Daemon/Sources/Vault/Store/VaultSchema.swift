@@ -1,8 +1,8 @@
 import GRDB
 
-/// The tables, and the check that a database has these and nothing else.
+/// The tables, and the check that a database has exactly these.
 enum VaultSchema {
-    /// - Parameter protector: of a store whose rows are converted; nil where there are none yet.
+    /// - Parameter protector: for a store whose rows must be converted; nil for a new store.
     static func migrator(converting protector: (any RecordProtector)? = nil) -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { database in
@@ -23,8 +23,8 @@ enum VaultSchema {
         return migrator
     }
 
-    /// A trigger or view that someone added would run with the daemon's rights, for instance to keep copies of old wraps.
-    /// So a store of an older version is looked at before it is converted.
+    /// An added trigger or view would run with the daemon's rights, for instance to keep copies of old wraps. So a
+    /// store of an older version is examined before it is converted.
     static func isUnaltered(in database: Database) throws -> Bool {
         let pristine = try DatabaseQueue()
         let migrator = migrator()

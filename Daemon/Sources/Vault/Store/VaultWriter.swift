@@ -1,9 +1,10 @@
 public import Foundation
 
-/// What can be changed inside ``Vault/write(_:_:)``: all of it is committed, or nothing. It must not leave the closure.
+/// The changes that a closure of ``Vault/write(_:_:)`` can make. All of them are committed, or none. A writer must not
+/// leave the closure.
 ///
-/// Setting and removing work on a row that no longer verifies; nothing else does. Changes of rows of a user who does not
-/// exist throw ``VaultError/notFound``.
+/// Only setting and removing work on a row that no longer verifies. Changing rows of a user who does not exist throws
+/// ``VaultError/notFound``.
 public final class VaultWriter: VaultReader {
     // MARK: Users
 
@@ -14,13 +15,13 @@ public final class VaultWriter: VaultReader {
         try listed.addLists(of: VaultTable.ofUsers, owner: user.id)
     }
 
-    /// Changes name or number of a user who exists; everything stays theirs.
+    /// Changes name or number of an existing user, who keeps everything.
     public func setUser(_ user: UserRecord) throws {
         guard try self.user(user.id) != nil else { throw VaultError.notFound }
         try listed.put(user, owner: storeID)
     }
 
-    /// Removes a user with everything that was theirs, readable or not: the way out when a user's list is corrupt.
+    /// Removes a user with all rows of that user, readable or not: the way out when a user's list is corrupt.
     public func removeUser(_ id: VaultID) throws {
         try listed.requireOwner(id)
         for table in VaultTable.ofUsers {
@@ -92,7 +93,7 @@ public final class VaultWriter: VaultReader {
         try forgetGuesses(at: id, owner: owner)
     }
 
-    /// A counter that is not there, or whose list does not verify, keeps nothing from being removed.
+    /// Does nothing if the counter is missing or its list does not verify: neither may prevent a removal.
     func forgetGuesses(at id: VaultID, owner: VaultID) throws {
         do { try listed.delete(.attemptCounters, owner: owner, key: id.bytes) } catch VaultError.notFound {
         } catch VaultError.corrupt {}

@@ -2,30 +2,31 @@ import CanonicalEncoding
 import Foundation
 import GRDB
 
-/// The lists of a store of version 1 or 2, which had no root: a manifest for each owner and table with a counter of its
-/// own, and 4,096 leaves for the items, whose generations add up to one number.
+/// The lists of a store of version 1 or 2, which had no root. It had a manifest for each owner and table, each with its
+/// own counter. Its items had 4,096 leaves, whose generations had to add up to one number.
 ///
-/// They are read once, by their own rules, and written as lists of today. A list that does not verify stays unreadable, and
-/// a row that does not verify or is not the listed one stays refused: converting makes nothing usable that was not.
+/// The lists are read once, by their own rules, and written in the present format. A list that does not verify stays
+/// unreadable, and a row that does not verify or is not the listed one stays refused. So converting makes no refused
+/// row usable.
 struct Version2Store {
     private let rows: RowStore
     private let lists: StoreLists
-    /// 1 for a store from before there were items, whose users have no number for the leaves to add up to.
+    /// 1 for a store from before there were items. It has no sum for the leaves' generations.
     private let version: UInt32
 
-    /// Writes the lists and the root of today, and the store's record, in the running transaction.
+    /// Writes the lists and the root in the present format, and the store's record, in the running transaction.
     static func convert(in database: Database, protector: any RecordProtector) throws {
         let (id, row, record) = try StoreRecord.authentic(in: database, protector: protector)
         guard record.formatVersion < 3 else { throw VaultError.unreadable(.storeRecord) }
         let rows = RowStore(database: database, protector: protector, storeID: id)
-        // Rows keep the numbers that they have; those of today are higher.
+        // Rows keep their numbers, so the root's counter begins at the highest of them.
         var root = Root()
         for table in VaultTable.ofStore + VaultTable.ofUsers {
             root.counter = max(root.counter, try rows.newestGeneration(in: table) ?? 0)
         }
         let lists = StoreLists(try CommittedRoot(writing: root, to: rows))
         let store = Version2Store(rows: rows, lists: lists, version: record.formatVersion)
-        // Without the list of the users nobody can say whose lists there ought to be.
+        // Without the list of the users nobody can say which lists must exist.
         let users = try store.manifest(ListID(owner: id, table: .users))
         for table in VaultTable.ofStore { try store.convert(ListID(owner: id, table: table)) }
         for key in users.entries.keys {
@@ -96,7 +97,8 @@ struct Version2Store {
 
     // MARK: leaves
 
-    /// Leaves that verify each for itself are kept even if they do not add up: a repair takes the names of items from them.
+    /// Leaves that verify by themselves are kept even if their sum is wrong: a repair takes the names of items from
+    /// them.
     private func convertItems(_ list: ListID) throws {
         var (entries, sum, isWhole): ([ItemCatalogue.Entry], UInt64, Bool) = ([], 0, true)
         for stored in try rows.fetchAll(.itemLeaves, owner: list.owner) {
@@ -125,7 +127,7 @@ struct Version2Store {
         }
     }
 
-    /// What the generations of all leaves must add up to; nil when nobody can say.
+    /// The required sum of the generations of all leaves; nil when it cannot be known.
     private func leafSum(_ owner: VaultID) throws -> UInt64? {
         do {
             guard let root = try rows.fetch(.itemRoots, owner: owner, key: Data()) else {

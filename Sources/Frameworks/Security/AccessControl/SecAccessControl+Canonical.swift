@@ -20,7 +20,7 @@ extension SecAccessControl {
         // Keys list no `oe`, and are made all the same.
         if operations.entries["oe"] == nil, requirements[.create] == nil { requirements[.create] = .unrestricted }
         do {
-            return try AccessControl(availability: availability, requirements: requirements)
+            return try AccessControl(availability: availability, requirements: requirements, limits: limits)
         } catch {
             throw .parameter("The access control permits no use: \(error).")
         }
@@ -39,7 +39,9 @@ extension SecAccessControl {
             entries[AccessControlOperations.passwordParameter] = .boolean(true)
         }
         let operations = AccessControlOperations(entries)
-        self.init(protection: protection ?? canonical.availability.protection, operations: operations)
+        self.init(
+            protection: protection ?? canonical.availability.protection, operations: operations,
+            limits: canonical.limits)
         guard let same = try? self.canonical(), same.usesMatch(canonical) else { return nil }
     }
 
@@ -126,7 +128,7 @@ extension Requirement {
 extension AccessControl {
     /// Whether both ask for the same in every use that both permit.
     fileprivate func usesMatch(_ other: AccessControl) -> Bool {
-        availability == other.availability
+        availability == other.availability && limits == other.limits
             && AccessControl.Operation.allCases.filter(\.needsAccessSecret).allSatisfy {
                 self[$0] == nil || other[$0] == nil || self[$0] == other[$0]
             }

@@ -1,3 +1,4 @@
+package import AccessControl
 public import Foundation
 
 /// The conditions on an item or key (Apple's `SecAccessControl`): in which states of the machine it can be used, and what
@@ -9,9 +10,13 @@ public final class SecAccessControl: NSObject, Sendable {
     /// The constraint of each operation. Nil for an object that has only a protection; it permits everything.
     package let operations: AccessControlOperations?
 
-    package init(protection: String, operations: AccessControlOperations?) {
+    /// How long a proof counts for the object, and for how many uses. An extension: Apple has nothing like it.
+    package let limits: GrantLimits?
+
+    package init(protection: String, operations: AccessControlOperations?, limits: GrantLimits? = nil) {
         self.protection = protection
         self.operations = operations
+        self.limits = limits
         super.init()
     }
 
@@ -22,16 +27,17 @@ public final class SecAccessControl: NSObject, Sendable {
 
     public override var hash: Int { propertyList.hashValue }
 
-    /// `<SecAccessControlRef: aku;dacl(true)>`: the protection, then each operation with its constraint.
+    /// `<SecAccessControlRef: aku;dacl(true)>`: the protection, then each operation with its constraint, then the limits.
     public override var description: String {
-        "<SecAccessControlRef: \(([protection] + (operations?.descriptions ?? [])).joined(separator: ";"))>"
+        let parts = [protection] + (operations?.descriptions ?? []) + (limits?.descriptions ?? [])
+        return "<SecAccessControlRef: \(parts.joined(separator: ";"))>"
     }
 }
 
 // MARK: - Serialisation
 
 extension SecAccessControl {
-    /// A DER property list: a dictionary of `prot`, and `acl` if there is one.
+    /// A DER property list: a dictionary of `prot`, of `acl` if there is one, and of `limits` if there are some.
     package var derRepresentation: Data { propertyList.derRepresentation }
 
     /// Reads ``derRepresentation``. Anything else, trailing bytes included, is `errSecDecode`.
@@ -39,7 +45,7 @@ extension SecAccessControl {
         let malformed = StatusError(errSecDecode, "The access control could not be decoded.")
         guard
             case .dictionary(let entries) = PropertyList(derRepresentation: bytes),
-            entries.keys.allSatisfy(["prot", "acl"].contains),
+            entries.keys.allSatisfy(["prot", "acl", "limits"].contains),
             case .string(let protection) = entries["prot"], Self.protections.contains(protection)
         else { throw malformed }
         var operations: AccessControlOperations?
@@ -48,7 +54,12 @@ extension SecAccessControl {
         case .dictionary(let entries)?: operations = AccessControlOperations(entries)
         default: throw malformed
         }
-        self.init(protection: protection, operations: operations)
+        var limits: GrantLimits?
+        if let entry = entries["limits"] {
+            guard let known = GrantLimits(entry) else { throw malformed }
+            limits = known
+        }
+        self.init(protection: protection, operations: operations, limits: limits)
     }
 
     /// Every protection that Apple knows.
@@ -57,6 +68,7 @@ extension SecAccessControl {
     private var propertyList: PropertyList {
         var entries: [String: PropertyList] = ["prot": .string(protection)]
         if let operations { entries["acl"] = .dictionary(operations.entries) }
+        if let limits { entries["limits"] = limits.propertyList }
         return .dictionary(entries)
     }
 }

@@ -15,6 +15,31 @@ struct ProtectionOptions: ParsableArguments {
         completion: .list(AvailabilityArgument.names), transform: AvailabilityArgument.availability)
     var available = AvailabilityClass.whenUnlocked
 
+    @OptionGroup var limits: GrantLimitOptions
+
     /// The requirement that the rule states.
     var requirement: Requirement { get throws { try (require ?? RuleArgument(RuleArgument.standard)).requirement } }
+}
+
+/// `--idle`, `--hard` and `--uses`.
+struct GrantLimitOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("End an authorization after this time without a use.", valueName: "seconds"))
+    var idle: UInt32?
+
+    @Option(help: ArgumentHelp("End an authorization after this time in any case.", valueName: "seconds"))
+    var hard: UInt32?
+
+    @Option(help: ArgumentHelp("End an authorization after so many uses.", valueName: "count")) var uses: UInt32?
+
+    func validate() throws {
+        do { _ = try given } catch { throw ValidationError("The limits cannot be used: \(error).") }
+    }
+
+    /// Nil when no limit is given.
+    var given: GrantLimits? {
+        get throws(GrantLimitsError) {
+            guard idle != nil || hard != nil || uses != nil else { return nil }
+            return try GrantLimits(idleSeconds: idle, hardSeconds: hard, uses: uses)
+        }
+    }
 }

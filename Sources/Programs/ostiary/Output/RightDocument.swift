@@ -9,6 +9,7 @@ struct RightDocument: Encodable {
     /// Each permitted operation and its rule.
     let rules: [String: String]
     let availability: String
+    let limits: GrantLimitsDocument?
     let publicKey: Data
     let hasSecret: Bool
     let createdAt: Timestamp
@@ -17,7 +18,7 @@ struct RightDocument: Encodable {
     fileprivate let requires: String
 
     private enum CodingKeys: CodingKey {
-        case id, name, rules, availability, publicKey, hasSecret, createdAt, enclave, application
+        case id, name, rules, availability, limits, publicKey, hasSecret, createdAt, enclave, application
     }
 
     init(_ right: StoredRight) {
@@ -29,12 +30,32 @@ struct RightDocument: Encodable {
                 access[operation].map { (operation.name, $0.description) }
             })
         availability = access.availability.name
+        limits = access.limits.map(GrantLimitsDocument.init)
         publicKey = right.publicKey
         hasSecret = right.hasSecret
         createdAt = Timestamp(right.createdAt)
         enclave = right.enclaveKind
         application = right.application
         requires = access.keyRequirement.description
+    }
+}
+
+/// How long an authorization lives and how many uses it has.
+struct GrantLimitsDocument: Encodable {
+    let idleSeconds: UInt32?
+    let hardSeconds: UInt32?
+    let uses: UInt32?
+
+    init(_ limits: GrantLimits) {
+        (idleSeconds, hardSeconds, uses) = (limits.idleSeconds, limits.hardSeconds, limits.uses)
+    }
+
+    var text: String {
+        let parts = [
+            idleSeconds.map { "\($0) s without a use" }, hardSeconds.map { "\($0) s in any case" },
+            uses.map { $0 == 1 ? "1 use" : "\($0) uses" },
+        ]
+        return parts.compactMap(\.self).joined(separator: ", ")
     }
 }
 
@@ -89,6 +110,7 @@ extension RightDocument {
         for operation in AccessControl.Operation.allCases {
             table.append("To \(operation.phrase)", rules[operation.name] ?? "not permitted")
         }
+        if let limits { table.append("Limits", limits.text) }
         table.append("Secret", hasSecret ? "yes" : "no")
         table.append("Enclave", enclave)
         table.append("Created", createdAt.localText(in: timeZone))

@@ -72,6 +72,10 @@ void ostiary_silence_crashes(void);
 // backtrace can show memory.
 int ostiary_forbid_dumps(void);
 
+// PR_SET_NO_NEW_PRIVS: nothing that this process or its children execute gains rights, through setuid for instance. It cannot
+// be taken back.
+int ostiary_forbid_new_privileges(void);
+
 // Makes the allocator overwrite freed memory (mallopt M_PERTURB), because libraries hold copies of keys that they do
 // not wipe.
 void ostiary_overwrite_freed_memory(void);

@@ -28,7 +28,9 @@ struct KeyCreate: ParsableCommand {
         let requirement = try protection.requirement
         let use = ItemUse(interaction: Interaction(reason: "choose the application password of the new key"))
         let key = try OstiaryClient.shared.createKey(
-            .p256, accessControl: AccessControl(availability: protection.available, keyUse: requirement),
+            .p256,
+            accessControl: AccessControl(
+                availability: protection.available, keyUse: requirement, limits: protection.limits.given),
             accessGroup: group, awaitsItem: true, use: use)
         try addItem(of: key)
         StandardError.line(
@@ -50,14 +52,14 @@ struct KeyCreate: ParsableCommand {
 
 extension AccessControl {
     /// The access control of a key whose private operations ask for `requirement`.
-    fileprivate init(availability: AvailabilityClass, keyUse requirement: Requirement) {
+    fileprivate init(availability: AvailabilityClass, keyUse requirement: Requirement, limits: GrantLimits?) {
         do {
             try self.init(
                 availability: availability,
                 requirements: [
                     .create: .unrestricted, .sign: requirement, .decrypt: requirement, .keyExchange: requirement,
                     .delete: .unrestricted,
-                ])
+                ], limits: limits)
         } catch {
             // One requirement for every use cannot contradict another.
             preconditionFailure("\(error)")

@@ -18,6 +18,7 @@ struct RightCreate: ParsableCommand {
             Examples:
               ostiary right create 2fa --require passcode
               ostiary right create vault --require "2 of (passcode, biometry, security-key)"
+              ostiary right create deploy --hard 900 --uses 3
               pass show token | ostiary right create token --secret -
             """)
 
@@ -38,7 +39,9 @@ struct RightCreate: ParsableCommand {
 
     func run() throws {
         let requirement = try protection.requirement
-        let created = try create(AccessControl(availability: protection.available, using: requirement))
+        let created = try create(
+            AccessControl(
+                availability: protection.available, using: requirement, limits: protection.limits.given))
         if json.isGiven { return try JSONOutput.print(RightDocument(created)) }
         StandardError.line("Created \(created.identifier), which requires \(requirement).".visibleLine)
     }

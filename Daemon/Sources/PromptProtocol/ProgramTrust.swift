@@ -2,28 +2,27 @@ import Foundation
 import Glibc
 import UnixSocket
 
-/// Whether a program may be given what people type: nobody but root and the daemon's user may have written it, or can
-/// put another one in its place.
+/// Whether a program is safe to type secrets into: only root and the daemon's user may be able to write or replace it.
 ///
-/// That holds for the file, for each folder on the way and for each symbolic link in it: all belong to root or that
+/// The check covers the file, each folder on the way and each symbolic link in it. All must belong to root or that
 /// user, and neither group nor others may write to them. A folder that others may write to passes when it is sticky
-/// (`/tmp`): there only the owner of an entry, who is one of the two, can move or remove it (inode(7)).
+/// (`/tmp`): there, only the owner of an entry, who is root or that user, can move or remove it (inode(7)).
 public enum ProgramTrust {
     /// Follows at most so many links, as the kernel does (path_resolution(7)).
     private static let linkCount = 40
 
-    /// Returns when the program at the absolute path `path` can be trusted by the user now.
+    /// Returns when the user can trust the program at the absolute path `path` now.
     ///
-    /// - Throws: why not.
+    /// - Throws: the reason why not.
     public static func verify(_ path: String, userID: UInt32) throws(ProgramDistrust) {
         try verifyFile(path, userID: userID)
         guard unsafe access(path, X_OK) == 0 else { throw .missing(path) }
     }
 
-    /// Returns when nobody but root and the user can change the file at the absolute path `path`, or put another one in
-    /// its place. It need not be executable, as a library need not.
+    /// Returns when only root and the user can change or replace the file at the absolute path `path`. The file need
+    /// not be executable; a library is not.
     ///
-    /// - Throws: why not.
+    /// - Throws: the reason why not.
     public static func verifyFile(_ path: String, userID: UInt32) throws(ProgramDistrust) {
         guard path.hasPrefix("/") else { throw .missing(path) }
         var (rest, folder, links) = (parts(of: path), "", 0)
@@ -49,7 +48,7 @@ public enum ProgramTrust {
         guard status.st_mode & S_IFMT == S_IFREG else { throw .missing(path) }
     }
 
-    /// The names in a path, the first one last.
+    /// The names in a path, in reverse order.
     private static func parts(of path: String) -> [String] {
         path.split(separator: "/").filter { $0 != "." }.map(String.init).reversed()
     }
@@ -58,7 +57,7 @@ public enum ProgramTrust {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { throw .missing(path) }
         guard status.st_uid == 0 || status.st_uid == userID else { throw .otherOwner(path) }
-        // The mode of a link means nothing: all it can do is be replaced, and that is up to its folder.
+        // The mode of a link does not matter: a link can only be replaced, and the mode of its folder decides that.
         let isLink = status.st_mode & S_IFMT == S_IFLNK
         let isSticky = status.st_mode & S_IFMT == S_IFDIR && status.st_mode & S_ISVTX != 0
         guard isLink || isSticky || status.st_mode & (S_IWGRP | S_IWOTH) == 0 else { throw .writableByOthers(path) }
@@ -68,7 +67,7 @@ public enum ProgramTrust {
 
 /// Why a program is not started. Each names the file, folder or link that is the cause.
 public enum ProgramDistrust: Error, Equatable, Sendable, CustomStringConvertible {
-    /// It is not there, or cannot be executed.
+    /// It does not exist, or cannot be executed.
     case missing(String)
     /// It belongs neither to root nor to the user.
     case otherOwner(String)

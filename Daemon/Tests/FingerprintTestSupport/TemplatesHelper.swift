@@ -1,4 +1,4 @@
-import EnrolledTemplates
+public import EnrolledTemplates
 import Foundation
 import Glibc
 import StoreTestSupport
@@ -6,17 +6,17 @@ import TerminalTestSupport
 import UnixSocket
 
 /// The real `ostiary-templates` behind a socket of the test's own. systemd's own program starts it for each connection.
-final class TemplatesHelper {
-    let socketPath: String
+public final class TemplatesHelper {
+    public let socketPath: String
     /// fprintd's folder.
-    let folder: String
+    public let folder: String
     private let place: TestFolder
     private let process: SpawnedProcess
 
     /// - Parameters:
     ///   - folder: nil for one of the test's own.
     ///   - userID: as whom it runs; nil for the test's user.
-    init(folder: String? = nil, asUser userID: UInt32? = nil) throws {
+    public init(folder: String? = nil, asUser userID: UInt32? = nil) throws {
         place = try TestFolder()
         self.folder = folder ?? place.path("fprint")
         // Other users connect; the socket's folder may be one that only they can write.
@@ -36,15 +36,17 @@ final class TemplatesHelper {
     }
 
     /// The name that fprintd files the test's templates under.
-    static let userName = String(cString: getpwuid(getuid()).pointee.pw_name)
+    public static let userName = String(cString: getpwuid(getuid()).pointee.pw_name)
 
-    func client(key: UInt8 = 7) -> EnrolledTemplates {
+    public func client(key: UInt8 = 7) -> EnrolledTemplates {
         EnrolledTemplates(
             socketPath: socketPath, key: [UInt8](repeating: key, count: 32), serverUserID: getuid())
     }
 
     /// Writes a template of the test's user, or of another one, where fprintd would.
-    func write(_ contents: String, _ finger: String = "7", of user: String = userName, device: String = "driver/0")
+    public func write(
+        _ contents: String, _ finger: String = "7", of user: String = userName, device: String = "driver/0"
+    )
         throws
     {
         let folder = "\(folder)/\(user)/\(device)"
@@ -52,10 +54,12 @@ final class TemplatesHelper {
         try Data(contents.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(finger)"), options: .atomic)
     }
 
-    func path(_ finger: String = "7", of user: String = userName) -> String { "\(folder)/\(user)/driver/0/\(finger)" }
+    public func path(_ finger: String = "7", of user: String = userName) -> String {
+        "\(folder)/\(user)/driver/0/\(finger)"
+    }
 
     /// How many helpers serve a connection now.
-    func servingCount() throws -> Int {
+    public func servingCount() throws -> Int {
         let names = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }
         return names.count { processID in
             guard let arguments = try? String(contentsOfFile: "/proc/\(processID)/cmdline", encoding: .utf8) else {
@@ -66,7 +70,7 @@ final class TemplatesHelper {
     }
 
     /// Kills the helpers that serve a connection now.
-    func killServing() throws {
+    public func killServing() throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
             guard let processID = pid_t(name),
                 let arguments = try? String(contentsOfFile: "/proc/\(processID)/cmdline", encoding: .utf8),
@@ -74,27 +78,5 @@ final class TemplatesHelper {
             else { continue }
             kill(processID, SIGKILL)
         }
-    }
-}
-
-/// Runs a python program; what it prints.
-func python(_ program: String, _ arguments: [String], asUser userID: UInt32? = nil) throws -> String {
-    let process = Process()
-    let output = Pipe()
-    let wrapper = userID.map { ["/usr/bin/setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups"] } ?? []
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = wrapper + ["/usr/bin/python3", "-c", program] + arguments
-    process.standardOutput = output
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    return text.trimmingCharacters(in: .whitespacesAndNewlines)
-}
-
-extension EnrolledSet {
-    /// The digest in hexadecimal digits; nil without one.
-    var hexadecimal: String? {
-        guard case .digest(let bytes) = self else { return nil }
-        return bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }

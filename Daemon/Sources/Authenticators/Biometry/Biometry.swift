@@ -1,0 +1,288 @@
+import AccessControl
+package import EnrolledTemplates
+package import FingerprintReader
+package import Foundation
+import KeySlots
+import OstiaryMessages
+package import OwnerKeys
+package import Refusals
+import Synchronization
+
+/// Where an owner's fingers are known.
+package struct BiometrySources: Sendable {
+    let reader: FingerprintReader
+    let templates: EnrolledTemplates
+
+    package init(reader: FingerprintReader, templates: EnrolledTemplates) {
+        self.reader = reader
+        self.templates = templates
+    }
+}
+
+/// One owner's biometry: whether it can be used now, how many fingers were wrong, and whether the enrolled set is the one that
+/// was there when the passcode was entered last.
+///
+/// It connects to nothing before somebody asks. Calls block: for the fingerprint service, the helper and the disk.
+package final class Biometry: Sendable {
+    /// Wrong fingers in a row that lock biometry until the passcode is entered.
+    package static let missLimit: UInt32 = 5
+
+    let sources: BiometrySources
+    let turn = ReaderTurn()
+    private let ring: KeyRing
+    private let storage: BiometryRecordStorage
+    private let onFault: @Sendable (any Error) -> Void
+    /// Passcode entries of which the consequences are not stored yet.
+    private let entries = DispatchGroup()
+    /// Misses that may not be on disk. It is held while the record is read and written, so that each miss counts.
+    private let unsavedMisses = Mutex<UInt32>(0)
+    private let memory = Mutex(Memory())
+
+    private struct Memory {
+        var follower: TemplatesFollower?
+        var handlers: [@Sendable (BiometryChange) -> Void] = []
+        var lastState: BiometryState?
+    }
+
+    /// - Parameter onFault: told about what cannot be stored.
+    package init(
+        _ sources: BiometrySources, ring: KeyRing, storage: BiometryRecordStorage,
+        onFault: @escaping @Sendable (any Error) -> Void
+    ) {
+        self.sources = sources
+        self.ring = ring
+        self.storage = storage
+        self.onFault = onFault
+    }
+
+    // MARK: state
+
+    /// What is known now. Asks the service and the helper; arms nothing and asks nobody.
+    package func state() -> BiometryState {
+        entries.wait()
+        let seen = look()
+        var state = BiometryState()
+        switch seen.reader {
+        case .ready(let reader, let fingers): (state.sensor, state.fingerCount) = (reader, fingers.count)
+        case .nothingEnrolled(let reader): state.sensor = reader
+        case .unusable: break
+        }
+        if case .digest(let digest) = seen.set { state.enrolmentDigest = Data(digest) }
+        do {
+            let record = try judged(seen.mark)
+            state.missCount = record.missCount
+            state.obstacle = obstacle(seen, record)
+        } catch { state.obstacle = obstacle(seen, nil) ?? .recordUnreadable }
+        let former = memory.withLock { memory in
+            defer { memory.lastState = state }
+            return memory.lastState
+        }
+        if let former, former != state { tell(.state) }
+        return state
+    }
+
+    /// The state that was found last; nil before anybody asked.
+    package var lastState: BiometryState? { memory.withLock { $0.lastState } }
+
+    private func obstacle(_ seen: Look, _ record: BiometryRecord?) -> BiometryObstacle? {
+        if case .unusable(let failure) = seen.reader { return .reader(failure) }
+        guard ring.isPasscodeSet else { return .passcodeNotSet }
+        if case .nothingEnrolled = seen.reader { return .notEnrolled }
+        guard let record else { return .recordUnreadable }
+        if record.missCount >= Self.missLimit { return .lockedOut }
+        guard let mark = seen.mark else { return .templatesUnreadable }
+        let rests = record.isResting || record.enrolledSet != mark || ring.privateHalf(.biometry) == nil
+        return rests ? .rests : nil
+    }
+
+    /// What reader and helper say.
+    struct Look {
+        let reader: ReaderState
+        let set: EnrolledSet
+        let mark: EnrolledSetMark?
+    }
+
+    func look() -> Look {
+        let reader = sources.reader.state()
+        // Where there is no service nobody can have enrolled a finger.
+        if case .unusable(.withoutBus) = reader { return Look(reader: reader, set: .absent, mark: nil) }
+        if case .unusable(.withoutService) = reader { return Look(reader: reader, set: .absent, mark: nil) }
+        let set = sources.templates.current()
+        return Look(reader: reader, set: set, mark: EnrolledSetMark(set, fingers: reader))
+    }
+
+    // MARK: the enrolled set
+
+    /// The id of the set that is enrolled now, for objects of the current set.
+    package func enrolmentID() throws(Refusal) -> Data {
+        switch sources.templates.current() {
+        case .digest(let digest): return Data(digest)
+        case .none: throw BiometryObstacle.notEnrolled.refusal
+        case .absent: throw Refusal.templatesMissing
+        case .unreadable, .untrusted, .silent: throw BiometryObstacle.templatesUnreadable.refusal
+        }
+    }
+
+    /// The record after a look at the enrolled set: when the set is not the one of the last passcode entry, biometry rests from
+    /// then on, and that is stored.
+    private func judged(_ mark: EnrolledSetMark?) throws -> BiometryRecord {
+        let (record, isNews) = try unsavedMisses.withLock { unsaved in
+            var record = try storage.load()
+            let isNews = mark != nil && record.enrolledSet != nil && mark != record.enrolledSet && !record.isResting
+            if isNews {
+                record.isResting = true
+                // One that cannot be stored is seen again at the next look.
+                do { try storage.save(record) } catch { onFault(error) }
+            }
+            record.missCount = max(record.missCount, unsaved)
+            return (record, isNews)
+        }
+        if isNews { tell(.enrolledSet) }
+        return record
+    }
+
+    /// The set that a finger is about to be compared with.
+    struct Comparison: Equatable {
+        let mark: EnrolledSetMark
+        /// Nil where nobody digests the templates.
+        let enrolmentID: Data?
+    }
+
+    /// Throws unless a finger may be verified now, and tells with which set it is compared. Called with the reader claimed,
+    /// before the touch and after it.
+    func comparison(for wanted: Set<Data>, _ factor: Factor) throws -> Comparison {
+        entries.wait()
+        let seen = look()
+        if let obstacle = obstacle(seen, try judged(seen.mark)) { throw obstacle.refusal }
+        guard let mark = seen.mark else { throw BiometryObstacle.templatesUnreadable.refusal }
+        var id: Data?
+        if case .digest(let digest) = seen.set { id = Data(digest) }
+        guard factor == .biometryCurrentSet else { return Comparison(mark: mark, enrolmentID: nil) }
+        guard let id else { throw Refusal.templatesMissing }
+        guard wanted.isSubset(of: [id]) else { throw Refusal.setChanged }
+        return Comparison(mark: mark, enrolmentID: id)
+    }
+
+    // MARK: misses
+
+    /// Counts a finger that was not recognised, on disk. Returns how many there are in a row.
+    func noteMiss() throws -> UInt32 {
+        defer { tell(.state) }
+        return try unsavedMisses.withLock { unsaved in
+            unsaved += 1
+            var record = try storage.load()
+            unsaved = max(unsaved, record.missCount + 1)
+            record.missCount = unsaved
+            try storage.save(record)
+            return unsaved
+        }
+    }
+
+    /// Forgives the misses: the finger was recognised.
+    func noteMatch() throws {
+        try unsavedMisses.withLock { unsaved in
+            var record = try storage.load()
+            if record.missCount > 0 {
+                record.missCount = 0
+                try storage.save(record)
+            }
+            unsaved = 0
+        }
+    }
+
+    /// The biometry key, of which an evaluation may have what a finger opens; nil while biometry rests.
+    var privateHalf: PrivateHalf? { ring.privateHalf(.biometry) }
+
+    // MARK: the passcode
+
+    /// The passcode was entered: misses are forgiven, and the set that is enrolled now is the one that counts. Returns at once;
+    /// whoever asks for the state waits until that is stored.
+    package func passcodeWasEntered() {
+        entries.enter()
+        Threads.start("ostiary-biometry") { [self] in
+            adopt()
+            entries.leave()
+            tell(.state)
+        }
+    }
+
+    private func adopt() {
+        let seen = look()
+        unsavedMisses.withLock { unsaved in
+            let stored = try? storage.load()
+            var record = stored ?? BiometryRecord()
+            (record.missCount, record.isResting, unsaved) = (0, false, 0)
+            // Of a set that nobody tells now, the former one is compared later on.
+            if let mark = seen.mark { record.enrolledSet = mark }
+            // A machine without fingers has no record.
+            guard record != (stored ?? BiometryRecord()) else { return }
+            do { try storage.save(record) } catch { onFault(error) }
+        }
+        if seen.set != .absent { follow() }
+    }
+
+    // MARK: changes
+
+    /// Has `handler` told, on any thread, when something changed: a wrong finger, a lockout and its end, a new enrolled set. A
+    /// reader that is plugged in or out is noticed when somebody asks for the state. The handler must not block.
+    package func onChange(_ handler: @escaping @Sendable (BiometryChange) -> Void) {
+        memory.withLock { $0.handlers.append(handler) }
+    }
+
+    private func tell(_ change: BiometryChange) {
+        for handler in memory.withLock({ $0.handlers }) { handler(change) }
+    }
+
+    /// Follows the enrolled set, on a thread that sleeps until it changes. Where the helper is not installed nothing is followed:
+    /// it would have to be tried again and again.
+    private func follow() {
+        memory.withLock { memory in
+            guard memory.follower == nil else { return }
+            memory.follower = sources.templates.follow { [weak self] _ in
+                // A set that came and went is noticed too.
+                _ = self?.state()
+            }
+        }
+    }
+
+    /// Tells about nothing any more. Waits for what is being stored.
+    package func stop() {
+        memory.withLock { memory in
+            memory.follower?.stop()
+            (memory.follower, memory.handlers) = (nil, [])
+        }
+        _ = entries.wait(timeout: .now() + 5)
+    }
+}
+
+/// What changed about biometry.
+package enum BiometryChange: Equatable, Sendable {
+    /// The enrolled set is not the one of the last passcode entry; biometry rests.
+    case enrolledSet
+    /// Something else.
+    case state
+}
+
+extension EnrolledSetMark {
+    /// The templates themselves where the helper digests them, else the names of the fingers as the service tells them. Nil when
+    /// neither is known. What it is made of comes first, so that one kind is never taken for the other.
+    init?(_ set: EnrolledSet, fingers: ReaderState) {
+        switch (set, fingers) {
+        case (.digest(let digest), _): self.init(Data([1] + digest))
+        case (.none, _): self.init(Data([2]))
+        case (.absent, .ready(_, let fingers)):
+            self.init(Data([3]) + Data(fingers.map(\.rawValue).sorted().joined(separator: "\n").utf8))
+        case (.absent, .nothingEnrolled): self.init(Data([3]))
+        default: return nil
+        }
+    }
+}
+
+extension Refusal {
+    static let templatesMissing = Refusal(
+        .biometryNotAvailable,
+        "The rule names the current set of fingers, and nobody can tell this set: ostiary-templates is not installed. Install it, "
+            + "or name any finger instead.", cause: "biometry.templates-missing")
+
+    static let setChanged = unavailable(.biometryCurrentSet, because: .biometrySetChanged)
+}

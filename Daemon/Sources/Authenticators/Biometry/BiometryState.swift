@@ -1,0 +1,105 @@
+package import AccessControl
+package import FingerprintReader
+package import Foundation
+import OstiaryMessages
+package import Refusals
+
+/// What is known about an owner's biometry at one moment.
+package struct BiometryState: Equatable, Sendable {
+    /// The reader that would be used; nil when none is connected or the service does not tell.
+    package var sensor: ReaderDescription?
+    /// How many fingers of the owner it knows.
+    package var fingerCount = 0
+    /// Why no finger can be verified now; nil when one can.
+    package var obstacle: BiometryObstacle?
+    /// The digest of the enrolled set, 32 bytes; nil when no finger is enrolled or nobody can digest the set.
+    package var enrolmentDigest: Data?
+    /// Fingers in a row that were not recognised, in all programs together.
+    package var missCount: UInt32 = 0
+
+    package init() {}
+}
+
+/// Why no finger can be verified now.
+package enum BiometryObstacle: Equatable, Sendable {
+    /// Reader or fingerprint service cannot be used.
+    case reader(ReaderFailure)
+    case passcodeNotSet
+    case notEnrolled
+    /// Too many wrong fingers; the passcode ends it.
+    case lockedOut
+    /// The passcode was not entered since the daemon started or since the enrolled set changed.
+    case rests
+    /// What the store keeps about wrong fingers cannot be read; the passcode ends it.
+    case recordUnreadable
+    /// `ostiary-templates` is installed and does not tell the enrolled set.
+    case templatesUnreadable
+}
+
+extension BiometryObstacle {
+    /// What the planner is told.
+    package var unavailability: Unavailability {
+        switch self {
+        case .passcodeNotSet: .passcodeNotSet
+        case .notEnrolled, .reader(.nothingEnrolled): .biometryNotEnrolled
+        case .lockedOut: .biometryLockout
+        case .rests, .recordUnreadable: .biometryRestsUntilPasscode
+        case .reader, .templatesUnreadable: .biometryNotAvailable
+        }
+    }
+
+    /// What the caller is told. Each has a cause of its own.
+    package var refusal: Refusal {
+        switch self {
+        case .reader(let failure): Refusal(failure)
+        case .passcodeNotSet: .passcodeNotSet
+        case .notEnrolled: .unavailable(.biometry, because: .biometryNotEnrolled)
+        case .lockedOut: .unavailable(.biometry, because: .biometryLockout)
+        case .rests: .unavailable(.biometry, because: .biometryRestsUntilPasscode)
+        case .recordUnreadable:
+            Refusal(
+                .biometryLockout,
+                "It cannot be read how many fingers were wrong, so biometry rests until the passcode was entered once.",
+                cause: "biometry.record")
+        case .templatesUnreadable:
+            Refusal(
+                .biometryNotAvailable,
+                "ostiary-templates does not tell which fingers are enrolled, so biometry is not used; ask the "
+                    + "administrator to look at its messages in the journal.", cause: "biometry.templates-unreadable")
+        }
+    }
+}
+
+extension Refusal {
+    /// The reader cannot be used.
+    init(_ failure: ReaderFailure) {
+        let (cause, words) = Self.reading(failure)
+        let code: WireFailureCode = failure == .nothingEnrolled ? .biometryNotEnrolled : .biometryNotAvailable
+        self.init(code, words, cause: cause)
+    }
+
+    private static func reading(_ failure: ReaderFailure) -> (cause: String, words: String) {
+        switch failure {
+        case .withoutBus:
+            ("biometry.service", "There is no system bus, so the fingerprint service cannot be reached.")
+        case .withoutService:
+            ("biometry.service", "The fingerprint service fprintd is not installed or does not start.")
+        case .untrustedService:
+            ("biometry.service", "What calls itself fprintd does not run as root, so it is not believed.")
+        case .serviceEnded: ("biometry.service", "The fingerprint service fprintd ended; try again.")
+        case .silent, .stopped: ("biometry.service", "The fingerprint service fprintd does not answer.")
+        case .unexpected: ("biometry.service", "The fingerprint service fprintd answered what it should not.")
+        case .withoutReader: ("biometry.no-sensor", "No fingerprint reader is connected.")
+        case .disconnected: ("biometry.disconnected", "The fingerprint reader was unplugged.")
+        case .denied:
+            (
+                "biometry.denied",
+                "The system (polkit) does not let Ostiary use the fingerprint reader: your session must be active at "
+                    + "this machine."
+            )
+        case .nothingEnrolled: ("biometry.not-enrolled", "No finger is enrolled.")
+        case .busy: ("biometry.busy", "Another program uses the fingerprint reader.")
+        case .readerFault: ("biometry.reader", "The fingerprint reader failed; try again.")
+        }
+    }
+}

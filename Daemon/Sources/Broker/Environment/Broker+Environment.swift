@@ -1,0 +1,110 @@
+import AccessControl
+import Auditing
+import Authenticators
+import Callers
+import Dispatch
+import Foundation
+import OstiaryWire
+import OwnerKeys
+import Refusals
+import Synchronization
+
+/// How a user can be authenticated, and who wants to hear when that changes.
+extension Broker {
+    func environment(_ session: Session) throws -> Reply {
+        let account = session.account
+        let message = message(environment(of: account, with: account.sensor?.sensorState()), for: session)
+        try session.verifyCaller()
+        return Reply(.environment(message))
+    }
+
+    private func message(_ environment: OwnerEnvironment, for session: Session) -> WireEnvironment {
+        environment.message(for: session.caller.application, session.account.domainDigests)
+    }
+
+    private func environment(of account: OwnerAccount, with sensor: SensorState?) -> OwnerEnvironment {
+        OwnerEnvironment(
+            sensor: sensor, isPasscodeSet: account.ring.isPasscodeSet,
+            isPasscodeUsable: isPossible { try preflightPasscode(account) },
+            isCompanionUsable: companionState(of: account))
+    }
+
+    private func companionState(of account: OwnerAccount) -> Bool? {
+        switch try? account.evaluator.authenticators[.securityKey].availability(of: .securityKey, for: nil) {
+        case .available: true
+        case .unavailable(.securityKeyNotPresent): false
+        // Not enrolled, or not to be found out: nothing is said that a program could rely on.
+        case .unavailable, nil: nil
+        }
+    }
+
+    private func preflightPasscode(_ account: OwnerAccount) throws {
+        let passcode = try Requirement(anyOf: [.passcode])
+        try account.evaluator.preflight(
+            Demand(requirements: [passcode], availability: nil, object: "", operation: ""))
+    }
+
+    private func isPossible(_ preflight: () throws -> Void) -> Bool {
+        do {
+            try preflight()
+            return true
+        } catch { return false }
+    }
+
+    // MARK: watching
+
+    /// Leaves a watch of an environment that was looked at after the account's count of changes was `changes`.
+    func leave(_ watch: EnvironmentWatch, after changes: UInt64) throws(Refusal) {
+        let account = watch.session.account
+        try watches.add(watch)
+        // A change between look and watch was seen by neither.
+        if account.environmentChanges.load(ordering: .sequentiallyConsistent) != changes {
+            environmentMayHaveChanged(of: account)
+        }
+        expectEndOfDelay(of: account)
+    }
+
+    /// To be called after whatever may have changed how `account` is authenticated. Costs next to nothing while nobody watches.
+    ///
+    /// - Parameter askingSensor: whether the sensor may have changed; otherwise what it said last stands.
+    func environmentMayHaveChanged(of account: OwnerAccount, askingSensor: Bool = false) {
+        account.environmentChanges.add(1, ordering: .sequentiallyConsistent)
+        guard !watches.all(of: account).isEmpty else { return }
+        // One look at a time: a look that began before a change must not answer after one that saw the change.
+        looks.async { [weak self, weak account] in
+            guard let self, let account else { return }
+            look(at: account, with: askingSensor ? account.sensor?.sensorState() : account.sensor?.lastSensorState)
+        }
+    }
+
+    private func look(at account: OwnerAccount, with sensor: SensorState?) {
+        let environment = environment(of: account, with: sensor)
+        for watch in watches.all(of: account) {
+            let message = message(environment, for: watch.session)
+            guard message != watch.known, watches.take(of: watch.session, requestID: watch.requestID) != nil else {
+                continue
+            }
+            // Its program may be slow to take the answer, which must not hold up the other ones.
+            Threads.start("ostiary-watch") { watch.session.answer(watch, with: message) }
+        }
+        expectEndOfDelay(of: account)
+    }
+
+    /// A delay after wrong passcodes ends by itself, and nobody sends a request then.
+    func expectEndOfDelay(of account: OwnerAccount) {
+        guard let delay = knownAttempts(of: account)?.remaining, delay > .zero else { return }
+        let end = BootTime.now() + delay
+        let isFirst = account.nextLook.withLock { next in
+            // One that comes at about that time, or sooner, serves as well: it expects the rest again.
+            if let next, next < end + .seconds(1) { return false }
+            next = end
+            return true
+        }
+        guard isFirst else { return }
+        looks.asyncAfter(deadline: .now() + delay / .seconds(1)) { [weak self, weak account] in
+            guard let self, let account else { return }
+            account.nextLook.withLock { if $0 == end { $0 = nil } }
+            environmentMayHaveChanged(of: account)
+        }
+    }
+}

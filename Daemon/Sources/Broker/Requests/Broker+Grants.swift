@@ -1,0 +1,109 @@
+import AccessControl
+import Auditing
+import Callers
+import Foundation
+import OstiaryWire
+import Passcodes
+import ProtectedObjects
+import Refusals
+import UnixSocket
+
+/// The grants of all programs of a user: listing and revoking them. And how a program learns that its own have ended.
+extension Broker {
+    /// Grants of one page: each may hold a path of 4,096 bytes and a name of 512, and a message must stay below
+    /// `messageByteCount`.
+    private static let grantPageCount = 50
+
+    func listGrants(_ body: WireListGrantsRequest, _ session: Session) throws -> Reply {
+        let now = clock.now().time
+        var listed: [(grant: ListedGrant, caller: CallerProcess)] = []
+        for other in sessions.all(of: session.account) {
+            for context in other.contexts.all { listed += context.listedGrants.map { ($0, other.caller) } }
+        }
+        listed.sort { ($0.grant.since, $0.grant.id) < ($1.grant.since, $1.grant.id) }
+        try session.verifyCaller()
+        let page = listed.dropFirst(Int(body.offset)).prefix(Self.grantPageCount)
+        return Reply(
+            .grants(
+                .with {
+                    $0.grants = page.map { WireListedGrant($0.grant, of: $0.caller, now: now) }
+                    $0.total = UInt32(clamping: listed.count)
+                }))
+    }
+
+    /// Ends whole contexts: what else was proved in one could bring the grant back without a question.
+    func revokeGrants(_ body: WireRevokeGrantsRequest, _ session: Session) throws -> Reply {
+        guard let which = body.which else { throw Refusal(.malformed, "The request names no grants.") }
+        try session.verifyCaller()
+        let chosen = sessions.all(of: session.account).flatMap { other in
+            other.contexts.all.filter { Self.isMeant($0, of: other.caller, which) }
+        }
+        let count = chosen.reduce(0) { $0 + $1.listedGrants.count }
+        if case .all = which {
+        } else if count == 0 {
+            throw Refusal(.notFound, "There is no such grant; it may have ended.", cause: "grant.not-found")
+        }
+        // What was begun before the revocation must not be granted after it.
+        trail.end(event("grants-revoke", session, object: Self.name(of: which))) {
+            for context in chosen { context.revokeAllGrants() }
+        }
+        return Reply(.done(.with { $0.count = UInt32(clamping: count) }))
+    }
+
+    private static func isMeant(
+        _ context: EvaluationContext, of caller: CallerProcess, _ which: WireRevokeGrantsRequest.OneOf_Which
+    ) -> Bool {
+        switch which {
+        case .all: true
+        case .grantID(let id): context.listedGrants.contains { $0.id == id }
+        case .program(let path): caller.program.displayName == path
+        }
+    }
+
+    private static func name(of which: WireRevokeGrantsRequest.OneOf_Which) -> String {
+        switch which {
+        case .all: "all"
+        case .grantID(let id): String(id, radix: 16)
+        case .program(let path): path
+        }
+    }
+
+    // MARK: a program's own
+
+    /// Waits until grants of another connection of the same program end.
+    func awaitGrantEnd(
+        _ body: WireAwaitGrantEndRequest, _ session: Session, _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        guard let watched = sessions.all(of: session.account).first(where: { $0.isGreeted(with: body.connection) })
+        else {
+            throw Refusal(.unknownContext, "There is no such connection.", cause: "connection.unknown")
+        }
+        let number = try watched.grantEnds.wait(unless: body.known, try slow(cancellation))
+        try session.verifyCaller()
+        return Reply(.grantEnds(.with { $0.number = number }))
+    }
+
+    func heldGrants(_ session: Session) throws -> Reply {
+        let held = session.contexts.idsOfHeldGrants
+        try session.verifyCaller()
+        return Reply(.heldGrants(.with { $0.contextIDs = held }))
+    }
+}
+
+extension WireListedGrant {
+    fileprivate init(_ grant: ListedGrant, of caller: CallerProcess, now: Duration) {
+        self = .with {
+            $0.grantID = grant.id
+            $0.kind = grant.kind.rawValue
+            $0.program = caller.program.displayName
+            $0.processID = UInt32(clamping: caller.credentials.processID)
+            $0.object = grant.object
+            $0.operations = grant.operations.map(\.name)
+            $0.factors = grant.factors
+            $0.strength = grant.strength
+            $0.ageSeconds = (now - grant.since) / .seconds(1)
+            $0.secondsLeft = grant.end.map { ($0 - now) / .seconds(1) }
+            $0.usesLeft = grant.usesLeft
+        }
+    }
+}

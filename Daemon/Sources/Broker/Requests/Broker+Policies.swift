@@ -1,0 +1,73 @@
+import Authenticators
+import OstiaryWire
+import OwnerKeys
+import Passcodes
+import ProtectedObjects
+import Refusals
+
+/// The policies of an `LAContext`.
+extension Broker {
+    func evaluatePolicy(
+        _ body: WireEvaluatePolicyRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        let policy = try OwnerPolicy(number: body.policy)
+        if body.preflight {
+            try preflight(policy, held: held(inContext: body.contextID, session), session.account)
+            return .done
+        }
+        let context = try session.contexts.context(body.contextID)
+        let event = event("evaluate-policy", session, operation: "policy \(body.policy)")
+        if let grant = context.policyGrant(body.policy) {
+            return try grantAgain(
+                grant.factorNames, grant.strength, as: event, session,
+                whileStanding: { try Self.require(context.policyGrant(body.policy) != nil) })
+        }
+        let asking = try asking(body.question, request, session, cancellation)
+        let held = session.account.held(in: context)
+        try preflight(policy, held: held, session.account)
+        if policy.acceptsBiometry, let strength = reusableStrength(for: body, session.account) {
+            let reused = self.event("evaluate-policy", session, operation: "policy \(body.policy), reused")
+            return try grantAgain(
+                ["biometry"], strength, as: reused, session,
+                whileStanding: { try Self.require(recentStrength(for: body, session.account) != nil) })
+        }
+        let evaluation = try context.evaluating(asking.cancellation) { era in
+            let evaluation = try session.account.evaluator.evaluate(policy.demand(), held: held, asking: asking)
+            try grant(evaluation, asking, session, as: event) {
+                let grant = EvaluationContext.PolicyGrant(
+                    factorNames: evaluation.factorNames, strength: evaluation.label)
+                try context.keep(evaluation, since: era)
+                try context.grant(policy: body.policy, grant, since: era)
+            }
+            return evaluation
+        }
+        return Reply(.granted(granted(evaluation.factorNames, evaluation.label)))
+    }
+
+    /// The strength of a biometric proof that is recent enough for the program and of the set that is enrolled now; nil when there
+    /// is none. Asks the sensor.
+    private func reusableStrength(for body: WireEvaluatePolicyRequest, _ account: OwnerAccount) -> String? {
+        guard body.reuseSeconds > 0 else { return nil }
+        _ = account.sensor?.sensorState()
+        return recentStrength(for: body, account)
+    }
+
+    /// The same by what the sensor said last.
+    private func recentStrength(for body: WireEvaluatePolicyRequest, _ account: OwnerAccount) -> String? {
+        account.recentBiometry.strength(
+            within: body.reuseSeconds, at: clock.now().time,
+            enrolledSet: account.sensor?.lastSensorState?.enrolledSet)
+    }
+
+    /// Throws why a policy could not be evaluated now; never prompts.
+    func preflight(_ policy: OwnerPolicy, held: HeldFactors, _ account: OwnerAccount) throws {
+        try account.evaluator.preflight(policy.demand(), held: held)
+        // Biometry stands on the passcode, and without one there is nothing to fall back to.
+        guard policy.acceptsBiometry, !account.ring.isPasscodeSet else { return }
+        guard policy.acceptsCompanion else { throw Refusal.passcodeNotSet }
+        do { try account.evaluator.preflight(OwnerPolicy.companion.demand(), held: held) } catch {
+            throw Refusal.passcodeNotSet
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import AccessControl
+import Authenticators
+import Foundation
+import Synchronization
+
+/// When biometry was last proved for a user, by whichever program, so that a policy whose program allows it asks nobody again
+/// for a short time. It stands for no key, and opens nothing.
+final class RecentBiometry: Sendable {
+    /// Apple's `LATouchIDAuthenticationMaximumAllowableReuseDuration`.
+    static let longestReuse = Duration.seconds(300)
+
+    private struct Moment {
+        let time: Duration
+        let strength: String
+        let enrolledSet: Data?
+    }
+
+    private let last = Mutex<Moment?>(nil)
+
+    /// Notes the evaluation if biometry was proved for it; what was held from before is no new proof.
+    ///
+    /// - Parameter enrolledSet: that of now.
+    func note(_ evaluation: Evaluation, at time: Duration, enrolledSet: Data?) {
+        let proof = evaluation.proofs.first { FactorSet($0.factor).satisfies(.biometry) }
+        guard let proof else { return }
+        last.withLock { $0 = Moment(time: time, strength: proof.strength.rawValue, enrolledSet: enrolledSet) }
+    }
+
+    /// The strength of a proof that is at most `seconds` old and of the same enrolled set; nil when there is none.
+    func strength(within seconds: Double, at now: Duration, enrolledSet: Data?) -> String? {
+        // Not for a number that is none.
+        guard seconds > 0 else { return nil }
+        let longest = seconds < Self.longestReuse / .seconds(1) ? Duration.seconds(seconds) : Self.longestReuse
+        return last.withLock { last in
+            guard let last, now - last.time <= longest, last.enrolledSet == enrolledSet else { return nil }
+            return last.strength
+        }
+    }
+
+    /// Nothing counts any more that was proved before.
+    func forget() { last.withLock { $0 = nil } }
+}

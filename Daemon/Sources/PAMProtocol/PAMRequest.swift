@@ -1,0 +1,54 @@
+import CanonicalEncoding
+
+/// The descriptors that `ostiary-pam` is started with; 0, 1 and 2 are the null device.
+public enum PAMDescriptor {
+    /// A socket that keeps messages apart. The helper receives one ``PAMRequest`` and sends ``PAMReport``s. It ends as soon
+    /// as the other end is closed.
+    public static let channel: Int32 = 3
+    /// How many descriptors the helper is given.
+    public static let count = 4
+}
+
+/// What `ostiary-pam` is asked to do. It names no user: the helper authenticates the user as whom it runs.
+public struct PAMRequest: Equatable, Sendable {
+    public static let version: UInt8 = 1
+    /// The longest encoded request.
+    public static let maximumByteCount = 4096
+
+    /// The service's name: the name of a file in ``folder``.
+    public let service: String
+    /// The folder of service files.
+    public let folder: String
+    /// The user to whom the service file must belong; root, except in tests.
+    public let trustedUserID: UInt32
+
+    public init(service: String, folder: String, trustedUserID: UInt32) {
+        self.service = service
+        self.folder = folder
+        self.trustedUserID = trustedUserID
+    }
+
+    /// One message. Nil for names that are too long.
+    public var bytes: [UInt8]? {
+        guard service.utf8.count + folder.utf8.count <= Self.maximumByteCount - 16 else { return nil }
+        var writer = CanonicalWriter()
+        writer.write(Self.version)
+        writer.write(service.utf8, length: UInt16.self)
+        writer.write(folder.utf8, length: UInt16.self)
+        writer.write(trustedUserID)
+        return writer.bytes
+    }
+
+    /// Nil for bytes that ``bytes`` never has.
+    public init?(decoding bytes: [UInt8]) {
+        guard bytes.count <= Self.maximumByteCount else { return nil }
+        var reader = CanonicalReader(bytes)
+        do throws(CanonicalEncodingError) {
+            guard try reader.read(UInt8.self) == Self.version else { return nil }
+            service = try reader.readText(length: UInt16.self)
+            folder = try reader.readText(length: UInt16.self)
+            trustedUserID = try reader.read(UInt32.self)
+            try reader.finish()
+        } catch { return nil }
+    }
+}

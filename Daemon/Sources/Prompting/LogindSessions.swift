@@ -1,0 +1,132 @@
+import SystemBus
+import UnixSocket
+
+/// Tells whether the person whom a program serves sits at this machine.
+public protocol SessionRecords: Sendable {
+    /// Why no sensor may wait for a process of the user; nil when one may.
+    func refusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal?
+}
+
+/// Why no sensor waits beside a question.
+public enum SensorRefusal: Error, Equatable, Sendable {
+    /// The program runs in a session from another machine.
+    case remote
+    /// The program's session is in the background, or the user has none in the foreground of this machine.
+    case notActive
+    /// The session is locked: nobody sees the question.
+    case sessionLocked
+    /// systemd-logind does not tell.
+    case unknownSession
+    /// The configuration lets no finger answer on this terminal.
+    case terminalForbidden
+
+    /// The refusal as the rest of a sentence for a person.
+    public var words: String {
+        switch self {
+        case .remote: "the program runs in a session from another machine"
+        case .notActive: "you have no active session at this machine"
+        case .sessionLocked: "your session is locked"
+        case .unknownSession: "systemd-logind does not tell whether you sit at this machine"
+        case .terminalForbidden: "ostiaryd.conf does not let a finger answer on this terminal"
+        }
+    }
+}
+
+/// What systemd-logind says about sessions: `org.freedesktop.login1(5)`. It is asked when it matters, and not followed.
+struct LogindSessions: SessionRecords {
+    let systemBus: String
+
+    private static let path = "/org/freedesktop/login1"
+    private static let manager = "org.freedesktop.login1.Manager"
+
+    /// A program that no session has, such as one in a terminal window that the user manager started, is where the user is.
+    func refusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? {
+        do throws(BusError) {
+            guard let connection = try connection() else { return .unknownSession }
+            if let session = try session(ofProcess: processID, connection) {
+                return try refusal(of: session, connection)
+            }
+            var refusal = SensorRefusal.notActive
+            for session in try sessions(of: userID, connection) {
+                guard let reason = try self.refusal(of: session, connection) else { return nil }
+                if reason == .sessionLocked { refusal = reason }
+            }
+            return refusal
+        } catch { return .unknownSession }
+    }
+
+    /// Whether the user has a session in the foreground of a seat of this machine. A session without a seat is always active,
+    /// and nobody sits there.
+    func isAtMachine(_ userID: UInt32) -> Bool {
+        do throws(BusError) {
+            guard let connection = try connection() else { return false }
+            for session in try sessions(of: userID, connection) {
+                let refusal = try refusal(of: session, connection)
+                if refusal == nil || refusal == .sessionLocked { return true }
+            }
+            return false
+        } catch { return false }
+    }
+
+    private struct Connection {
+        let bus: Bus
+        /// The name of logind's own connection: the answer is from the one that owns logind's name now.
+        let logind: String
+    }
+
+    private func connection() throws(BusError) -> Connection? {
+        guard let socket = try? UnixSocket.connectInTime(to: systemBus) else { return nil }
+        let bus = try Bus(on: socket)
+        guard let logind = try ServiceOwner(of: "org.freedesktop.login1", on: bus).connection else { return nil }
+        return Connection(bus: bus, logind: logind)
+    }
+
+    private func session(ofProcess processID: Int32, _ connection: Connection) throws(BusError) -> String? {
+        guard let number = UInt32(exactly: processID) else { return nil }
+        do throws(BusError) {
+            return try connection.bus.call(
+                connection.logind, Self.path, Self.manager, "GetSessionByPID", number: number
+            ).readText(.objectPath)
+        } catch {
+            guard error.name == "org.freedesktop.login1.NoSessionForPID" else { throw error }
+            return nil
+        }
+    }
+
+    /// The sessions of the user that have a seat.
+    private func sessions(of userID: UInt32, _ connection: Connection) throws(BusError) -> [String] {
+        let answer = try connection.bus.call(connection.logind, Self.path, Self.manager, "ListSessions")
+        var paths: [String] = []
+        try answer.readArray(of: "(susso)") { () throws(BusError) in
+            guard try answer.enter(.structure, "susso") else { return }
+            try answer.skip("s")
+            let user = try answer.readUInt32()
+            try answer.skip("s")
+            let seat = try answer.readText()
+            let path = try answer.readText(.objectPath)
+            try answer.exitContainer()
+            if user == userID, !seat.isEmpty { paths.append(path) }
+        }
+        return paths
+    }
+
+    private func refusal(of session: String, _ connection: Connection) throws(BusError) -> SensorRefusal? {
+        do throws(BusError) {
+            guard try flag("Remote", session, connection) == false else { return .remote }
+            guard try flag("Active", session, connection) == true else { return .notActive }
+            return try flag("LockedHint", session, connection) == true ? .sessionLocked : nil
+        } catch {
+            // The session ended meanwhile.
+            guard error.isUnknownObject else { throw error }
+            return .notActive
+        }
+    }
+
+    private func flag(_ name: String, _ session: String, _ connection: Connection) throws(BusError) -> Bool? {
+        let answer = try connection.bus.call(
+            connection.logind, session, "org.freedesktop.DBus.Properties", "Get", "org.freedesktop.login1.Session", name
+        )
+        guard try answer.enter(.variant, "b") else { return nil }
+        return try answer.readBool()
+    }
+}

@@ -1,0 +1,83 @@
+package import Authenticators
+package import KeySlots
+import Passcodes
+package import Refusals
+import Synchronization
+
+/// What a context keeps of factors, and the application password.
+extension EvaluationContext {
+    /// What need not be asked for here.
+    ///
+    /// - Parameters:
+    ///   - publicHalves: the present keys; a factor whose key was changed since it was proved is worth nothing.
+    ///   - subject: what it is to open; nil for what has no limits. What is kept is worth nothing for an object whose limits it
+    ///     has reached.
+    package func held(under publicHalves: [PublicHalf], for subject: LimitedSubject? = nil) -> HeldFactors {
+        let now = clock.now().time
+        return contents.withLock { contents in
+            guard let kept = contents.kept, now < kept.end,
+                kept.held.proofs.compactMap(\.half).allSatisfy({ publicHalves.contains($0.publicHalf) })
+            else {
+                contents.endKept()
+                return .none
+            }
+            return contents.meter(of: subject)?.end(at: now) == nil ? kept.held : .none
+        }
+    }
+
+    /// Keeps what an evaluation proved. To be called once the evaluation is recorded.
+    ///
+    /// - Parameter password: the application password that the person entered, which no object has checked yet.
+    package func keep(
+        _ evaluation: Evaluation, enteredPassword password: Credential? = nil, since era: UInt64
+    ) throws(Refusal) {
+        guard keepsFactors else { return }
+        let now = clock.now().time
+        try add(since: era) { contents in
+            let newer = KeptFactors(evaluation, password: password, KeptTime(since: now, lifetime: lifetime))
+            if let kept = contents.kept, now < kept.end {
+                contents.kept?.add(newer)
+            } else {
+                contents.endKept()
+                contents.kept = newer
+            }
+            return nil
+        }
+        wipeLater()
+    }
+
+    /// Ends what is kept of factors, and the policies that they satisfied.
+    package func endKeptFactors() {
+        contents.withLock { contents in
+            contents.endKept()
+            contents.policies = [:]
+        }
+    }
+
+    /// Whether anything is kept, expired or not.
+    var isKeepingFactors: Bool { contents.withLock { $0.kept != nil } }
+
+    // MARK: credentials
+
+    package func setApplicationPassword(_ password: Credential?) {
+        contents.withLock { $0.applicationPassword = $0.isInvalid ? nil : password }
+    }
+
+    /// Whether the program gave the context a password.
+    package var isApplicationPasswordSet: Bool { contents.withLock { $0.applicationPassword != nil } }
+
+    /// The password that the program gave, else the one that the person entered here, for as long as that is kept.
+    package var applicationPassword: Credential? { applicationPassword(for: nil) }
+
+    /// The same for an object; what the person entered is worth nothing for one whose limits it has reached.
+    package func applicationPassword(for subject: LimitedSubject?) -> Credential? {
+        let now = clock.now().time
+        return contents.withLock { contents in
+            if let given = contents.applicationPassword { return given }
+            guard let kept = contents.kept, now < kept.end, contents.meter(of: subject)?.end(at: now) == nil else {
+                return nil
+            }
+            return kept.password
+        }
+    }
+}

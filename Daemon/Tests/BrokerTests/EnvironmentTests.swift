@@ -1,0 +1,276 @@
+import AccessControl
+import BrokerTestSupport
+import Foundation
+import OstiaryWire
+import StoreTestSupport
+import Testing
+import UnixSocket
+
+@testable import Authenticators
+@testable import Broker
+@testable import Refusals
+
+/// What programs are told of the ways to authenticate their user, and when.
+@Suite("The environment", .timeLimit(.minutes(10)))
+struct EnvironmentTests {
+    private let sensor = ScriptedSensor()
+    private let fixture: BrokerFixture
+
+    init() throws {
+        sensor.enrol("one finger")
+        fixture = try BrokerFixture(sensors: AddedAuthenticators(authenticators: [sensor]))
+    }
+
+    /// Leaves a watch on a new connection; returns when the daemon has it.
+    private func watch(after known: WireEnvironment? = nil) throws -> (client: TestClient, id: UInt64) {
+        let client = try fixture.client()
+        let known = try known ?? client.environment()
+        let before = watchCount
+        let id = try client.send(.environment(.with { $0.known = known }))
+        while watchCount == before { usleep(500) }
+        return (client, id)
+    }
+
+    private var watchCount: Int { fixture.broker.watches.all(of: fixture.account).count }
+
+    /// What the watch is answered with.
+    private func change(_ watch: (client: TestClient, id: UInt64)) throws -> WireEnvironment {
+        let answer = try watch.client.answer()
+        guard answer.id == watch.id, case .environment(let state) = answer.body else {
+            throw TestClient.UnexpectedAnswer()
+        }
+        return state
+    }
+
+    // MARK: what is told
+
+    @Test func `without a sensor and a passcode has nothing that can be used`() throws {
+        let bare = try BrokerFixture()
+        #expect(try bare.client().environment() == WireEnvironment())
+    }
+
+    @Test func `without a passcode has a sensor that cannot be used`() throws {
+        let state = try fixture.client().environment()
+        let biometry = try #require(state.biometry)
+        #expect(biometry.type == 1 && biometry.isEnrolled && !biometry.isUsable && !biometry.isLockedOut)
+        #expect(!state.passcode.isSet && !state.passcode.isUsable)
+        #expect(state.companions.isEmpty)
+    }
+
+    @Test func `says what can be used and what is enrolled`() throws {
+        try fixture.setPasscode()
+        let state = try fixture.client().environment()
+        #expect(state.biometry?.isUsable == true)
+        #expect(state.biometry?.stateHash.count == 32 && state.stateHash.count == 32)
+        #expect(state.stateHash != state.biometry?.stateHash)
+        #expect(state.passcode.isSet && state.passcode.isUsable)
+    }
+
+    @Test func `has no digest of nothing`() throws {
+        sensor.enrol(nil)
+        let state = try fixture.client().environment()
+        #expect(state.biometry?.isEnrolled == false)
+        #expect(state.biometry?.stateHash == Data() && state.stateHash == Data())
+    }
+
+    @Test func `says that a sensor is locked out`() throws {
+        try fixture.setPasscode()
+        sensor.lockOut()
+        let biometry = try #require(try fixture.client().environment().biometry)
+        #expect(biometry.isLockedOut && biometry.isEnrolled && !biometry.isUsable)
+    }
+
+    @Test func `has a companion when a security key is enrolled, in reach or not`() throws {
+        let key = ScriptedSensor(.securityKey)
+        let fixture = try BrokerFixture(sensors: AddedAuthenticators(authenticators: [key]))
+        let client = try fixture.client()
+        #expect(try client.environment().companions == [.with { ($0.type, $0.isUsable) = (1, true) }])
+        key.makeUnavailable(.securityKeyNotPresent)
+        #expect(try client.environment().companions == [.with { ($0.type, $0.isUsable) = (1, false) }])
+        key.makeUnavailable(.securityKeyNotEnrolled)
+        #expect(try client.environment().companions.isEmpty)
+    }
+
+    // MARK: digests
+
+    @Test func `has the same digest for the same set, after a restart too, and another one for another set`() throws {
+        let first = try fixture.client().environment()
+        try fixture.restart()
+        #expect(try fixture.client().environment() == first)
+        sensor.enrol("two fingers")
+        let second = try fixture.client().environment()
+        #expect(second.biometry?.stateHash != first.biometry?.stateHash && second.stateHash != first.stateHash)
+        sensor.enrol("one finger")
+        #expect(try fixture.client().environment() == first)
+    }
+
+    @Test func `has digests that neither two programs nor two stores share, and that show no set`() throws {
+        let (digests, set) = (fixture.account.domainDigests, Data("one finger".utf8))
+        let one = digests.biometry(set, for: "/usr/bin/one")
+        #expect(one == digests.biometry(set, for: "/usr/bin/one") && one.count == 32)
+        #expect(one != digests.biometry(set, for: "/usr/bin/two"))
+        #expect(one != digests.everything(biometry: set, for: "/usr/bin/one"))
+        #expect(one != (try BrokerFixture().account.domainDigests.biometry(set, for: "/usr/bin/one")))
+        // Name and set are not run together: the name's end cannot be moved into the set.
+        #expect(one != digests.biometry(Data("e".utf8) + set, for: "/usr/bin/on"))
+    }
+
+    // MARK: watching
+
+    @Test func `is told when another program sets the passcode`() throws {
+        let watch = try watch()
+        try fixture.setPasscode()
+        let state = try change(watch)
+        #expect(state.passcode.isSet && state.passcode.isUsable && state.biometry?.isUsable == true)
+    }
+
+    @Test func `is told to all that wait, each once`() throws {
+        let watches = try (0..<5).map { _ in try watch() }
+        try fixture.setPasscode()
+        for watch in watches { #expect(try change(watch).passcode.isSet) }
+        for watch in watches {
+            // The next answer is the one to this.
+            #expect(try watch.client.status().passcode.isSet)
+        }
+    }
+
+    @Test func `is told at once to whoever knows another state`() throws {
+        let client = try fixture.client()
+        let now = try client.environment()
+        #expect(try client.environment(after: .with { $0.passcode.isSet = true }) == now)
+    }
+
+    @Test(arguments: ["enrol", "delete", "lock out", "unplug"])
+    func `is told when the sensor says so`(change name: String) throws {
+        try fixture.setPasscode()
+        let before = try fixture.client().environment()
+        let watch = try watch()
+        switch name {
+        case "enrol": sensor.enrol("two fingers")
+        case "delete": sensor.enrol(nil)
+        case "lock out": sensor.lockOut()
+        default: sensor.plug(false)
+        }
+        let after = try change(watch)
+        switch name {
+        case "enrol": #expect(after.biometry?.stateHash != before.biometry?.stateHash)
+        case "delete": #expect(after.biometry?.isEnrolled == false)
+        case "lock out": #expect(after.biometry?.isLockedOut == true)
+        default: #expect(after.biometry == nil)
+        }
+        #expect(after.passcode == before.passcode)
+    }
+
+    @Test func `is not told while the state is the same`() throws {
+        try fixture.setPasscode()
+        let watch = try watch()
+        sensor.enrol("one finger")
+        try fixture.client().lock()
+        fixture.prompter.prepare([.cancel])
+        let client = try fixture.client()
+        #expect(try refusal { try client.evaluatePolicy(2, in: client.openContext()) } == .userCancel)
+        fixture.broker.looks.sync {}
+        #expect(try watch.client.status().passcode.isSet)
+    }
+
+    @Test func `is told when a delay after wrong passcodes begins, and when it has ended by itself`() throws {
+        try fixture.setPasscode()
+        sensor.makeUnavailable(.biometryNotAvailable)
+        let waiting = try watch()
+        let wrong = Array(repeating: ScriptedPrompter.Answer.text("wrong"), count: 3)
+        let client = try fixture.client()
+        for _ in 0..<2 {
+            fixture.prompter.prepare(wrong)
+            _ = try refusal { try client.evaluatePolicy(2, in: client.openContext()) }
+        }
+        let locked = try change(waiting)
+        #expect(locked.passcode.isSet && !locked.passcode.isUsable)
+
+        let remaining = try #require(try client.status().passcode.lockedOutSeconds)
+        fixture.clock.advance(by: .seconds(remaining - 0.2))
+        let late = try watch(after: locked)
+        fixture.clock.advance(by: .seconds(1))
+        #expect(try change(late).passcode.isUsable)
+    }
+
+    // MARK: the end of a watch
+
+    @Test func `a watch that is cancelled is answered, and the connection goes on`() throws {
+        let (client, id) = try watch()
+        let cancel = try client.send(.cancel(.with { $0.requestID = id }))
+        let answers = [try client.answer(), try client.answer()]
+        #expect(answers.first { $0.id == id }?.refused?.code == .appCancel)
+        #expect(answers.first { $0.id == cancel }?.refused == nil)
+        try fixture.setPasscode()
+        #expect(try client.environment().passcode.isSet)
+    }
+
+    @Test func `a connection watches once at a time, under an id of its own`() throws {
+        let (client, id) = try watch()
+        let known = try fixture.client().environment()
+        var refused: Refused?
+        do { _ = try client.environment(after: known) } catch let error as Refused { refused = error }
+        #expect(refused?.code == .tooMany && refused?.cause == "environment.watched")
+        // Nothing else may have its id.
+        try client.send(.status(.init()), id: id)
+        #expect(try client.answer().refused?.code == .malformed)
+        try fixture.setPasscode()
+        #expect(try client.answer().id == id)
+    }
+
+    @Test func `a program has a limited number of watches, the others are told so, and a place becomes free`() throws {
+        var watches = try (0..<EnvironmentWatches.programLimit).map { _ in try watch() }
+        let late = try fixture.client()
+        let known = try late.environment()
+        var refused: Refused?
+        do { _ = try late.environment(after: known) } catch let error as Refused { refused = error }
+        #expect(refused?.code == .tooMany && refused?.cause == "environment.too-many-watches")
+        // Whoever does not wait is answered, and the connection goes on.
+        #expect(try late.environment() == known)
+
+        watches.removeLast().client.end()
+        // A watch ends a moment after its connection.
+        while watchCount == EnvironmentWatches.programLimit { usleep(500) }
+        watches.append(try watch(after: known))
+        try fixture.setPasscode()
+        for watch in watches { #expect(try change(watch).passcode.isSet) }
+    }
+
+    @Test func `all programs together have a limited number of watches`() throws {
+        let table = EnvironmentWatches(programLimit: 9, limit: 2)
+        let sessions = try (0..<3).map { _ in try session() }
+        for session in sessions.prefix(2) {
+            try table.add(EnvironmentWatch(session: session, requestID: 1, known: WireEnvironment()))
+        }
+        let third = EnvironmentWatch(session: sessions[2], requestID: 1, known: WireEnvironment())
+        var refused: Refusal?
+        do { try table.add(third) } catch { refused = error }
+        #expect(refused?.code == .tooMany && refused?.cause == "environment.too-many-watches-in-all")
+        #expect(table.take(of: sessions[0], requestID: 2) == nil)
+        #expect(table.take(of: sessions[0], requestID: 1) != nil)
+        #expect(table.take(of: sessions[0]) == nil)
+        try table.add(third)
+    }
+
+    private func session() throws -> Session {
+        let path = fixture.folder.path("\(UInt32.random(in: 0 ... .max))")
+        let listener = try UnixSocket.listen(at: path)
+        let client = try UnixSocket.connect(to: path)
+        defer { withExtendedLifetime(client) {} }
+        return try Session(socket: listener.accept(), broker: fixture.broker)
+    }
+
+    @Test func `takes no thread and none of the places of slow requests while it waits`() throws {
+        try fixture.setPasscode()
+        let watch = try watch()
+        let contexts = try (0..<SessionLimits.slowRequestCount).map { _ in try watch.client.openContext() }
+        fixture.prompter.prepare(Array(repeating: .wait, count: contexts.count))
+        for context in contexts {
+            try watch.client.send(
+                .evaluatePolicy(.with { ($0.contextID, $0.policy, $0.question) = (context, 2, TestClient.question) }))
+        }
+        while fixture.prompter.asked.count < contexts.count { usleep(1_000) }
+        sensor.lockOut()
+        #expect(try change(watch).biometry?.isLockedOut == true)
+    }
+}

@@ -1,0 +1,137 @@
+import Glibc
+import PromptProtocol
+import SystemBusTestSupport
+import TerminalTestSupport
+import Testing
+import UnixSocket
+
+@testable import Prompting
+
+extension RealPromptTests {
+    /// Beside which questions a sensor may wait.
+    @Suite struct SensorPlaceTests {
+        private static let touch = PromptSensor(.finger, DisplayText("Touch the sensor."))
+        private static let either = PromptQuestion(
+            .enterPasscode, sensors: [touch], operation: DisplayText("read"))
+        private static let finger = PromptQuestion(.sensor, sensors: [touch], operation: DisplayText("read"))
+
+        let terminal: PseudoTerminal
+        let process: CallerProcess
+
+        init() throws {
+            terminal = try PseudoTerminal()
+            process = try CallerProcess(on: terminal)
+        }
+
+        private func ask(
+            _ question: PromptQuestion, _ policy: TerminalPolicy = .any, hasLogin: Bool = false,
+            unless refusal: SensorRefusal? = nil
+        ) throws -> Asking {
+            var configuration = PromptConfiguration()
+            configuration.fingerPolicy = policy
+            let prompter = ProcessPrompter(
+                program: Build.prompt, configuration: configuration, userID: geteuid(),
+                logins: Logins(hasLogin: hasLogin), sessions: SeatedPerson(unless: refusal))
+            return try Asking(prompter, question, on: process.caller(terminal.slave))
+        }
+
+        private struct Logins: LoginRecords {
+            let hasLogin: Bool
+            func hasLogin(of userID: UInt32, on line: String) -> Bool { hasLogin }
+        }
+
+        /// The question is put without the sensor, and nobody is told that it is visible.
+        private func expectNoSensor(beside asking: Asking) {
+            terminal.waitFor("Passcode: ")
+            #expect(terminal.shows("Ostiary asks for your passcode.") && !terminal.shows("finger"))
+            terminal.type("x\r")
+            #expect(asking.wait() == .entered("x", .passcode))
+            #expect(!asking.isShown)
+        }
+
+        private func expectSensor(beside asking: Asking) throws {
+            terminal.waitFor("Passcode: ")
+            #expect(terminal.shows("or your finger"))
+            try eventually("it is visible") { asking.isShown }
+            terminal.type("x\r")
+            #expect(asking.wait() == .entered("x", .passcode))
+        }
+
+        @Test(arguments: [SensorRefusal.remote, .notActive, .sessionLocked, .unknownSession])
+        func `a program whose person does not sit at this machine gets none`(refusal: SensorRefusal) throws {
+            expectNoSensor(beside: try ask(Self.either, unless: refusal))
+            terminal.clearScreen()
+            #expect(try ask(Self.finger, unless: refusal).wait() == .unavailable(.sensorRefused(refusal)))
+            #expect(terminal.screen.isEmpty)
+        }
+
+        @Test(arguments: [
+            (TerminalPolicy.any, false, true), (.any, true, true), (.login, false, false), (.login, true, true),
+            (.never, false, false), (.never, true, false),
+        ])
+        func `on terminals as the configuration says`(policy: TerminalPolicy, hasLogin: Bool, isAllowed: Bool) throws {
+            let asking = try ask(Self.either, policy, hasLogin: hasLogin)
+            if isAllowed { try expectSensor(beside: asking) } else { expectNoSensor(beside: asking) }
+        }
+
+        @Test func `a question for a finger alone is not put on a terminal where none may wait`() throws {
+            #expect(try ask(Self.finger, .never).wait() == .unavailable(.sensorRefused(.terminalForbidden)))
+            #expect(try ask(Self.finger, .login).wait() == .unavailable(.sensorRefused(.terminalForbidden)))
+            #expect(terminal.screen.isEmpty)
+        }
+    }
+
+    /// What logind says about a program's person. logind is played.
+    @Suite struct LogindSessionTests {
+        private let bus: PrivateBus
+        private let logind: StandInLogind
+        private let user = geteuid()
+
+        init() throws {
+            bus = try PrivateBus()
+            logind = try StandInLogind(on: bus)
+            try logind.setSessions([10: "here", 20: "remote", 30: "background", 40: "gone"])
+            try logind.addSession("remote", of: user, isRemote: true)
+            try logind.addSession("background", of: user, isActive: false)
+        }
+
+        private func refusal(_ processID: Int32) -> SensorRefusal? {
+            LogindSessions(systemBus: bus.path).refusal(ofProcess: processID, of: user)
+        }
+
+        @Test func `a program in a session is where the session is`() throws {
+            try logind.addSession("here", of: user)
+            #expect(refusal(10) == nil)
+            #expect(refusal(20) == .remote)
+            #expect(refusal(30) == .notActive)
+            #expect(refusal(40) == .notActive)
+        }
+
+        @Test func `a program in no session is where its user is`() throws {
+            #expect(refusal(50) == .notActive)
+            try logind.addSession("other", of: user + 1)
+            #expect(refusal(50) == .notActive)
+            try logind.addSession("here", of: user)
+            #expect(refusal(50) == nil)
+        }
+
+        @Test func `a locked session is none where somebody sees a question`() throws {
+            try logind.addSession("here", of: user)
+            try logind.setLockedHint("here", true)
+            #expect(refusal(10) == .sessionLocked)
+            #expect(refusal(50) == .sessionLocked)
+            try logind.setLockedHint("here", false)
+            #expect(refusal(10) == nil)
+        }
+
+        @Test func `without logind, and without a bus, nobody is known to sit here`() throws {
+            try logind.addSession("here", of: user)
+            logind.stop()
+            try eventually("logind is gone") { refusal(10) == .unknownSession }
+            bus.stop()
+            #expect(refusal(10) == .unknownSession)
+            #expect(
+                LogindSessions(systemBus: "/nowhere/bus").refusal(ofProcess: 10, of: user) == .unknownSession)
+        }
+    }
+}

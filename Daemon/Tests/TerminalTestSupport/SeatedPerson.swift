@@ -1,0 +1,11 @@
+public import Prompting
+
+/// Says of every program that its person sits at this machine, or why not. A stand-in for systemd-logind, which knows nothing of
+/// the processes of a test.
+public struct SeatedPerson: SessionRecords {
+    private let refusal: SensorRefusal?
+
+    public init(unless refusal: SensorRefusal? = nil) { self.refusal = refusal }
+
+    public func refusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? { refusal }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import OstiaryWire
+import Synchronization
+
+/// Notices that grants of this process have ended, without asking again and again.
+///
+/// One thread waits for the daemon while there is a grant to watch, on a connection of its own: on the program's connection it
+/// would read for all calls and slow them down. The thread and the connection end with the last watched grant.
+final class GrantWatch: Sendable {
+    typealias Ended = @Sendable () -> Void
+
+    private struct Grant {
+        let connection: Connection
+        let contextID: UInt64
+        let ended: Ended
+    }
+
+    private struct State {
+        var grants: [ObjectIdentifier: Grant] = [:]
+        var wait: Cancellation?
+        var isRunning = false
+    }
+
+    private let state = Mutex(State())
+    private let connect: @Sendable () throws -> Connection
+
+    /// - Parameter connect: makes a connection to the daemon that runs.
+    init(connect: @escaping @Sendable () throws -> Connection) { self.connect = connect }
+
+    /// Calls `ended`, once and on another thread, when the grant of a context has ended.
+    func add(_ context: AuthorizationContext, _ connection: Connection, _ contextID: UInt64, _ ended: @escaping Ended) {
+        let begins = state.withLock { state in
+            state.grants[ObjectIdentifier(context)] = Grant(
+                connection: connection, contextID: contextID, ended: ended)
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        guard begins else { return }
+        let thread = Thread { [self] in run() }
+        thread.name = "ostiary-grants"
+        thread.start()
+    }
+
+    func remove(_ context: AuthorizationContext) {
+        let wait = state.withLock { state -> Cancellation? in
+            guard state.grants.removeValue(forKey: ObjectIdentifier(context)) != nil, state.grants.isEmpty else {
+                return nil
+            }
+            return state.wait
+        }
+        wait?.cancel()
+    }
+
+    private func run() {
+        while let connection = next() {
+            do { try watch(connection) } catch { giveUp(connection) }
+        }
+    }
+
+    /// With the connection the grants are gone. If only the wait is impossible, the program notices their ends when it uses them.
+    private func giveUp(_ connection: Connection) {
+        let held = try? connection.heldGrants()
+        end(on: connection, unless: held ?? [])
+        guard held != nil else { return }
+        state.withLock { state in state.grants = state.grants.filter { $0.value.connection !== connection } }
+    }
+
+    /// A connection whose grants are to be watched; nil when there is none, and the thread ends.
+    private func next() -> Connection? {
+        state.withLock { state in
+            guard let grant = state.grants.values.first else {
+                state.isRunning = false
+                return nil
+            }
+            return grant.connection
+        }
+    }
+
+    /// Returns when no grant of `connection` is watched any more. Throws when the daemon ended or cannot be waited for.
+    private func watch(_ connection: Connection) throws {
+        var listening = try connect()
+        var known: UInt64?
+        while let wait = beginWait(for: connection) {
+            do { known = try listening.grantEnds(of: connection, unless: known, wait) } catch {
+                guard isWatched(connection) else { return }
+                // One that has waited before is begun once more.
+                guard known != nil else { throw error }
+                (listening, known) = (try connect(), nil)
+                continue
+            }
+            let present = grants(on: connection)
+            end(on: connection, unless: try connection.heldGrants(), of: present)
+        }
+    }
+
+    private func isWatched(_ connection: Connection) -> Bool {
+        state.withLock { $0.grants.values.contains { $0.connection === connection } }
+    }
+
+    private func beginWait(for connection: Connection) -> Cancellation? {
+        state.withLock { state in
+            guard state.grants.values.contains(where: { $0.connection === connection }) else {
+                state.wait = nil
+                return nil
+            }
+            let wait = Cancellation()
+            state.wait = wait
+            return wait
+        }
+    }
+
+    /// Grants that are watched before the daemon is asked; one that comes later is not in its answer.
+    private func grants(on connection: Connection) -> Set<UInt64> {
+        state.withLock { Set($0.grants.values.filter { $0.connection === connection }.map(\.contextID)) }
+    }
+
+    private func end(on connection: Connection, unless held: Set<UInt64>, of watched: Set<UInt64>? = nil) {
+        let ended = state.withLock { state in
+            let over = state.grants.filter { _, grant in
+                grant.connection === connection && !held.contains(grant.contextID)
+                    && watched?.contains(grant.contextID) ?? true
+            }
+            for id in over.keys { state.grants[id] = nil }
+            return over.values.map(\.ended)
+        }
+        for tell in ended { tell() }
+    }
+}
+
+extension Connection {
+    /// Waits until grants of `other` have ended since the daemon said `known`.
+    fileprivate func grantEnds(of other: Connection, unless known: UInt64?, _ cancellation: Cancellation) throws
+        -> UInt64
+    {
+        let request = WireAwaitGrantEndRequest.with { ($0.connection, $0.known) = (other.nonce, known) }
+        guard case .grantEnds(let ends) = try call(.awaitGrantEnd(request), cancellation: cancellation).body else {
+            throw OstiaryClient.unexpected()
+        }
+        return ends.number
+    }
+
+    /// The contexts of this connection in which a right or a requirement is granted.
+    fileprivate func heldGrants() throws -> Set<UInt64> {
+        guard case .heldGrants(let held) = try call(.heldGrants(.init())).body else { throw OstiaryClient.unexpected() }
+        return Set(held.contextIDs)
+    }
+}

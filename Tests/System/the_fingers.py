@@ -1,0 +1,80 @@
+"""fprintd with a virtual reader, and ostiary-templates behind its socket, both with the sandbox of their units."""
+
+import re
+
+from checks import Checks, expect, expect_equal
+from machine import Machine
+from the_person import NAME, typed
+
+PROGRAMS = "/usr/local/libexec/system-test"
+#: Runs a command as the person, in a session of logind at the machine's own screen, where its output is of no use.
+AT_SEAT = (
+    f"systemd-run --quiet --wait --uid={NAME} -p PAMName=login -p TTYPath=/dev/tty1 -p StandardInput=tty "
+    "-p StandardOutput=truncate:/run/at-seat -p StandardError=truncate:/run/at-seat"
+)
+
+
+def play(checks: Checks, machine: Machine) -> None:
+    root = machine.root
+    with checks.part("Fingers", machine):
+        with checks.check("ostiary-templates.socket can be enabled"):
+            root.output("systemctl enable --now ostiary-templates.socket", 60)
+        with checks.check("each user is told the own templates: none"):
+            start_asking(machine, NAME)
+            start_asking(machine, "eve")
+            root.wait_for(f"grep -q '^1 none 0*$' /run/{NAME}.answers && grep -q '^1 none 0*$' /run/eve.answers")
+        with checks.check("fprintd enrols a finger"):
+            touch(machine, "index-skin", 5)
+            expect("enroll-completed" in root.output(f"fprintd-enroll -f right-index-finger {NAME}", 60), "not enrolled")
+        with checks.check("fprintd-verify at the machine's seat: the finger matches, another does not"):
+            for skin, result in (("index-skin", "verify-match"), ("thumb-skin", "verify-no-match")):
+                touch(machine, skin)
+                root.run(f"{AT_SEAT} fprintd-verify", 60)
+                screen = root.output("cat /run/at-seat")
+                expect(f"{result} (done)" in screen, screen)
+        with checks.check("and at a serial port polkit refuses it"):
+            screen = typed(machine, "fprintd-verify", status=1)
+            expect("PermissionDenied" in screen, "another refusal")
+        with checks.check("the open connections are told the new digest, each user the own"):
+            root.wait_for(f"grep -qE '^1 enrolled [0-9a-f]{{64}}$' /run/{NAME}.answers")
+            expect_equal(root.output("grep -c . /run/eve.answers"), "1")
+        with checks.check("another finger under the same name has another digest"):
+            root.output(f"fprintd-delete {NAME}")
+            touch(machine, "other-skin", 5)
+            root.output(f"fprintd-enroll -f right-index-finger {NAME}", 60)
+            root.wait_for(f"test $(grep enrolled /run/{NAME}.answers | sort -u | wc -l) = 2")
+        sandbox(checks, machine)
+
+
+def start_asking(machine: Machine, name: str) -> None:
+    machine.root.output(
+        f"setpriv --reuid={name} --regid={name} --clear-groups {PROGRAMS}/ask-templates > /run/{name}.answers 2>&1 &")
+
+
+def touch(machine: Machine, skin: str, count: int = 1) -> None:
+    machine.root.output(f"{PROGRAMS}/touch-reader {skin} {count} > /run/touches 2>&1 &")
+
+
+def sandbox(checks: Checks, machine: Machine) -> None:
+    root = machine.root
+    number = root.output("pgrep -x ostiary-templat | head -1")
+    with checks.check("the helper of each connection is root without capabilities, and cannot get any"):
+        status = root.output(f"cat /proc/{number}/status")
+        lines = [r"Uid:\s+0\s+0\s+0\s+0", r"NoNewPrivs:\s+1", r"Seccomp:\s+2"]
+        lines += [rf"{each}:\s+0+" for each in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")]
+        for line in lines:
+            expect(re.search(f"^{line}$", status, re.MULTILINE), f"no {line}:\n{status}")
+        expect_equal(root.output("pgrep -x ostiary-templat | wc -l"), "2")
+    with checks.check("it sees no homes, no disks and no network, and can write nothing"):
+        inside = f"nsenter -t {number} -m --"
+        expect_equal(root.output(f"{inside} ls -A /home /root | grep -v : | grep . || true"), "")
+        expect(root.run(f"{inside} test -e /dev/vda")[0] != 0, "it sees /dev/vda")
+        # Everything that is mounted there, but the kernel's own, where it would need capabilities.
+        places = root.output(f"{inside} findmnt --noheadings --list --output TARGET --invert --types proc,sysfs,devpts")
+        for place in ("/etc", "/var/lib/fprint", "/run/systemd", "/usr/local/libexec/ostiary", *places.split()):
+            status, output = root.run(f"{inside} touch {place}/written")
+            expect(status != 0 and "Read-only file system" in output, f"{place}: {output}")
+        networks = root.output(f"readlink /proc/{number}/ns/net /proc/1/ns/net").split()
+        expect(networks[0] != networks[1], "it has the machine's network")
+    with checks.check("systemd-analyze security says at most 1.9 of 10"):
+        root.output("systemd-analyze security --no-pager --threshold=19 ostiary-templates@.service | tail -n 1", 60)
