@@ -51,12 +51,15 @@ let package = Package(
         .systemLibrary(name: "CGTK4", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
         .systemLibrary(name: "CPAM", pkgConfig: "pam", providers: [.apt(["libpam0g-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CInotify"),
+        // Threads of the daemon, which blocks by design.
+        .target(name: "Threading", dependencies: [shared, "CEpoll"], swiftSettings: strict),
         .target(name: "Enclave", dependencies: [shared, crypto], swiftSettings: strict),
         .target(name: "StoreKeys", dependencies: [shared, crypto, "Enclave"], swiftSettings: strict),
         .target(name: "KeySlots", dependencies: [shared, crypto], swiftSettings: strict),
         .target(name: "Vault", dependencies: [shared, grdb], swiftSettings: strict),
-        .target(name: "AuditLog", dependencies: [shared, crypto], swiftSettings: strict),
+        .target(name: "AuditLog", dependencies: [shared, crypto, "Threading"], swiftSettings: strict),
         .target(name: "Passcodes", dependencies: [shared, crypto, "CArgon2"], swiftSettings: strict),
         .target(name: "PromptProtocol", dependencies: [shared], swiftSettings: strict),
         .target(name: "Prompting", dependencies: [shared, "PromptProtocol", "SystemBus"], swiftSettings: strict),
@@ -80,27 +83,29 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "OwnerKeys",
-            dependencies: [shared, crypto, logging, "Enclave", "KeySlots", "Vault", "Passcodes", "Refusals"],
+            dependencies: [
+                shared, crypto, logging, "Enclave", "KeySlots", "Vault", "Passcodes", "Refusals", "Threading",
+            ],
             swiftSettings: strict),
         .target(
             name: "Auditing",
             dependencies: [
                 shared, logging, "Enclave", "StoreKeys", "KeySlots", "Vault", "AuditLog", "Refusals", "Callers",
-                "OwnerKeys",
+                "OwnerKeys", "Threading",
             ],
             swiftSettings: strict),
         .target(
             name: "Authenticators",
             dependencies: [
                 shared, "Enclave", "KeySlots", "Prompting", "FingerprintReader", "EnrolledTemplates", "Refusals",
-                "Callers", "OwnerKeys", "Auditing",
+                "Callers", "OwnerKeys", "Auditing", "Threading",
             ],
             swiftSettings: strict),
         .target(
             name: "ProtectedObjects",
             dependencies: [
                 shared, crypto, "Enclave", "StoreKeys", "KeySlots", "Vault", "Passcodes", "Prompting", "Refusals",
-                "Callers", "OwnerKeys", "Auditing", "Authenticators",
+                "Callers", "OwnerKeys", "Auditing", "Authenticators", "Threading",
             ],
             swiftSettings: strict),
         .target(
@@ -108,7 +113,7 @@ let package = Package(
             dependencies: [
                 shared, crypto, logging, "Enclave", "StoreKeys", "KeySlots", "Vault", "AuditLog", "Passcodes",
                 "Prompting", "SessionLocks", "FingerprintReader", "TemplateAnswers", "EnrolledTemplates", "Refusals",
-                "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects",
+                "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "Threading",
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -156,6 +161,7 @@ let package = Package(
         .target(
             name: "SystemBusTestSupport", dependencies: ["StoreTestSupport", "TerminalTestSupport", shared],
             path: "Tests/SystemBusTestSupport", swiftSettings: adapter),
+        .testTarget(name: "ThreadingTests", dependencies: ["Threading", shared], swiftSettings: adapter),
         .testTarget(
             name: "SystemBusTests", dependencies: ["SystemBus", "SystemBusTestSupport", "TerminalTestSupport", shared],
             swiftSettings: adapter),
@@ -229,7 +235,7 @@ let package = Package(
                 "AuditLog", "Passcodes", "Enclave", "StoreKeys", "KeySlots", "Vault", "BrokerTestSupport",
                 "PasscodeKeeperContract", "PromptProtocol", "StoreTestSupport", "FingerprintReader",
                 "FingerprintTestSupport", "SystemBusTestSupport", "TerminalTestSupport", "broker-crasher", "ostiaryd",
-                "ostiary-templates", shared, crypto, grdb, seeded,
+                "ostiary-templates", shared, crypto, grdb, seeded, "Threading",
             ],
             resources: [.copy("Stores")], swiftSettings: adapter),
         // The real programs, as processes, spoken to and attacked from outside.

@@ -81,6 +81,17 @@ struct EnvironmentEndToEndTests {
         #expect(try program.line() == "changed: passcode set, now passcode not set")
     }
 
+    @Test func `an observer is told when wrong passcodes bring a delay`() throws {
+        try daemon.setPasscode()
+        let program = try Watching(daemon)
+        #expect(try program.line() == "at first: passcode set")
+        let ostiary = BuiltProgram.named("ostiary")
+        #expect(try PlayedTerminal(ostiary, ["lock"], in: daemon).status == 0)
+        let wrong = ["wrong one 1", "wrong one 2", "wrong one 3"]
+        for _ in 0..<2 { #expect(try PlayedTerminal(ostiary, ["unlock"], answers: wrong, in: daemon).status == 3) }
+        #expect(try program.line() == "changed: passcode set, now passcode locked")
+    }
+
     @Test func `programs that are killed leave no watch behind`() throws {
         for _ in 0..<2 {
             // As many as one program may have at once.
@@ -97,15 +108,22 @@ struct EnvironmentEndToEndTests {
 
     // MARK: questions
 
-    private func run(_ scenario: String, answers: [String]) throws -> [String] {
-        try daemon.setPasscode()
-        let run = try PlayedTerminal(BuiltProgram.named("right-scenarios"), [scenario], answers: answers, in: daemon)
-        return run.screen.split(whereSeparator: \.isNewline).map(String.init).filter {
-            $0.range(of: #"^[a-z][a-z ]*: "#, options: .regularExpression) != nil
-        }
+    private func played(_ scenario: String, answers: [String]) throws -> PlayedTerminal {
+        try PlayedTerminal(BuiltProgram.named("right-scenarios"), [scenario], answers: answers, in: daemon)
     }
 
     @Test func `two evaluations at once are asked one after the other, and neither is cancelled`() throws {
-        #expect(try run("queue", answers: [PrivateDaemon.passcode, PrivateDaemon.passcode]) == ["both: true, true"])
+        try daemon.setPasscode()
+        let run = try played("queue", answers: [PrivateDaemon.passcode, PrivateDaemon.passcode])
+        #expect(run.shows("both: true, true"))
+    }
+
+    @Test func `an invalidation takes the question away, and the next evaluation asks`() throws {
+        try daemon.setPasscode()
+        let invalidated = try played("invalidation", answers: [])
+        #expect(invalidated.shows("Passcode:"))
+        #expect(invalidated.shows("invalidated: LAError -9"))
+        let next = try played("queue", answers: [PrivateDaemon.passcode, PrivateDaemon.passcode])
+        #expect(next.shows("both: true, true"))
     }
 }

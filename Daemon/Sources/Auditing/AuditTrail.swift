@@ -1,6 +1,5 @@
 package import AuditLog
 package import Callers
-import Dispatch
 import Foundation
 import Glibc
 package import KeySlots
@@ -10,6 +9,7 @@ package import OwnerKeys
 package import Refusals
 import SecretMemory
 import Synchronization
+import Threading
 package import Vault
 
 /// What is written about each decision. No record, no release: what grants or hands over throws when the record cannot be
@@ -37,7 +37,7 @@ package final class AuditTrail: Sendable {
     private let refusals = FoldedEntries()
     /// Ends of grants. They are written before the next record of another kind, so the log keeps its order.
     private let ends = FoldedEntries()
-    private let foldQueue = DispatchQueue(label: "ostiary.audit-trail")
+    private let foldThread = WorkThread(name: "ostiary-trail")
     /// Held while an epoch begins: two must not take the same number.
     private let epochs = NSLock()
     /// Held for one decision and its record.
@@ -112,8 +112,7 @@ package final class AuditTrail: Sendable {
     /// Writes folded entries when their window has ended, in case no other entry comes. Nothing wakes while none is held.
     private func scheduleFolded(_ entries: FoldedEntries) {
         guard entries.takesTurn() else { return }
-        let seconds = EntryAggregator.window / .seconds(1)
-        foldQueue.asyncAfter(deadline: .now() + seconds) { [weak self] in
+        foldThread.run(after: EntryAggregator.window) { [weak self] in
             guard let self else { return }
             if entries.endTurn(writing: writeOrWarn) { scheduleFolded(entries) }
         }

@@ -3,7 +3,6 @@ import AuditLog
 import Auditing
 import Authenticators
 import Callers
-import Dispatch
 import Enclave
 import Foundation
 import Logging
@@ -17,6 +16,7 @@ import SecretMemory
 import SessionLocks
 import StoreKeys
 import Synchronization
+import Threading
 import Vault
 
 /// The trusted side: owns the keys, decides, and answers requests. Which request goes where is ``answer(_:in:cancellation:)``;
@@ -35,10 +35,10 @@ public final class Broker: Sendable {
     let sessions = SessionRegistry()
     let slowRequests = SlowRequestQuota()
     let credentials = CredentialQuota()
-    let grantEnds = DispatchQueue(label: "ostiary.grant-ends")
+    let grantEnds = WorkThread(name: "ostiary-grant-ends")
     let watches = EnvironmentWatches()
     /// Looks at environments that somebody watches, one after another.
-    let looks = DispatchQueue(label: "ostiary.environment", qos: .utility)
+    let looks = WorkThread(name: "ostiary-environment")
 
     init(
         configuration: BrokerConfiguration, log: Logger, enclave: any Enclave, vault: Vault, clock: any BootClock,
@@ -84,7 +84,7 @@ public final class Broker: Sendable {
         }
         sessions.endAllGrants()
         for account in accounts { account.ring.wipe() }
-        grantEnds.sync {}
+        grantEnds.finish()
         trail.close()
         // A session that was given up may be reading the store, which must not be closed under it; the process's end does that.
         guard sessions.isEmpty else { return }

@@ -1,6 +1,6 @@
-package import Dispatch
 package import Logging
 import Synchronization
+import Threading
 package import Vault
 
 /// Wipes what a committed change replaced or removed from the store's journal.
@@ -15,7 +15,7 @@ package struct JournalEraser: Sendable {
 
     /// - Parameter retryInterval: how long after a failure it is tried again. A try keeps changes of the store waiting for up
     ///   to a second.
-    package init(vault: Vault, log: Logger, retryInterval: DispatchTimeInterval = .seconds(30)) {
+    package init(vault: Vault, log: Logger, retryInterval: Duration = .seconds(30)) {
         self.vault = vault
         self.log = log
         retries = Retries(interval: retryInterval)
@@ -30,10 +30,11 @@ package struct JournalEraser: Sendable {
 
     /// Tries again until it succeeds, somebody else erased, or the store is closed.
     private final class Retries: Sendable {
-        private let interval: DispatchTimeInterval
+        private let interval: Duration
         private let areRunning = Mutex(false)
+        private let thread = WorkThread(name: "ostiary-eraser")
 
-        init(interval: DispatchTimeInterval) { self.interval = interval }
+        init(interval: Duration) { self.interval = interval }
 
         func begin(on vault: Vault, _ log: Logger) {
             let isFirst = areRunning.withLock { areRunning in
@@ -44,7 +45,7 @@ package struct JournalEraser: Sendable {
         }
 
         private func schedule(on vault: Vault, _ log: Logger) {
-            DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + interval) { [self, weak vault] in
+            thread.run(after: interval) { [self, weak vault] in
                 areRunning.withLock { $0 = false }
                 guard let vault, vault.isErasureOwed else { return }
                 do {

@@ -4,6 +4,7 @@ import Foundation
 import OstiaryWire
 import StoreTestSupport
 import Testing
+import Threading
 import UnixSocket
 
 @testable import Authenticators
@@ -169,7 +170,7 @@ struct EnvironmentTests {
         fixture.prompter.prepare([.cancel])
         let client = try fixture.client()
         #expect(try refusal { try client.evaluatePolicy(2, in: client.openContext()) } == .userCancel)
-        fixture.broker.looks.sync {}
+        fixture.broker.looks.finish()
         #expect(try watch.client.status().passcode.isSet)
     }
 

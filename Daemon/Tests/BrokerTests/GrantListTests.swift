@@ -6,6 +6,7 @@ import OstiaryWire
 import Prompting
 import StoreTestSupport
 import Testing
+import Threading
 
 @testable import Broker
 
@@ -106,7 +107,7 @@ struct GrantListTests {
         #expect(try revoke(.grantID(id)) == 1)
         #expect(try signatureCause("limited", first) == "grant.revoked")
         #expect(try signatureCause("free", second) == nil)
-        fixture.broker.grantEnds.sync {}
+        fixture.broker.grantEnds.finish()
         let log = try owner.log().map { "\($0.event) \($0.object) \($0.reason)" }
         #expect(log.contains("grant-end limited grant.revoked"))
         #expect(log.contains { $0.hasPrefix("grants-revoke \(String(id, radix: 16))") })

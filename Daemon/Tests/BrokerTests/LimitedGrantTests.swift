@@ -8,6 +8,7 @@ import Passcodes
 import StoreTestSupport
 import Synchronization
 import Testing
+import Threading
 import Vault
 
 @testable import Broker
@@ -60,7 +61,7 @@ struct LimitedGrantTests {
     }
 
     private func recordedEnds() throws -> [String] {
-        fixture.broker.grantEnds.sync {}
+        fixture.broker.grantEnds.finish()
         return try client.log().filter { $0.event == "grant-end" }.map { "\($0.object) \($0.reason)" }
     }
 

@@ -33,6 +33,19 @@ enum EnvironmentScenarios {
         RightScenarios.report("both", await [first, second].joined(separator: ", "))
     }
 
+    /// A context that is invalidated while its question is on the terminal.
+    static func invalidation() async {
+        // SAFETY: a context may be invalidated on any thread.
+        nonisolated(unsafe) let context = LAContext()
+        Task {
+            try await Task.sleep(for: .seconds(2))
+            context.invalidate()
+        }
+        await RightScenarios.report("invalidated") {
+            _ = try await context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: RightScenarios.reason)
+        }
+    }
+
     private static func outcome() async -> String {
         do {
             let isProved = try await LAContext().evaluatePolicy(

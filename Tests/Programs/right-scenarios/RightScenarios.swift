@@ -24,6 +24,7 @@ struct RightScenarios {
         case "limits": try await limits()
         case "environment": EnvironmentScenarios.watch()
         case "queue": await EnvironmentScenarios.queue()
+        case "invalidation": await EnvironmentScenarios.invalidation()
         default: print("unknown scenario")
         }
     }

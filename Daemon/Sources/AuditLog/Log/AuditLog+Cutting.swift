@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import Threading
 
 /// Closing the open part and beginning the next one.
 extension AuditLog {
@@ -7,7 +8,7 @@ extension AuditLog {
     private static let retryByteCount = 256 * 1024
 
     func scheduleCut(time: UInt64) {
-        syncQueue.async { [weak self] in self?.tryCut(time: time) }
+        syncThread.run { [weak self] in self?.tryCut(time: time) }
     }
 
     private func tryCut(time: UInt64) {

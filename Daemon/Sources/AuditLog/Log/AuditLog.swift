@@ -1,7 +1,7 @@
-import Dispatch
 import Foundation
 public import SecretMemory
 import Synchronization
+import Threading
 import UnixSocket
 
 /// The daemon's append-only record of what it granted and refused.
@@ -46,11 +46,11 @@ public final class AuditLog: Sendable {
     let recentPart = Mutex<ClosedPartReader?>(nil)
     /// The size at which a part is closed, in bytes.
     private let partByteCount: Int
-    let syncQueue = DispatchQueue(label: "ostiary.audit-log.sync")
-    private let syncDelay: DispatchTimeInterval
+    let syncThread = WorkThread(name: "ostiary-log")
+    private let syncDelay: Duration
 
     init(
-        folder: LogFolder, anchors: any AnchorStore, sealer: any LogKeySealer, syncDelay: DispatchTimeInterval,
+        folder: LogFolder, anchors: any AnchorStore, sealer: any LogKeySealer, syncDelay: Duration,
         partByteCount: Int, contents: consuming sending Contents
     ) {
         self.folder = folder
@@ -256,7 +256,7 @@ public final class AuditLog: Sendable {
     }
 
     private func scheduleSync() {
-        syncQueue.asyncAfter(deadline: .now() + syncDelay) { [weak self] in self?.syncScheduled() }
+        syncThread.run(after: syncDelay) { [weak self] in self?.syncScheduled() }
     }
 
     private func syncScheduled() {

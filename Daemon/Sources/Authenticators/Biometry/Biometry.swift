@@ -7,6 +7,7 @@ import OstiaryMessages
 package import OwnerKeys
 package import Refusals
 import Synchronization
+import Threading
 
 /// Where an owner's fingers are known.
 package struct BiometrySources: Sendable {

@@ -4,6 +4,7 @@ import OstiaryMessages
 import Prompting
 import Refusals
 import Synchronization
+import Threading
 
 /// The sensors that wait beside one question, each on a thread of its own, from the moment when the question is visible until
 /// it ends. The first one that recognises the person ends it; what comes later does not count.

@@ -2,12 +2,12 @@ import AccessControl
 import Auditing
 import Authenticators
 import Callers
-import Dispatch
 import Foundation
 import OstiaryWire
 import OwnerKeys
 import Refusals
 import Synchronization
+import Threading
 
 /// How a user can be authenticated, and who wants to hear when that changes.
 extension Broker {
@@ -71,7 +71,7 @@ extension Broker {
         account.environmentChanges.add(1, ordering: .sequentiallyConsistent)
         guard !watches.all(of: account).isEmpty else { return }
         // One look at a time: a look that began before a change must not answer after one that saw the change.
-        looks.async { [weak self, weak account] in
+        looks.run { [weak self, weak account] in
             guard let self, let account else { return }
             look(at: account, with: askingSensor ? account.sensor?.sensorState() : account.sensor?.lastSensorState)
         }
@@ -101,7 +101,7 @@ extension Broker {
             return true
         }
         guard isFirst else { return }
-        looks.asyncAfter(deadline: .now() + delay / .seconds(1)) { [weak self, weak account] in
+        looks.run(after: delay) { [weak self, weak account] in
             guard let self, let account else { return }
             account.nextLook.withLock { if $0 == end { $0 = nil } }
             environmentMayHaveChanged(of: account)

@@ -5,11 +5,12 @@ import OstiaryMessages
 import ProtectedObjects
 import Refusals
 import Synchronization
+import Threading
 
 /// The ends of grants of one connection. Those that ended by a limit or by the owner's order are recorded, and whoever waits is
 /// told.
 ///
-/// The contexts report from wherever a grant ends, maybe in the middle of a decision; records are written on a queue.
+/// The contexts report from wherever a grant ends, maybe in the middle of a decision; records are written on a thread.
 final class GrantEnds: Sendable {
     private struct State {
         /// Counts reports.
@@ -21,20 +22,20 @@ final class GrantEnds: Sendable {
     private let state = Mutex(State())
     private let program: CallerProgram
     private let trail: AuditTrail
-    private let queue: DispatchQueue
+    private let thread: WorkThread
 
-    /// - Parameter queue: a serial one, of all connections.
-    init(of program: CallerProgram, trail: AuditTrail, queue: DispatchQueue) {
+    /// - Parameter thread: the one of all connections.
+    init(of program: CallerProgram, trail: AuditTrail, thread: WorkThread) {
         self.program = program
         self.trail = trail
-        self.queue = queue
+        self.thread = thread
     }
 
     /// Waits for nothing.
     func report(_ ended: [EndedGrant]) {
         signal { $0.number += 1 }
         guard !ended.isEmpty else { return }
-        queue.async { [self] in for grant in ended { record(grant) } }
+        thread.run { [self] in for grant in ended { record(grant) } }
     }
 
     /// The connection has ended.

@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Refusals
 import Synchronization
+import Threading
 import UnixSocket
 
 /// Accepts connections at the daemon's socket and keeps the sessions that run.

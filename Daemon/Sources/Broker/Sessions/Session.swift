@@ -1,7 +1,6 @@
 import Auditing
 import CLinuxShims
 import Callers
-import Dispatch
 import Enclave
 import Foundation
 import Glibc
@@ -12,6 +11,7 @@ import ProtectedObjects
 import Refusals
 import SecretMemory
 import Synchronization
+import Threading
 import UnixSocket
 
 /// One connection: greets, reads requests, answers the fast ones at once and hands the slow ones to threads of their own.
@@ -44,7 +44,7 @@ final class Session: Sendable {
         guard let account = broker.account(ofUser: userID) else { throw CallerError.foreignUser(userID) }
         self.account = account
         caller = try CallerProcess(connectedTo: socket, expectedUser: userID, applications: account.applications)
-        grantEnds = GrantEnds(of: caller.program, trail: broker.trail, queue: broker.grantEnds)
+        grantEnds = GrantEnds(of: caller.program, trail: broker.trail, thread: broker.grantEnds)
         contexts = ContextTable(
             clock: broker.clock, lifetime: broker.configuration.contextLifetime, ended: grantEnds.report)
         nonce = Data(exposing: SecretBytes(random: WireLimits.nonceByteCount))
@@ -54,7 +54,7 @@ final class Session: Sendable {
     func run() {
         let exit = closeAtExitOfCaller()
         defer {
-            exit?.cancel()
+            if let exit { ExitWatch.shared.cancel(exit) }
             end()
         }
         do {
@@ -97,20 +97,15 @@ final class Session: Sendable {
     }
 
     /// Ends the connection when the process that made it ends: a child may have kept the socket, and with it what was opened.
-    private func closeAtExitOfCaller() -> (any DispatchSourceRead)? {
+    private func closeAtExitOfCaller() -> UInt64? {
         guard let exit = caller.makeExitDescriptor(of: socket) else {
             close()  // It has ended already, or this process is out of descriptors.
             return nil
         }
-        let source = DispatchSource.makeReadSource(fileDescriptor: exit.number, queue: Self.exits)
-        source.setEventHandler { [weak self] in self?.close() }
-        // The descriptor must outlive the source.
-        source.setCancelHandler { withExtendedLifetime(exit) {} }
-        source.activate()
-        return source
+        let watch = ExitWatch.shared.watch(exit) { [weak self] in self?.close() }
+        if watch == nil { close() }
+        return watch
     }
-
-    private static let exits = DispatchQueue(label: "ostiary.exits")
 
     /// Ends the connection from another thread; ``run()`` returns.
     func close() { socket.shutdown() }

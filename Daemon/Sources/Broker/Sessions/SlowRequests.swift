@@ -2,6 +2,7 @@ import Dispatch
 import OstiaryMessages
 import Refusals
 import Synchronization
+import Threading
 
 /// The requests of one connection that wait for a person or a slow part, and how to end them.
 final class SlowRequests: Sendable {

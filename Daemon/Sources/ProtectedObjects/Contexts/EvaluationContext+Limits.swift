@@ -1,9 +1,9 @@
-import Dispatch
 import Foundation
 import OstiaryMessages
 import Passcodes
 package import Refusals
 import Synchronization
+import Threading
 
 /// Told on whichever thread ended grants, maybe while it holds locks: it must not wait, and must not call the context.
 package typealias GrantEndHandler = @Sendable ([EndedGrant]) -> Void
@@ -65,12 +65,14 @@ extension EvaluationContext {
             return timer
         }
         guard let next else { return }
-        let seconds = max((next.due - now) / .seconds(1), 0)
-        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + seconds) { [weak self] in
+        Self.ends.run(after: next.due - now) { [weak self] in
             guard let self, contents.withLock({ $0.wipeTimer === next }) else { return }
             wipeExpired()
         }
     }
+
+    /// Of all contexts: each piece of its work is short.
+    private static let ends = WorkThread(name: "ostiary-ends")
 
     /// The timer that counts; one that was set before it does nothing.
     final class WipeTimer: Sendable {
