@@ -1,3 +1,6 @@
+package import Authenticators
+import EnrolledTemplates
+import FingerprintReader
 public import Prompting
 import TemplateAnswers
 
@@ -51,25 +54,25 @@ public struct BrokerConfiguration: Sendable {
 
 /// Where the fingerprint service and the helper that digests templates are reached.
 public struct FingerSources: Sendable {
-    /// Path of the system bus's socket.
-    let systemBus: String
-    /// The user as whom the fingerprint service runs.
-    let serviceUserID: UInt32
-    /// Path of the socket of `ostiary-templates`.
-    let templatesSocket: String
-    /// Who must have made that socket.
-    let templatesUserID: UInt32
+    /// Makes the sources for one owner. The key digests the owner's templates for this store alone.
+    let make: @Sendable (_ key: [UInt8]) -> BiometrySources
 
     /// - Parameters:
-    ///   - serviceUserID: root, except in tests.
-    ///   - templatesSocket: nil for where it is installed.
-    ///   - templatesUserID: root, except in tests.
+    ///   - systemBus: path of the system bus's socket.
+    ///   - serviceUserID: the user as whom the fingerprint service runs: root, except in tests.
+    ///   - templatesSocket: path of the socket of `ostiary-templates`; nil for where it is installed.
+    ///   - templatesUserID: who must have made that socket: root, except in tests.
     public init(
         systemBus: String, serviceUserID: UInt32 = 0, templatesSocket: String? = nil, templatesUserID: UInt32 = 0
     ) {
-        self.systemBus = systemBus
-        self.serviceUserID = serviceUserID
-        self.templatesSocket = templatesSocket ?? TemplateSocket.path
-        self.templatesUserID = templatesUserID
+        make = { key in
+            BiometrySources(
+                reader: FingerprintReader(socketPath: systemBus, serviceUserID: serviceUserID),
+                templates: EnrolledTemplates(
+                    socketPath: templatesSocket ?? TemplateSocket.path, key: key, serverUserID: templatesUserID))
+        }
     }
+
+    /// Sources that another part of this package made.
+    package init(_ sources: BiometrySources) { make = { _ in sources } }
 }

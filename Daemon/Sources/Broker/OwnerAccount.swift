@@ -2,9 +2,7 @@ import AccessControl
 import Auditing
 package import Authenticators
 import Callers
-import EnrolledTemplates
 import Enclave
-import FingerprintReader
 import Foundation
 import Logging
 import OwnerKeys
@@ -112,12 +110,8 @@ package final class OwnerAccount: Sendable {
     ) -> Biometry {
         // A key of the store's own: digests of two stores or two owners cannot be compared.
         let key = keys.digest(vault.storeID.bytes + owner.bytes, label: "ostiary.enrolled-templates.v1")
-        let sources = BiometrySources(
-            reader: FingerprintReader(socketPath: fingers.systemBus, serviceUserID: fingers.serviceUserID),
-            templates: EnrolledTemplates(
-                socketPath: fingers.templatesSocket, key: Array(key), serverUserID: fingers.templatesUserID))
         let storage = BiometryRecordStorage(vault: vault, owner: owner)
-        return Biometry(sources, ring: ring, storage: storage) { error in
+        return Biometry(fingers.make(Array(key)), ring: ring, storage: storage) { error in
             log.error("what is known of fingers was not stored", metadata: ["cause": "\(error)"])
         }
     }

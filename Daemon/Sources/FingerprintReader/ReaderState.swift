@@ -9,6 +9,12 @@ public struct ReaderDescription: Equatable, Sendable {
     public let name: String
     /// Nil for a type that this program does not know.
     public let scanType: ScanType?
+
+    package init(path: String, name: String, scanType: ScanType?) {
+        self.path = path
+        self.name = name
+        self.scanType = scanType
+    }
 }
 
 /// Whether a user's fingers can be verified now.

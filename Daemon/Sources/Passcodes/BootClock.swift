@@ -40,6 +40,19 @@ public struct BootMoment: Equatable, Sendable {
 /// Tells the time for delays. Injected, so that tests move it.
 public protocol BootClock: Sendable {
     func now() -> BootMoment
+
+    /// Has `thread` do `work` once, when the clock has gone on by `duration` or a little later.
+    func run(after duration: Duration, on thread: @escaping TimedWork, _ work: @escaping @Sendable () -> Void)
+}
+
+/// Does work on a thread after a time, and waits for nothing.
+public typealias TimedWork = @Sendable (_ delay: Duration, _ work: @escaping @Sendable () -> Void) -> Void
+
+extension BootClock {
+    /// After that much time of the thread's own timer, which may not count suspended time. So `work` looks at the clock.
+    public func run(
+        after duration: Duration, on thread: @escaping TimedWork, _ work: @escaping @Sendable () -> Void
+    ) { thread(duration, work) }
 }
 
 /// The kernel's own clock: CLOCK_BOOTTIME, and the boot identifier as it was when the clock was made.

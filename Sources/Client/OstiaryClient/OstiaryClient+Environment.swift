@@ -9,7 +9,11 @@ extension OstiaryClient {
     }
 
     /// Begins to watch how the owner can be authenticated.
-    public func watchEnvironment() -> EnvironmentWatch { EnvironmentWatch(client: self) }
+    public func watchEnvironment() -> EnvironmentWatch {
+        let watch = EnvironmentWatch(client: self)
+        environmentWatches.add(watch)
+        return watch
+    }
 
     fileprivate static func environment(in answer: consuming DaemonAnswer) throws -> WireEnvironment {
         guard case .environment(let environment) = answer.body else { throw unexpected() }
@@ -21,15 +25,16 @@ extension OstiaryClient {
 /// thread that reads for it.
 public final class EnvironmentWatch: Sendable {
     private struct State {
+        var client: OstiaryClient
         var connection: Connection?
         var isEnded = false
     }
 
-    private let client: OstiaryClient
-    private let state = Mutex(State())
-    private let ended = DispatchSemaphore(value: 0)
+    private let state: Mutex<State>
+    /// The watch was ended, or belongs to another client now.
+    private let changed = DispatchSemaphore(value: 0)
 
-    fileprivate init(client: OstiaryClient) { self.client = client }
+    fileprivate init(client: OstiaryClient) { state = Mutex(State(client: client)) }
 
     deinit { end() }
 
@@ -50,8 +55,11 @@ public final class EnvironmentWatch: Sendable {
                 // The daemon ended, is not there, or has too many watches: nothing is known, and later it may be.
                 state.withLock { $0.connection = nil }
             }
-            guard ended.wait(timeout: .now() + delay) == .timedOut else { return nil }
-            delay = min(delay * 2, Self.longestDelay)
+            if changed.wait(timeout: .now() + delay) == .timedOut {
+                delay = min(delay * 2, Self.longestDelay)
+            } else {
+                delay = Self.firstDelay
+            }
         }
     }
 
@@ -60,13 +68,26 @@ public final class EnvironmentWatch: Sendable {
     private static let longestDelay = 60.0
 
     private func connection() throws -> Connection? {
-        if let connection = state.withLock({ $0.connection }) { return connection }
+        let (client, present, isEnded) = state.withLock { ($0.client, $0.connection, $0.isEnded) }
+        guard !isEnded else { return nil }
+        if let present { return present }
         let fresh = try client.ownConnection()
-        return state.withLock { state in
+        return try state.withLock { state in
             guard !state.isEnded else { return nil }
+            guard state.client === client else { throw OstiaryError(.connectionLost, "The daemon is another one now.") }
             state.connection = fresh
             return fresh
         }
+    }
+
+    /// Watches the daemon of another client from now on.
+    fileprivate func move(to client: OstiaryClient) {
+        let connection = state.withLock { state in
+            state.client = client
+            return state.connection.take()
+        }
+        connection?.end()
+        changed.signal()
     }
 
     /// Ends the watch, from any thread: ``next(after:)`` returns nil. Waits for nothing.
@@ -76,6 +97,32 @@ public final class EnvironmentWatch: Sendable {
             return state.connection.take()
         }
         connection?.end()
-        ended.signal()
+        changed.signal()
+    }
+}
+
+/// The watches of one client.
+final class EnvironmentWatches: Sendable {
+    private struct Held: Sendable { weak var watch: EnvironmentWatch? }
+    private let watches = Mutex<[Held]>([])
+
+    func add(_ watch: EnvironmentWatch) {
+        let held = Held(watch: watch)
+        watches.withLock { watches in
+            watches.removeAll { $0.watch == nil }
+            watches.append(held)
+        }
+    }
+
+    /// Has them watch the daemon of another client, and forgets them here.
+    func move(to client: OstiaryClient) {
+        let moved = watches.withLock { watches in
+            defer { watches = [] }
+            return watches.compactMap(\.watch)
+        }
+        for watch in moved {
+            client.environmentWatches.add(watch)
+            watch.move(to: client)
+        }
     }
 }

@@ -19,6 +19,7 @@ public final class OstiaryClient: Sendable {
     private let startsDaemon: Bool
     private let connected = Mutex<Connection?>(nil)
     let grantWatch: GrantWatch
+    let environmentWatches = EnvironmentWatches()
     private let queue = DispatchQueue(label: "ostiary.client", attributes: .concurrent)
 
     private init(
@@ -40,7 +41,12 @@ public final class OstiaryClient: Sendable {
     /// Makes ``shared`` a client of the daemon at `location`, which it does not start, or of the user's own for nil; only
     /// for tests.
     package static func redirectShared(to location: DaemonLocation?) {
-        sharedClient.withLock { $0 = location.map(OstiaryClient.init(location:)) ?? OstiaryClient() }
+        let client = location.map(OstiaryClient.init(location:)) ?? OstiaryClient()
+        let former = sharedClient.withLock { shared in
+            defer { shared = client }
+            return shared
+        }
+        former.environmentWatches.move(to: client)
     }
 
     /// Runs blocking calls away from the caller's thread. Cancelling the task cancels the call under way.

@@ -1,6 +1,6 @@
 import AccessControl
-package import EnrolledTemplates
-package import FingerprintReader
+import EnrolledTemplates
+import FingerprintReader
 package import Foundation
 import KeySlots
 import OstiaryMessages
@@ -11,10 +11,10 @@ import Threading
 
 /// Where an owner's fingers are known.
 package struct BiometrySources: Sendable {
-    let reader: FingerprintReader
-    let templates: EnrolledTemplates
+    let reader: any FingerSensor
+    let templates: any EnrolledSetSource
 
-    package init(reader: FingerprintReader, templates: EnrolledTemplates) {
+    package init(reader: any FingerSensor, templates: any EnrolledSetSource) {
         self.reader = reader
         self.templates = templates
     }
@@ -40,7 +40,7 @@ package final class Biometry: Sendable {
     private let memory = Mutex(Memory())
 
     private struct Memory {
-        var follower: TemplatesFollower?
+        var follower: (any EnrolledSetFollower)?
         var handlers: [@Sendable (BiometryChange) -> Void] = []
         var lastState: BiometryState?
     }
@@ -104,11 +104,11 @@ package final class Biometry: Sendable {
     }
 
     func look() -> Look {
-        let reader = sources.reader.state()
+        let reader = sources.reader.readerState()
         // Where there is no service nobody can have enrolled a finger.
         if case .unusable(.withoutBus) = reader { return Look(reader: reader, set: .absent, mark: nil) }
         if case .unusable(.withoutService) = reader { return Look(reader: reader, set: .absent, mark: nil) }
-        let set = sources.templates.current()
+        let set = sources.templates.enrolledSet()
         return Look(reader: reader, set: set, mark: EnrolledSetMark(set, fingers: reader))
     }
 
@@ -116,7 +116,7 @@ package final class Biometry: Sendable {
 
     /// The id of the set that is enrolled now, for objects of the current set.
     package func enrolmentID() throws(Refusal) -> Data {
-        switch sources.templates.current() {
+        switch sources.templates.enrolledSet() {
         case .digest(let digest): return Data(digest)
         case .none: throw BiometryObstacle.notEnrolled.refusal
         case .absent: throw Refusal.templatesMissing
@@ -239,7 +239,7 @@ package final class Biometry: Sendable {
     private func follow() {
         memory.withLock { memory in
             guard memory.follower == nil else { return }
-            memory.follower = sources.templates.follow { [weak self] _ in
+            memory.follower = sources.templates.followEnrolledSet { [weak self] _ in
                 // A set that came and went is noticed too.
                 _ = self?.state()
             }

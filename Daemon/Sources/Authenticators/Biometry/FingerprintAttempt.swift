@@ -46,11 +46,11 @@ final class FingerprintAttempt: SensingAttempt {
 
     /// Nil when it was stopped.
     private func verify(
-        until stop: ReaderStop, _ report: (SensorReport) -> Void
+        until stop: ReaderStop, _ report: @escaping @Sendable (SensorReport) -> Void
     ) throws -> Result<Proof, any Error>? {
         do throws(ReaderFailure) {
-            return try biometry.sources.reader.withClaim(until: stop) { (claimed) throws(ReaderFailure) in
-                try touches(at: claimed, report)
+            return try biometry.sources.reader.withTouches(until: stop) { (wait) throws(ReaderFailure) in
+                try touches(wait, report)
             }
         } catch .stopped { return nil } catch { throw Refusal(error) }
     }
@@ -58,13 +58,13 @@ final class FingerprintAttempt: SensingAttempt {
     /// Waits for touches until one is recognised or too many were not. The failure is one of the evaluation; those of the
     /// reader are thrown.
     private func touches(
-        at reader: borrowing ClaimedReader, _ report: (SensorReport) -> Void
+        _ wait: TouchWait, _ report: @escaping @Sendable (SensorReport) -> Void
     ) throws(ReaderFailure) -> Result<Proof, any Error> {
         var words = FingerprintWords()
         while true {
             let before: Biometry.Comparison
             do { before = try biometry.comparison(for: enrolmentIDs, factor) } catch { return .failure(error) }
-            let result = try reader.verify(within: Self.patience) { event in
+            let result = try wait(Self.patience) { event in
                 if let text = words.text(for: event) { report(SensorReport(text: text)) }
             }
             switch result {

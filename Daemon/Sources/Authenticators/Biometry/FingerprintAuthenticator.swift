@@ -53,7 +53,7 @@ package struct FingerprintAuthenticator: Authenticator {
     }
 
     package func requireProvableEver(_ factor: Factor) throws(Refusal) {
-        guard case .unusable(let failure) = biometry.sources.reader.state() else { return }
+        guard case .unusable(let failure) = biometry.sources.reader.readerState() else { return }
         switch failure {
         case .withoutBus, .withoutService, .untrustedService, .withoutReader:
             let refusal = Refusal(failure)

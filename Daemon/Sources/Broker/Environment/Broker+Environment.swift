@@ -1,10 +1,10 @@
 import AccessControl
-import Auditing
 import Authenticators
 import Callers
 import Foundation
 import OstiaryWire
 import OwnerKeys
+import Passcodes
 import Refusals
 import Synchronization
 import Threading
@@ -93,7 +93,7 @@ extension Broker {
     /// A delay after wrong passcodes ends by itself, and nobody sends a request then.
     func expectEndOfDelay(of account: OwnerAccount) {
         guard let delay = knownAttempts(of: account)?.remaining, delay > .zero else { return }
-        let end = BootTime.now() + delay
+        let end = clock.now().time + delay
         let isFirst = account.nextLook.withLock { next in
             // One that comes at about that time, or sooner, serves as well: it expects the rest again.
             if let next, next < end + .seconds(1) { return false }
@@ -101,7 +101,7 @@ extension Broker {
             return true
         }
         guard isFirst else { return }
-        looks.run(after: delay) { [weak self, weak account] in
+        clock.run(after: delay, on: { [looks] in looks.run(after: $0, $1) }) { [weak self, weak account] in
             guard let self, let account else { return }
             account.nextLook.withLock { if $0 == end { $0 = nil } }
             environmentMayHaveChanged(of: account)

@@ -65,7 +65,7 @@ extension EvaluationContext {
             return timer
         }
         guard let next else { return }
-        Self.ends.run(after: next.due - now) { [weak self] in
+        clock.run(after: next.due - now, on: { Self.ends.run(after: $0, $1) }) { [weak self] in
             guard let self, contents.withLock({ $0.wipeTimer === next }) else { return }
             wipeExpired()
         }

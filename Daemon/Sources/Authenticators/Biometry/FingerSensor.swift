@@ -1,0 +1,56 @@
+package import EnrolledTemplates
+package import FingerprintReader
+
+/// Compares the fingers of this process's user. In the daemon this is fprintd's reader.
+package protocol FingerSensor: Sendable {
+    /// Whether a finger can be verified now. Claims nothing and arms nothing.
+    func readerState() -> ReaderState
+
+    /// Claims the reader, lends `body` a way to wait for touches, and releases the reader in every case.
+    ///
+    /// - Parameter stop: ends every wait in this call.
+    func withTouches<Result>(
+        until stop: ReaderStop, _ body: (TouchWait) throws(ReaderFailure) -> Result
+    ) throws(ReaderFailure) -> Result
+}
+
+/// Arms the reader and waits for one touch, at most for a duration, as ``ClaimedReader/verify(_:within:_:)`` does.
+package typealias TouchWait = (
+    Duration, (ClaimedReader.VerificationEvent) -> Void
+) throws(ReaderFailure) -> ClaimedReader.VerificationResult
+
+extension FingerprintReader: FingerSensor {
+    package func readerState() -> ReaderState { state() }
+
+    package func withTouches<Result>(
+        until stop: ReaderStop, _ body: (TouchWait) throws(ReaderFailure) -> Result
+    ) throws(ReaderFailure) -> Result {
+        try withClaim(until: stop) { (claimed) throws(ReaderFailure) in
+            try body { (duration, report) throws(ReaderFailure) in try claimed.verify(within: duration, report) }
+        }
+    }
+}
+
+/// Tells the set of enrolled fingers. In the daemon this is `ostiary-templates`.
+package protocol EnrolledSetSource: Sendable {
+    /// The set of now. Blocks for the answer.
+    func enrolledSet() -> EnrolledSet
+
+    /// Has `tell` called with the present set and with each changed one, on any thread, until the result is stopped or released.
+    func followEnrolledSet(_ tell: @escaping @Sendable (EnrolledSet) -> Void) -> any EnrolledSetFollower
+}
+
+/// Reports changes of the enrolled set until it is stopped or released.
+package protocol EnrolledSetFollower: AnyObject, Sendable {
+    func stop()
+}
+
+extension EnrolledTemplates: EnrolledSetSource {
+    package func enrolledSet() -> EnrolledSet { current() }
+
+    package func followEnrolledSet(
+        _ tell: @escaping @Sendable (EnrolledSet) -> Void
+    ) -> any EnrolledSetFollower { follow(tell) }
+}
+
+extension TemplatesFollower: EnrolledSetFollower {}
