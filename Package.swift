@@ -37,6 +37,9 @@ let package = Package(
         .library(name: "CryptoKit", targets: ["CryptoKit"]),
         .library(name: "OstiaryClient", targets: ["OstiaryClient"]),
         .library(name: "OstiaryTesting", targets: ["OstiaryTesting"]),
+        .library(name: "LocalAuthenticationTesting", targets: ["LocalAuthenticationTesting"]),
+        // Spoken by tests and the simulator. The shipped daemon does not know it.
+        .library(name: "SimulatorMessages", targets: ["SimulatorMessages"]),
         // Spoken by both sides; the trusted side imports these and nothing else of this package.
         .library(
             name: "OstiaryShared",
@@ -98,6 +101,14 @@ let package = Package(
         .target(
             name: "OstiaryTesting", dependencies: ["OstiaryClient"],
             path: "Sources/Testing/OstiaryTesting", swiftSettings: strict),
+
+        .target(
+            name: "SimulatorMessages", dependencies: ["UnixSocket"], path: "Sources/Testing/SimulatorMessages",
+            swiftSettings: adapter),
+        .target(
+            name: "LocalAuthenticationTesting",
+            dependencies: ["AccessControl", "OstiaryClient", "OstiaryWire", "SimulatorMessages", "UnixSocket"],
+            path: "Sources/Testing/LocalAuthenticationTesting", swiftSettings: adapter),
 
         // MARK: spoken by both sides
         .target(name: "AccessControl", path: "Sources/Shared/AccessControl", swiftSettings: strict),
@@ -178,7 +189,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "CryptoKit", "DaemonTestSupport", "IndependentTools", "LocalAuthentication", "OstiaryClient",
+                "CryptoKit", "DaemonTestSupport", "IndependentTools", "LocalAuthentication",
+                "LocalAuthenticationTesting", "OstiaryClient",
                 "OstiaryTesting", "Security", "SeededRandomness", "keychain-calls", "ostiary", "right-scenarios",
             ],
             swiftSettings: adapter),

@@ -24,6 +24,7 @@ let adapter: [SwiftSetting] = [
 ]
 
 let shared: Target.Dependency = .product(name: "OstiaryShared", package: "Ostiary")
+let simulatorMessages: Target.Dependency = .product(name: "SimulatorMessages", package: "Ostiary")
 let seeded: Target.Dependency = .product(name: "SeededRandomness", package: "Ostiary")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
@@ -38,6 +39,8 @@ let package = Package(
         .executable(name: "ostiary-templates", targets: ["ostiary-templates"]),
         .executable(name: "ostiary-pam", targets: ["ostiary-pam"]),
         .executable(name: "ostiary-sheet", targets: ["ostiary-sheet"]),
+        // For the tests of programs that use Ostiary; it is not installed.
+        .executable(name: "ostiary-simulator", targets: ["ostiary-simulator"]),
     ],
     dependencies: [
         .package(name: "Ostiary", path: ".."),
@@ -130,6 +133,18 @@ let package = Package(
             name: "ostiary-pam", dependencies: [shared, "CPAM", "PAMProtocol", "PromptProtocol"],
             swiftSettings: adapter),
 
+        // A daemon with a scripted person, reader and clock, for the tests of programs. No other program links it.
+        .target(
+            name: "Simulation",
+            dependencies: [
+                shared, simulatorMessages, crypto, logging, "Authenticators", "Broker", "EnrolledTemplates",
+                "FingerprintReader", "OwnerKeys", "Passcodes", "PromptProtocol", "Prompting",
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "ostiary-simulator", dependencies: [shared, simulatorMessages, logging, "Simulation"],
+            swiftSettings: strict),
+
         // What every enclave must do, written against the protocol; each implementation's tests run it.
         .target(
             name: "EnclaveContract", dependencies: [shared, crypto, "Enclave"], path: "Tests/EnclaveContract",
@@ -216,7 +231,7 @@ let package = Package(
         .target(
             name: "BrokerTestSupport",
             dependencies: [
-                "Broker", "Authenticators", "OwnerKeys", "Passcodes", "Enclave", "Prompting", "Vault",
+                "Broker", "Authenticators", "OwnerKeys", "Passcodes", "Enclave", "Prompting", "Simulation", "Vault",
                 "StoreTestSupport", shared, crypto, logging,
             ],
             path: "Tests/BrokerTestSupport", swiftSettings: adapter),
@@ -242,9 +257,10 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "ostiaryd", "ostiary-prompt", "ostiary-sheet", "test-caller", "Prompting", "FingerprintReader",
+                "ostiaryd", "ostiary-prompt", "ostiary-sheet", "ostiary-simulator", "test-caller", "Prompting",
+                "FingerprintReader",
                 "StoreTestSupport", "FingerprintTestSupport", "SystemBusTestSupport", "TerminalTestSupport", shared,
-                grdb,
+                simulatorMessages, grdb,
             ],
             swiftSettings: adapter),
         .executableTarget(

@@ -14,5 +14,10 @@ let package = Package(
         .executableTarget(name: "sign-challenge", dependencies: frameworks),
         .executableTarget(name: "enclave-key", dependencies: frameworks),
         .executableTarget(name: "protected-password", dependencies: frameworks),
+        // An app and its tests, which run against a simulated device: Documentation/testing.md
+        .target(name: "Notes", dependencies: frameworks),
+        .testTarget(
+            name: "NotesTests",
+            dependencies: ["Notes", .product(name: "LocalAuthenticationTesting", package: "Ostiary")]),
     ]
 )

@@ -1,4 +1,3 @@
-import Broker
 import Crypto
 import Foundation
 package import OwnerKeys
@@ -9,9 +8,11 @@ extension PasscodeStretching {
     /// One HMAC instead of Argon2id: for tests that enter hundreds of passcodes. Records still name Argon2id's
     /// parameters.
     package static let quick = PasscodeStretching { entry, salt, _ in
-        let code = entry.withUnsafeBytes { entry in
-            HMAC<SHA256>.authenticationCode(for: entry, using: SymmetricKey(data: salt.bytes))
+        let code = unsafe entry.withUnsafeBytes { entry in
+            unsafe HMAC<SHA256>.authenticationCode(for: entry, using: SymmetricKey(data: salt.bytes))
         }
-        return SecretBytes(bytes: Array(code))
+        var bytes = SecretBytes(zeroed: SHA256.byteCount)
+        unsafe bytes.withUnsafeMutableBytes { unsafe $0.copyBytes(from: Array(code)) }
+        return bytes
     }
 }

@@ -1,0 +1,163 @@
+import Authenticators
+import Broker
+import FingerprintReader
+import Foundation
+import Glibc
+package import Logging
+import OwnerKeys
+import Passcodes
+import Prompting
+package import SimulatorMessages
+
+/// A daemon on a store of its own, with a person, a reader and a clock that a test moves.
+///
+/// The store is always a new one, in a temporary folder that nobody can name: an existing store is out of reach.
+package final class Simulator {
+    /// The folder of everything; ``end()`` removes it.
+    package let folder: String
+    private let clock = ManualClock()
+    private let reader = SimulatedReader()
+    private let script = PersonScript()
+    private let user: SystemUser
+    private let log: Logger
+    private var broker: Broker
+    private var server: Server
+
+    /// Makes the folder and the store, and begins to listen.
+    package init(log: Logger) throws {
+        let user = try SystemUser.current()
+        let folder =
+            FileManager.default.temporaryDirectory.path + "/ostiary-sim-"
+            + String(UInt32.random(in: 0 ... .max), radix: 36)
+        // It must not exist: what is there is somebody's.
+        for path in [folder, SimulatorFolders.runtime(in: folder)] {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        }
+        do {
+            let parts = SimulatedParts(clock: clock, reader: reader, script: script)
+            broker = try parts.openBroker(in: folder, user, log)
+            server = try Self.serve(broker, in: folder)
+        } catch {
+            try? FileManager.default.removeItem(atPath: folder)
+            throw error
+        }
+        (self.folder, self.user, self.log) = (folder, user, log)
+    }
+
+    private static func serve(_ broker: Broker, in folder: String) throws -> Server {
+        let server = try Server(
+            listeningAt: SimulatorFolders.runtime(in: folder) + "/ostiaryd.socket", broker: broker)
+        let accepting = Thread { server.run() }
+        accepting.name = "ostiary-accept"
+        accepting.start()
+        return server
+    }
+
+    /// Ends the daemon's part and removes the folder.
+    package func end() {
+        stop()
+        do { try FileManager.default.removeItem(atPath: folder) } catch {
+            log.error("the folder was not removed", metadata: ["path": "\(folder)", "cause": "\(error)"])
+        }
+    }
+
+    private func stop() {
+        server.stop()
+        broker.close()
+        _ = unsafe unlink(SimulatorFolders.runtime(in: folder) + "/ostiaryd.socket")
+    }
+
+    // MARK: what the test says
+
+    package func answer(_ request: SimulatorRequest) -> SimulatorAnswer {
+        do {
+            switch request {
+            case .script(let actions, let reason): script.add(actions, reason: reason)
+            case .forgetScript(let reason): script.forget(reason: reason)
+            case .enroll(let finger): try enroll(finger)
+            case .delete(let finger): try delete(finger)
+            case .connectReader(let isConnected):
+                reader.connect(isConnected)
+                look()
+            case .advance(let duration): try advance(by: duration)
+            case .restart: try restart()
+            case .report: return .report(script.report)
+            }
+            return .done
+        } catch let refused as SimulatorRefusal { return .refused(refused.words) } catch { return .refused("\(error)") }
+    }
+
+    private func enroll(_ finger: SimulatedFinger) throws {
+        guard case .unusable = reader.readerState() else {
+            reader.enroll(try Self.finger(finger))
+            return look()
+        }
+        throw SimulatorRefusal("No reader is connected, so no finger can be enrolled.")
+    }
+
+    private func delete(_ finger: SimulatedFinger) throws {
+        guard reader.delete(try Self.finger(finger)) else {
+            throw SimulatorRefusal("The finger \(finger.rawValue) is not enrolled.")
+        }
+        look()
+    }
+
+    private static func finger(_ finger: SimulatedFinger) throws -> Finger {
+        guard let known = Finger(rawValue: finger.rawValue) else {
+            throw SimulatorRefusal("\(finger.rawValue) is no finger of fprintd's.")
+        }
+        return known
+    }
+
+    /// Has the daemon notice a change, as the helper for templates or the next caller would.
+    private func look() { _ = broker.accounts[0].biometryState() }
+
+    /// The longest way that the clock goes at once: no limit of a grant is longer.
+    private static let longestAdvance: Duration = .seconds(10 * 365 * 24 * 3600)
+
+    private func advance(by duration: Duration) throws {
+        guard duration >= .zero, duration <= Self.longestAdvance else {
+            throw SimulatorRefusal("The clock goes forward by ten years at most, and never back.")
+        }
+        clock.advance(by: duration)
+    }
+
+    private func restart() throws {
+        stop()
+        broker = try SimulatedParts(clock: clock, reader: reader, script: script).openBroker(in: folder, user, log)
+        server = try Self.serve(broker, in: folder)
+    }
+}
+
+/// Why the simulator did not do what a test said.
+private struct SimulatorRefusal: Error {
+    let words: String
+    init(_ words: String) { self.words = words }
+}
+
+/// The parts that stand in for the machine and the person.
+private struct SimulatedParts {
+    let clock: ManualClock
+    let reader: SimulatedReader
+    let script: PersonScript
+
+    func openBroker(in folder: String, _ user: SystemUser, _ log: Logger) throws -> Broker {
+        let prompts = PromptConfiguration()
+        let fingers = FingerSources(BiometrySources(reader: reader, templates: reader))
+        let account = LateAccount()
+        let person = SimulatedPerson(
+            script, reader: reader, clock: clock, timeLimit: .seconds(prompts.timeLimitSeconds),
+            readerChanged: { account.look() })
+        let (start, began) = (ContinuousClock.now, clock.now().time)
+        let queue = PromptQueue(
+            person, now: { [clock] in start.advanced(by: clock.now().time - began) }, terminalDevice: { _ in nil })
+        let broker = try Broker.open(
+            BrokerConfiguration(
+                user: user, stateDirectory: SimulatorFolders.state(in: folder), promptProgram: "/nowhere",
+                prompts: prompts, version: "simulator", applicationsDirectory: folder + "/apps.d", fingers: fingers),
+            log: log, stretching: .quick, prompter: queue, clock: clock)
+        account.set(broker.accounts[0])
+        return broker
+    }
+}
