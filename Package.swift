@@ -49,6 +49,7 @@ let package = Package(
         .executable(name: "ostiary", targets: ["ostiary"]),
         // For the tests of this repository's packages alone.
         .library(name: "SeededRandomness", targets: ["SeededRandomness"]),
+        .library(name: "IndependentTools", targets: ["IndependentTools"]),
         .library(name: "DaemonTestSupport", targets: ["DaemonTestSupport"]),
     ],
     dependencies: [

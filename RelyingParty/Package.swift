@@ -1,0 +1,51 @@
+// swift-tools-version:6.2
+// What a server adds to a program that lets people sign in. It needs no daemon, and nothing of the other packages but
+// randomness and tools for its tests.
+import PackageDescription
+
+/// One strict list for every Swift target that reads what strangers send. It stands in the other manifests too: a manifest
+/// cannot import another.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .strictMemorySafety(),
+]
+
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
+let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+
+let package = Package(
+    name: "OstiaryRelyingParty",
+    products: [
+        .library(name: "RelyingParty", targets: ["RelyingParty"]),
+        .library(name: "RelyingPartySQLite", targets: ["RelyingPartySQLite"]),
+    ],
+    dependencies: [
+        .package(name: "Ostiary", path: ".."),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    ],
+    targets: [
+        .target(name: "RelyingParty", dependencies: [crypto, cryptoExtras, asn1, x509], swiftSettings: strict),
+        .target(name: "RelyingPartySQLite", dependencies: ["RelyingParty", grdb], swiftSettings: strict),
+        .testTarget(
+            name: "RelyingPartySQLiteTests", dependencies: ["RelyingParty", "RelyingPartySQLite", crypto, grdb],
+            swiftSettings: strict),
+        .testTarget(
+            name: "RelyingPartyTests",
+            dependencies: [
+                "RelyingParty", "RelyingPartySQLite", crypto, cryptoExtras, asn1, x509,
+                .product(name: "IndependentTools", package: "Ostiary"),
+                .product(name: "SeededRandomness", package: "Ostiary"),
+            ],
+            resources: [.copy("Vectors"), .copy("Witnesses")], swiftSettings: strict),
+    ]
+)

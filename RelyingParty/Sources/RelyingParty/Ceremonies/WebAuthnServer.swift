@@ -1,0 +1,154 @@
+public import Foundation
+
+/// Registers credentials and signs people in: ``WebAuthnVerifier`` with a store of challenges and one of credentials.
+///
+/// Each challenge counts once, also if the answer to it is refused. The calls throw ``CeremonyError``, or the error of a
+/// store.
+public struct WebAuthnServer: Sendable {
+    public let verifier: WebAuthnVerifier
+    /// The name of the relying party, which some clients show.
+    public let name: String
+    let challenges: any ChallengeStore
+    let credentials: any CredentialStore
+    /// How long a challenge may be answered.
+    public let lifetime: Duration
+    private let clock: @Sendable () -> Date
+
+    public init(
+        verifier: WebAuthnVerifier, name: String, challenges: any ChallengeStore, credentials: any CredentialStore,
+        lifetime: Duration = .seconds(300), clock: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.verifier = verifier
+        self.name = name
+        self.challenges = challenges
+        self.credentials = credentials
+        self.lifetime = lifetime
+        self.clock = clock
+    }
+
+    // MARK: registration
+
+    /// - Parameters:
+    ///   - user: the account; its handle has 1 to 64 bytes and says nothing about the person.
+    ///   - session: see ``OpenChallenge/session``.
+    public func beginRegistration(
+        of user: WebAuthnUser, session: Data? = nil, verification: UserRequirements.Verification = .preferred
+    ) async throws -> CreationOptions {
+        guard (1...Limits.userHandleByteCount).contains(user.handle.count) else {
+            throw CeremonyError.userHandleLength(user.handle.count)
+        }
+        let challenge = try await open(.registration, user.handle, session, [], verification)
+        let known = try await credentials.credentials(of: user.handle)
+        return CreationOptions(
+            challenge: challenge, relyingParty: .init(id: verifier.relyingPartyIdentifier, name: name), user: user,
+            algorithms: verifier.algorithms, excluded: known.map(CredentialDescriptor.init), lifetime: lifetime,
+            verification: verification, attestation: verifier.attestation.requirement == .anchored ? .direct : .none)
+    }
+
+    /// Verifies the answer and stores the credential for the account that the registration began with:
+    /// ``CredentialRecord/userHandle`` of the result.
+    public func finishRegistration(
+        _ response: RegistrationResponse, session: Data? = nil
+    ) async throws -> Registration {
+        let challenge = try await take(answeredBy: response.clientDataJSON, .registration, session)
+        guard let account = challenge.account else { throw CeremonyError.challengeNotOpen }
+        let registration = try await verifier.verifyRegistration(
+            response, challenge: challenge.value, userHandle: account,
+            requirements: UserRequirements(verification: challenge.verification), at: clock())
+        guard try await credentials.add(registration.credential) else {
+            throw CeremonyError.credentialAlreadyRegistered
+        }
+        return registration
+    }
+
+    // MARK: sign-in
+
+    /// - Parameter account: the account that is to sign in; nil if the credential is to name it.
+    public func beginAssertion(
+        account: Data? = nil, session: Data? = nil, verification: UserRequirements.Verification = .preferred
+    ) async throws -> RequestOptions {
+        var known: [CredentialRecord] = []
+        if let account { known = try await credentials.credentials(of: account) }
+        let challenge = try await open(.assertion, account, session, known.map(\.id), verification)
+        return RequestOptions(
+            challenge: challenge, relyingPartyIdentifier: verifier.relyingPartyIdentifier,
+            allowed: known.map(CredentialDescriptor.init), lifetime: lifetime, verification: verification)
+    }
+
+    /// Verifies the answer and stores the counter. Returns the account that signed in.
+    public func finishAssertion(_ response: AssertionResponse, session: Data? = nil) async throws -> SignIn {
+        let challenge = try await take(answeredBy: response.clientDataJSON, .assertion, session)
+        guard let credential = try await credentials.credential(response.credentialID) else {
+            throw CeremonyError.credentialUnknown
+        }
+        let assertion = try verifier.verifyAssertion(
+            response, challenge: challenge.value, credential: credential, account: challenge.account,
+            allowed: challenge.allowedCredentials, requirements: UserRequirements(verification: challenge.verification))
+        switch try await credentials.accept(assertion.use) {
+        case .accepted: return SignIn(account: credential.userHandle, assertion: assertion)
+        case .unknownCredential: throw CeremonyError.credentialUnknown
+        case .counterNotIncreased(let stored):
+            throw CeremonyError.counterNotIncreased(stored: stored, received: assertion.use.signatureCounter)
+        }
+    }
+
+    // MARK: rights
+
+    /// A challenge for a program that signs with a right of its owner.
+    public func beginRightSignature(account: Data, session: Data? = nil) async throws -> Data {
+        try await open(.right, account, session, [], .required)
+    }
+
+    /// Verifies a right's signature over a challenge of ``beginRightSignature(account:session:)``, which then is used up.
+    /// Returns the account. Throws ``RightSignatureError`` too.
+    public func finishRightSignature(
+        _ signature: Data, challenge value: Data, key: RightPublicKey, session: Data? = nil
+    ) async throws -> Data {
+        let challenge = try await take(value, .right, session)
+        guard let account = challenge.account else { throw CeremonyError.challengeNotOpen }
+        try key.verify(signature, of: value)
+        return account
+    }
+
+    // MARK: challenges
+
+    private func open(
+        _ purpose: OpenChallenge.Purpose, _ account: Data?, _ session: Data?, _ allowed: [Data],
+        _ verification: UserRequirements.Verification
+    ) async throws -> Data {
+        var generator = SystemRandomNumberGenerator()
+        let value = Data((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+        let date = clock()
+        let challenge = OpenChallenge(
+            value: value, purpose: purpose, account: account, session: session, allowedCredentials: allowed,
+            verification: verification, expiration: date.addingTimeInterval(TimeInterval(lifetime.components.seconds)))
+        try await challenges.add(challenge, at: date)
+        return value
+    }
+
+    /// The challenge that client data answers.
+    private func take(
+        answeredBy clientDataJSON: Data, _ purpose: OpenChallenge.Purpose, _ session: Data?
+    ) async throws -> OpenChallenge {
+        let clientData = try WebAuthnVerifier.clientData(clientDataJSON)
+        guard let value = Data(base64URLEncoded: clientData.challenge) else { throw CeremonyError.challengeNotOpen }
+        return try await take(value, purpose, session)
+    }
+
+    private func take(
+        _ value: Data, _ purpose: OpenChallenge.Purpose, _ session: Data?
+    ) async throws -> OpenChallenge {
+        guard let challenge = try await challenges.take(value, at: clock()) else {
+            throw CeremonyError.challengeNotOpen
+        }
+        guard challenge.purpose == purpose else { throw CeremonyError.ceremonyMismatch }
+        guard challenge.session == session else { throw CeremonyError.sessionMismatch }
+        return challenge
+    }
+}
+
+/// Who signed in, and how.
+public struct SignIn: Sendable {
+    public let account: Data
+    public let assertion: Assertion
+}

@@ -1,0 +1,89 @@
+import Crypto
+public import Foundation
+
+/// What a client sends after it made a credential.
+public struct RegistrationResponse: Sendable {
+    public var credentialID: Data
+    public var clientDataJSON: Data
+    public var attestationObject: Data
+    /// How to reach the authenticator: `usb`, `internal` and so on. A hint from the client.
+    public var transports: [String]
+
+    public init(credentialID: Data, clientDataJSON: Data, attestationObject: Data, transports: [String] = []) {
+        self.credentialID = credentialID
+        self.clientDataJSON = clientDataJSON
+        self.attestationObject = attestationObject
+        self.transports = transports
+    }
+}
+
+/// A registration that was verified. Store ``credential`` for the account that asked for it.
+public struct Registration: Sendable {
+    public let credential: CredentialRecord
+    public let format: AttestationFormat
+    public let trust: AttestationTrust
+    /// The model of the authenticator, 16 bytes; only an anchored attestation proves it.
+    public let aaguid: Data
+}
+
+extension WebAuthnVerifier {
+    /// Verifies the answer to a registration (WebAuthn Level 3, section 7.1), except that no account has the credential:
+    /// that is for the store to tell.
+    ///
+    /// - Parameters:
+    ///   - challenge: the challenge that was sent. It must not be accepted a second time.
+    ///   - userHandle: the account that the credential is for.
+    ///   - date: the time at which certificates must be valid.
+    public func verifyRegistration(
+        _ response: RegistrationResponse, challenge: Data, userHandle: Data,
+        requirements: UserRequirements = UserRequirements(), at date: Date
+    ) async throws(CeremonyError) -> Registration {
+        try check(Self.clientData(response.clientDataJSON), .registration, challenge: challenge)
+        let object: AttestationObject
+        do { object = try AttestationObject(response.attestationObject) } catch { throw .attestationObject(error) }
+        let data = try Self.authenticatorData(object.authenticatorData, hasCredential: true)
+        guard let credential = data.credential else { throw .authenticatorData(.credentialMissing) }
+        try check(data, requirements: requirements)
+        guard credential.id.elementsEqual(response.credentialID) else { throw .credentialIDMismatch }
+        let publicKey: CredentialPublicKey
+        do { publicKey = try CredentialPublicKey(credential.publicKeyValue) } catch { throw .publicKey(error) }
+        guard algorithms.contains(publicKey.algorithm) else { throw .algorithmNotOffered(publicKey.algorithm) }
+        let subject = AttestationSubject(
+            authenticatorData: data, credential: credential, publicKey: publicKey,
+            message: SignedMessage(
+                authenticatorData: data.bytes, clientDataHash: SHA256.hash(data: response.clientDataJSON)))
+        let (format, trust) = try await attest(object, subject, at: date)
+        let record = CredentialRecord(
+            id: Data(credential.id), userHandle: userHandle, publicKey: Data(credential.publicKey),
+            signatureCounter: data.signatureCounter, isUserVerified: data.flags.contains(.userVerified),
+            isBackupEligible: data.flags.contains(.backupEligible), isBackedUp: data.flags.contains(.backedUp),
+            transports: response.transports)
+        return Registration(credential: record, format: format, trust: trust, aaguid: Data(credential.aaguid))
+    }
+
+    private func attest(
+        _ object: AttestationObject, _ subject: AttestationSubject, at date: Date
+    ) async throws(CeremonyError) -> (AttestationFormat, AttestationTrust) {
+        guard let format = AttestationFormat(rawValue: object.format) else { throw .attestation(.unsupportedFormat) }
+        do {
+            let evidence = try format.verify(object.statement, subject)
+            return (format, try await attestation.judge(evidence, format, at: date))
+        } catch {
+            throw .attestation(error)
+        }
+    }
+
+    static func clientData(_ json: Data) throws(CeremonyError) -> ClientData {
+        do { return try ClientData(json) } catch { throw .clientData(error) }
+    }
+
+    static func authenticatorData(
+        _ bytes: ArraySlice<UInt8>, hasCredential: Bool
+    ) throws(CeremonyError) -> AuthenticatorData {
+        do {
+            return try AuthenticatorData(bytes, hasCredential: hasCredential)
+        } catch {
+            throw .authenticatorData(error)
+        }
+    }
+}

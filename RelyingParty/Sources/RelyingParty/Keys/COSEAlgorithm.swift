@@ -1,0 +1,13 @@
+/// Signature algorithms by their number at IANA ("COSE Algorithms").
+public enum COSEAlgorithm: Int, Sendable, CaseIterable, Hashable {
+    /// ECDSA on P-256 with SHA-256.
+    case es256 = -7
+    /// Ed25519.
+    case edDSA = -8
+    /// ECDSA on P-384 with SHA-384.
+    case es384 = -35
+    /// ECDSA on P-521 with SHA-512.
+    case es512 = -36
+    /// RSA with PKCS #1 v1.5 and SHA-256.
+    case rs256 = -257
+}

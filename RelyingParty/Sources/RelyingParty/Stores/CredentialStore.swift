@@ -1,0 +1,28 @@
+public import Foundation
+
+/// What a store says to the use of a credential.
+public enum CredentialUseOutcome: Sendable, Equatable {
+    case accepted
+    /// The store has this counter, or a greater one.
+    case counterNotIncreased(stored: UInt32)
+    /// The credential is not in the store.
+    case unknownCredential
+}
+
+/// Keeps credentials of accounts. Several servers may share one store.
+public protocol CredentialStore: Sendable {
+    /// Returns false, and changes nothing, if the store has a credential of this ID.
+    func add(_ credential: CredentialRecord) async throws -> Bool
+
+    func credential(_ id: Data) async throws -> CredentialRecord?
+
+    /// The credentials of an account, in the order of their IDs.
+    func credentials(of account: Data) async throws -> [CredentialRecord]
+
+    /// Stores counter and backup state, if ``CredentialUse/follows(_:)`` holds for the stored counter at that moment. No
+    /// counter besides 0 is accepted twice, no matter how many servers ask at the same time.
+    func accept(_ use: CredentialUse) async throws -> CredentialUseOutcome
+
+    /// Returns false if the account has no such credential.
+    func remove(_ id: Data, of account: Data) async throws -> Bool
+}

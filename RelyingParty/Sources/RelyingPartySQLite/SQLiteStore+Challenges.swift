@@ -1,0 +1,66 @@
+public import Foundation
+import GRDB
+public import RelyingParty
+
+extension SQLiteStore: ChallengeStore {
+    /// Throws ``SQLiteStoreError/tooManyChallenges(_:)`` if as many are open as may be.
+    public func add(_ challenge: OpenChallenge, at date: Date) async throws {
+        let maximum = maximumChallengeCount
+        let allowed = try Self.joined(challenge.allowedCredentials)
+        try await database.write { database in
+            // A few at a time: no call pays for many that expired.
+            try database.cachedStatement(sql: Self.removeExpired).execute(arguments: [date.timeIntervalSince1970])
+            let count = try Int.fetchOne(database.cachedStatement(sql: "SELECT count FROM challengeCount")) ?? 0
+            guard count < maximum else { throw SQLiteStoreError.tooManyChallenges(count) }
+            try database.cachedStatement(sql: Self.insertChallenge).execute(arguments: [
+                challenge.value, challenge.purpose.rawValue, challenge.account, challenge.session, allowed,
+                challenge.verification.rawValue, challenge.expiration.timeIntervalSince1970,
+            ])
+        }
+    }
+
+    public func take(_ value: Data, at date: Date) async throws -> OpenChallenge? {
+        let challenge = try await database.write { database in
+            let statement = try database.cachedStatement(sql: Self.takeChallenge)
+            return try Row.fetchOne(statement, arguments: [value]).map(Self.challenge)
+        }
+        return challenge.flatMap { $0.expiration > date ? $0 : nil }
+    }
+
+    private static func challenge(_ row: Row) throws -> OpenChallenge {
+        guard let purpose = OpenChallenge.Purpose(rawValue: row["purpose"]),
+            let verification = UserRequirements.Verification(rawValue: row["verification"])
+        else { throw SQLiteStoreError.damagedRow }
+        return OpenChallenge(
+            value: row["value"], purpose: purpose, account: row["account"], session: row["session"],
+            allowedCredentials: try split(row["allowed"]), verification: verification,
+            expiration: Date(timeIntervalSince1970: row["expiration"]))
+    }
+
+    static let removeExpired = """
+        DELETE FROM challenge WHERE value IN
+        (SELECT value FROM challenge WHERE expiration <= ? ORDER BY expiration LIMIT 16)
+        """
+    static let insertChallenge = "INSERT INTO challenge VALUES (?, ?, ?, ?, ?, ?, ?)"
+    static let takeChallenge = "DELETE FROM challenge WHERE value = ? RETURNING *"
+
+    /// Two bytes of length before each ID.
+    private static func joined(_ identifiers: [Data]) throws -> Data {
+        try identifiers.reduce(into: Data()) { data, identifier in
+            guard let count = UInt16(exactly: identifier.count) else { throw SQLiteStoreError.damagedRow }
+            data.append(contentsOf: [UInt8(count >> 8), UInt8(count & 0xFF)])
+            data.append(identifier)
+        }
+    }
+
+    private static func split(_ data: Data) throws -> [Data] {
+        var (rest, identifiers) = (data[...], [Data]())
+        while !rest.isEmpty {
+            let count = rest.prefix(2).reduce(0) { $0 << 8 | Int($1) }
+            guard rest.count >= 2 + count else { throw SQLiteStoreError.damagedRow }
+            identifiers.append(Data(rest.dropFirst(2).prefix(count)))
+            rest = rest.dropFirst(2 + count)
+        }
+        return identifiers
+    }
+}

@@ -1,0 +1,71 @@
+public import Foundation
+import GRDB
+public import RelyingParty
+
+extension SQLiteStore: CredentialStore {
+    public func add(_ credential: CredentialRecord) async throws -> Bool {
+        try await database.write { database in
+            try database.cachedStatement(sql: Self.insertCredential).execute(arguments: [
+                credential.id, credential.userHandle, credential.publicKey, Int64(credential.signatureCounter),
+                credential.isUserVerified, credential.isBackupEligible, credential.isBackedUp,
+                credential.transports.joined(separator: " "),
+            ])
+            return database.changesCount == 1
+        }
+    }
+
+    public func credential(_ id: Data) async throws -> CredentialRecord? {
+        try await database.read { database in
+            try Row.fetchOne(database.cachedStatement(sql: Self.credentialByID), arguments: [id]).map(Self.record)
+        }
+    }
+
+    public func credentials(of account: Data) async throws -> [CredentialRecord] {
+        try await database.read { database in
+            try Row.fetchAll(database.cachedStatement(sql: Self.credentialsByAccount), arguments: [account])
+                .map(Self.record)
+        }
+    }
+
+    /// One statement compares and sets, so nothing can happen in between.
+    public func accept(_ use: CredentialUse) async throws -> CredentialUseOutcome {
+        try await database.write { database in
+            let counter = Int64(use.signatureCounter)
+            try database.cachedStatement(sql: Self.acceptUse).execute(arguments: [
+                counter, use.isBackedUp, use.credentialID, counter, counter,
+            ])
+            if database.changesCount == 1 { return .accepted }
+            let statement = try database.cachedStatement(sql: "SELECT counter FROM credential WHERE id = ?")
+            guard let stored = try Int64.fetchOne(statement, arguments: [use.credentialID]) else {
+                return .unknownCredential
+            }
+            guard let stored = UInt32(exactly: stored) else { throw SQLiteStoreError.damagedRow }
+            return .counterNotIncreased(stored: stored)
+        }
+    }
+
+    public func remove(_ id: Data, of account: Data) async throws -> Bool {
+        try await database.write { database in
+            let statement = try database.cachedStatement(sql: "DELETE FROM credential WHERE id = ? AND account = ?")
+            try statement.execute(arguments: [id, account])
+            return database.changesCount == 1
+        }
+    }
+
+    static let insertCredential = "INSERT OR IGNORE INTO credential VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    static let credentialByID = "SELECT * FROM credential WHERE id = ?"
+    static let credentialsByAccount = "SELECT * FROM credential WHERE account = ? ORDER BY id"
+    static let acceptUse = """
+        UPDATE credential SET counter = ?, isBackedUp = ?
+        WHERE id = ? AND (counter < ? OR (counter = 0 AND ? = 0))
+        """
+
+    private static func record(_ row: Row) throws -> CredentialRecord {
+        guard let counter = UInt32(exactly: row["counter"] as Int64) else { throw SQLiteStoreError.damagedRow }
+        let transports: String = row["transports"]
+        return CredentialRecord(
+            id: row["id"], userHandle: row["account"], publicKey: row["publicKey"], signatureCounter: counter,
+            isUserVerified: row["isUserVerified"], isBackupEligible: row["isBackupEligible"],
+            isBackedUp: row["isBackedUp"], transports: transports.split(separator: " ").map { String($0) })
+    }
+}
