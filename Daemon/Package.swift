@@ -54,11 +54,13 @@ let package = Package(
         .systemLibrary(name: "CGTK4", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
         .systemLibrary(name: "CPAM", pkgConfig: "pam", providers: [.apt(["libpam0g-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CTSS2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CInotify"),
         // Threads of the daemon, which blocks by design.
         .target(name: "Threading", dependencies: [shared, "CEpoll"], swiftSettings: strict),
         .target(name: "Enclave", dependencies: [shared, crypto], swiftSettings: strict),
+        .target(name: "TPMEnclave", dependencies: [shared, crypto, "CTSS2", "Enclave"], swiftSettings: adapter),
         .target(name: "StoreKeys", dependencies: [shared, crypto, "Enclave"], swiftSettings: strict),
         .target(name: "KeySlots", dependencies: [shared, crypto], swiftSettings: strict),
         .target(name: "Vault", dependencies: [shared, grdb], swiftSettings: strict),
@@ -151,6 +153,11 @@ let package = Package(
             swiftSettings: adapter),
         .testTarget(
             name: "EnclaveTests", dependencies: [shared, crypto, "Enclave", "EnclaveContract"], swiftSettings: adapter),
+        // A real TPM in software, swtpm.
+        .testTarget(
+            name: "TPMEnclaveTests",
+            dependencies: ["TPMEnclave", "Enclave", "EnclaveContract", "TerminalTestSupport", "CTSS2", shared, crypto],
+            swiftSettings: adapter),
         .testTarget(
             name: "StoreKeysTests", dependencies: [shared, crypto, "StoreKeys", "Enclave", "EnclaveContract"],
             swiftSettings: adapter),

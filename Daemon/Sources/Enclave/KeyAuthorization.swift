@@ -20,7 +20,7 @@ public enum KeyAuthorization {
     }
 
     /// Whether an enclave may take `value` for a key.
-    static func isUsable(_ value: borrowing SecretBytes) -> Bool {
+    package static func isUsable(_ value: borrowing SecretBytes) -> Bool {
         unsafe value.withUnsafeBytes { bytes in
             guard let last = unsafe bytes.last else { return false }
             return last != 0

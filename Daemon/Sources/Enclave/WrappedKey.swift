@@ -20,7 +20,7 @@ public struct WrappedKey: Equatable, Sendable {
 
 /// The facts that a key is tied to when it is made. Opening it needs them again, unchanged.
 ///
-/// A chip writes `outsideInfo` into the creation data. If `requiresPasscode` is set, it puts the key below a parent of
+/// A chip makes a digest of them a part of the key's name, which it checks at each load. If `requiresPasscode` is set, it puts the key below a parent of
 /// its owner. That parent loads no key without the owner's passcode. Software authenticates `outsideInfo` and
 /// `requiresPasscode` with the wrapped key.
 public struct KeyBinding: Equatable, Sendable {

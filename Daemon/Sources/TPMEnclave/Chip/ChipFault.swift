@@ -1,0 +1,38 @@
+import Enclave
+
+/// Why the chip did not do its work.
+enum ChipFault: Error, Equatable {
+    /// The chip, or a layer on the way to it, answered with this code.
+    case response(ResponseCode)
+    /// The chip does not know our sessions, handles or contexts any more, as after its restart. A new connection helps.
+    case forgotten(ResponseCode)
+    /// No storage key of this TPM has the name that the store was made with.
+    case otherStorageKey
+    /// The chip refuses the object: it is damaged, or made by another chip or under another parent.
+    case foreignObject
+    /// The authorization value of an object is wrong; the session is in order.
+    case wrongAuthorization
+    /// The answer is not the one that the request calls for.
+    case malformedAnswer
+
+    /// Whether the same request may succeed on a new connection.
+    var mayEndWithNewConnection: Bool {
+        switch self {
+        case .forgotten: true
+        case .response(let code): !code.isOfChip
+        case .otherStorageKey, .foreignObject, .wrongAuthorization, .malformedAnswer: false
+        }
+    }
+
+    /// - Parameter lockoutInterval: after how long the chip forgets one wrong try.
+    func enclaveError(lockoutInterval: () -> Duration) -> EnclaveError {
+        switch self {
+        case .response(let code) where code.isLockout: .lockedOut(remaining: lockoutInterval())
+        case .response(let code), .forgotten(let code): .unavailable(code: code.value)
+        case .otherStorageKey: .deviceLost
+        case .foreignObject: .unreadable
+        case .wrongAuthorization: .refused
+        case .malformedAnswer: .unavailable(code: 0)
+        }
+    }
+}

@@ -1,0 +1,208 @@
+import CTSS2
+import Foundation
+import SecretMemory
+
+/// One connection to a TPM, with the objects and sessions that we have in it. For one thread at a time.
+///
+/// At most two objects are in the chip at a moment, the storage key and one of ours, and at most two sessions.
+final class Connection {
+    let context: TPMContext
+    let root: StorageRoot
+    private var startedSessions: Sessions?
+    /// The object that is in the chip.
+    private var resident: (object: ObjectIdentifier, handle: ESYS_TR)?
+    /// Objects that were in the chip and can come back in one command. They are grants: each is dropped with its key.
+    private var saved: [ObjectIdentifier: Answer<TPMS_CONTEXT>] = [:]
+    /// Whether something of ours may be left in the chip. Such a connection serves nobody any more.
+    private(set) var isSpoilt = false
+
+    init(_ location: TPMLocation, pinned: StorageKeyName?) throws(ChipFault) {
+        context = try TPMContext(location)
+        root = try StorageRoot(in: context, pinned: pinned)
+    }
+
+    /// The sessions, started when they are first needed.
+    func sessions() throws(ChipFault) -> Sessions {
+        if let startedSessions { return startedSessions }
+        let context = self.context
+        let sessions = try root.withHandle(in: context) { (root) throws(ChipFault) in
+            try Sessions(in: context, saltedTo: root)
+        }
+        startedSessions = sessions
+        return sessions
+    }
+
+    // MARK: objects
+
+    /// Lends the loaded `object`, which stays in the chip as long as no other needs its slot.
+    func withLoaded<Result: ~Copyable>(
+        _ object: ChipObject, _ body: (ESYS_TR) throws(ChipFault) -> Result
+    ) throws(ChipFault) -> Result {
+        let identifier = ObjectIdentifier(object)
+        if let resident, resident.object == identifier { return try body(resident.handle) }
+        try evict()
+        let handle = if let saved = saved[identifier] { try context.load(saved) } else { try load(object) }
+        resident = (identifier, handle)
+        return try body(handle)
+    }
+
+    /// Lends the loaded `object` and removes it from the chip afterwards.
+    func withLoadedOnce<Result: ~Copyable>(
+        _ object: ChipObject, _ body: (ESYS_TR) throws(ChipFault) -> Result
+    ) throws(ChipFault) -> Result {
+        try evict()
+        let handle = try load(object)
+        defer { discard(handle) }
+        return try body(handle)
+    }
+
+    /// Loads `object` below the storage key. The chip refuses what it did not make under this parent.
+    private func load(_ object: ChipObject) throws(ChipFault) -> ESYS_TR {
+        var privateArea = TPM2B_PRIVATE()
+        var offset = 0
+        let code = object.privateArea.withUnsafeBytes {
+            Tss2_MU_TPM2B_PRIVATE_Unmarshal($0.bindMemory(to: UInt8.self).baseAddress, $0.count, &offset, &privateArea)
+        }
+        guard code == 0, offset == object.privateArea.count, var publicArea = PublicArea.read(object.publicArea) else {
+            throw .foreignObject
+        }
+        let sessions = try sessions()
+        try sessions.encrypt(.toChip, in: context)
+        let context = self.context
+        return try root.withHandle(in: context) { (root) throws(ChipFault) in
+            try Self.load(&privateArea, &publicArea, below: root, sessions, in: context)
+        }
+    }
+
+    /// TPM2_Load (TPM 2.0 part 3, 12.2).
+    private static func load(
+        _ privateArea: UnsafePointer<TPM2B_PRIVATE>, _ publicArea: UnsafePointer<TPM2B_PUBLIC>, below root: ESYS_TR,
+        _ sessions: Sessions, in context: TPMContext
+    ) throws(ChipFault) -> ESYS_TR {
+        var handle = ESYS_TR()
+        do {
+            try context.run {
+                Esys_Load(
+                    $0, root, sessions.authorizing, sessions.encrypting, ESYS_TR_NONE, privateArea, publicArea, &handle)
+            }
+            return handle
+        } catch .response(let code) where code.isForeignObject {
+            throw .foreignObject
+        }
+    }
+
+    /// Frees the slot of the object in the chip. It comes back from its saved context.
+    private func evict() throws(ChipFault) {
+        guard let resident else { return }
+        if saved[resident.object] == nil { saved[resident.object] = try context.saved(resident.handle) }
+        self.resident = nil
+        try context.flush(resident.handle)
+    }
+
+    /// Forgets all of `object`: nobody uses it any more.
+    func forget(_ object: ObjectIdentifier) {
+        saved[object] = nil
+        guard let resident, resident.object == object else { return }
+        self.resident = nil
+        discard(resident.handle)
+    }
+
+    private func discard(_ handle: ESYS_TR) {
+        do { try context.flush(handle) } catch { isSpoilt = true }
+    }
+
+    // MARK: authorization
+
+    /// Lends `handle` with its authorization value to one command. tpm2-tss keeps a copy of the value for that time
+    /// only; it is overwritten afterwards.
+    func authorized<Result: ~Copyable>(
+        _ handle: ESYS_TR, with value: borrowing SecretBytes, _ body: (Sessions) throws(ChipFault) -> Result
+    ) throws(ChipFault) -> Result {
+        let sessions = try sessions()
+        try setAuthorization(of: handle, to: value)
+        defer { clearAuthorization(of: handle) }
+        do {
+            return try body(sessions)
+        } catch .response(let code) where code.isWrongAuthorization {
+            // After a restart of the chip the same numbers can mean another program's session or object.
+            throw sessions.answer(in: context) ? .wrongAuthorization : .forgotten(code)
+        }
+    }
+
+    private func setAuthorization(of handle: ESYS_TR, to value: borrowing SecretBytes) throws(ChipFault) {
+        // No object of ours has a longer value than its name's digest, so no longer one is right.
+        guard value.count <= 32 else { throw .wrongAuthorization }
+        var copy = SecretBytes(zeroed: MemoryLayout<TPM2B_AUTH>.stride)
+        let context = self.context
+        try copy.withUnsafeMutableBytes { (bytes) throws(ChipFault) in
+            let authorization = bytes.bindMemory(to: TPM2B_AUTH.self).baseAddress!
+            authorization.pointee.set(value)
+            try context.run { Esys_TR_SetAuth($0, handle, authorization) }
+        }
+    }
+
+    private func clearAuthorization(of handle: ESYS_TR) {
+        var zeros = TPM2B_AUTH()
+        // Fails only if tpm2-tss does not know the handle, and then it has no copy.
+        do { try context.run { Esys_TR_SetAuth($0, handle, &zeros) } } catch {}
+    }
+
+    // MARK: ends
+
+    /// Leaves nothing of ours in the chip. What it needs comes back with the next request.
+    func rest() {
+        do {
+            try evict()
+            if let sessions = startedSessions {
+                startedSessions = nil
+                try sessions.flush(in: context)
+            }
+        } catch {
+            isSpoilt = true
+        }
+    }
+
+    /// Removes our object and sessions from the chip, unless it has forgotten them: then the same numbers can be another
+    /// program's.
+    func close() {
+        saved = [:]
+        if let resident, isStillOurs(resident.handle) { discard(resident.handle) }
+        resident = nil
+        guard let sessions = startedSessions, sessions.answer(in: context) else { return }
+        startedSessions = nil
+        do { try sessions.flush(in: context) } catch { /* The connection ends anyway. */  }
+    }
+
+    /// Whether the handle means the object that we loaded. No other has its name.
+    private func isStillOurs(_ handle: ESYS_TR) -> Bool {
+        do {
+            let own: Answer<TPM2B_NAME> = try context.answer { Esys_TR_GetName($0, handle, $1) }
+            let answered: Answer<TPM2B_NAME> = try context.answer {
+                Esys_ReadPublic($0, handle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, nil, $1, nil)
+            }
+            return own.pointer.pointee.bytes == answered.pointer.pointee.bytes
+        } catch {
+            return false
+        }
+    }
+
+    /// After how long the chip forgets one wrong authorization value (TPM_PT_LOCKOUT_INTERVAL).
+    func lockoutInterval() throws(ChipFault) -> Duration {
+        let property = TPM2_PT(OSTIARY_TPM_PT_LOCKOUT_INTERVAL)
+        let answer: Answer<TPMS_CAPABILITY_DATA> = try context.answer {
+            Esys_GetCapability(
+                $0, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, TPM2_CAP_TPM_PROPERTIES, property, 1, nil, $1)
+        }
+        let list = answer.pointer.pointee.data.tpmProperties
+        guard list.count == 1, list.tpmProperty.0.property == property else { throw .malformedAnswer }
+        return .seconds(Int64(list.tpmProperty.0.value))
+    }
+}
+
+extension TPM2B_DIGEST {
+    /// - Parameter value: at most 64 bytes.
+    mutating func set(_ value: borrowing SecretBytes) {
+        size = UInt16(value.count)
+        value.withUnsafeBytes { bytes in withUnsafeMutableBytes(of: &buffer) { $0.copyMemory(from: bytes) } }
+    }
+}

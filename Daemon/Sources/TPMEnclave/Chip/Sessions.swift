@@ -1,0 +1,72 @@
+import CTSS2
+
+/// Two sessions with the chip, both salted to the storage key, so that only the chip with that key shares their secrets.
+///
+/// One carries authorization values as HMACs. The other encrypts parameters. It belongs to no object: else its key would
+/// depend on the object's authorization value, and recorded traffic would let anybody test guesses at that value.
+struct Sessions {
+    let authorizing: ESYS_TR
+    let encrypting: ESYS_TR
+
+    init(in context: TPMContext, saltedTo storageKey: ESYS_TR) throws(ChipFault) {
+        authorizing = try Self.start(in: context, saltedTo: storageKey)
+        do {
+            encrypting = try Self.start(in: context, saltedTo: storageKey)
+        } catch {
+            try context.flush(authorizing)
+            throw error
+        }
+    }
+
+    private static func start(in context: TPMContext, saltedTo storageKey: ESYS_TR) throws(ChipFault) -> ESYS_TR {
+        var session = ESYS_TR()
+        var cipher = TPMT_SYM_DEF()
+        cipher.algorithm = TPM2_ALG_AES
+        cipher.keyBits.aes = 128
+        cipher.mode.aes = TPM2_ALG_CFB
+        try context.run {
+            Esys_StartAuthSession(
+                $0, storageKey, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, nil, TPM2_SE(TPM2_SE_HMAC),
+                &cipher, TPM2_ALG_SHA256, &session)
+        }
+        try context.run {
+            Esys_TRSess_SetAttributes($0, session, TPMA_SESSION_CONTINUESESSION, 0xff)
+        }
+        return session
+    }
+
+    /// The parameters of a command that can be encrypted: those with a size in front, at the first place.
+    enum Direction {
+        case toChip, fromChip, both
+
+        var attributes: TPMA_SESSION {
+            switch self {
+            case .toChip: TPMA_SESSION_CONTINUESESSION | TPMA_SESSION_DECRYPT
+            case .fromChip: TPMA_SESSION_CONTINUESESSION | TPMA_SESSION_ENCRYPT
+            case .both: TPMA_SESSION_CONTINUESESSION | TPMA_SESSION_DECRYPT | TPMA_SESSION_ENCRYPT
+            }
+        }
+    }
+
+    func encrypt(_ direction: Direction, in context: TPMContext) throws(ChipFault) {
+        try context.run { Esys_TRSess_SetAttributes($0, encrypting, direction.attributes, 0xff) }
+    }
+
+    /// Whether the chip still shares the sessions' secrets. Costs one command.
+    func answer(in context: TPMContext) -> Bool {
+        do {
+            try encrypt(.fromChip, in: context)
+            let _: Answer<TPM2B_DIGEST> = try context.answer {
+                Esys_GetRandom($0, encrypting, ESYS_TR_NONE, ESYS_TR_NONE, 1, $1)
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    func flush(in context: TPMContext) throws(ChipFault) {
+        try context.flush(authorizing)
+        try context.flush(encrypting)
+    }
+}

@@ -1,0 +1,111 @@
+public import Enclave
+public import Foundation
+public import SecretMemory
+
+/// The enclave in a TPM 2.0. Private keys are made in the chip and never leave it. The chip asks for a key's
+/// authorization value at each use.
+///
+/// It stops a thief of the files: without this chip they are useless. It does not stop a program that may talk to the
+/// chip and has an object's authorization value.
+///
+/// All objects lie below the storage key that the store was made with. All commands with a secret run in sessions that
+/// only the chip with that key can take part in, and are encrypted in both directions. Nothing of ours lasts in the chip.
+///
+/// Not yet in the chip: the passcode. No index counts wrong passcodes, and a key that requires the passcode lies below
+/// the storage key like all others; this process checks the session, as the software enclave does.
+///
+/// Calls block while the chip works or another call does. Layout of blobs: `Documentation/formats/tpm-enclave.md`.
+public final class TPMEnclave: Enclave {
+    public let kind = EnclaveKind.tpm
+    /// The stricter of both values as long as the chip counts no wrong passcodes.
+    public let guessing = GuessingExposure.offline
+    public let isImmediate = false
+
+    /// The storage key of the store. A new store keeps it, to name it in ``init(at:storageKey:)`` from then on.
+    public let storageKey: StorageKeyName
+
+    private let chip: Chip
+
+    /// Connects to a TPM.
+    ///
+    /// - Parameter storageKey: the name that the store keeps; nil for a new store. A new store believes the TPM that
+    ///   answers.
+    /// - Throws: ``EnclaveError/deviceLost`` when no storage key of this TPM has that name,
+    ///   ``EnclaveError/unavailable(code:)`` with the code of tpm2-tss when no TPM answers.
+    public init(at location: TPMLocation = .device, storageKey: StorageKeyName?) throws(EnclaveError) {
+        chip = Chip(location, storageKey: storageKey)
+        self.storageKey = try chip.storageKey()
+    }
+
+    // MARK: keys
+
+    /// A TPM 2.0 makes P-256 keys only.
+    public func makeKey(
+        _ type: EnclaveKeyType, authorization: borrowing SecretBytes, binding: KeyBinding
+    ) throws(EnclaveError) -> WrappedKey {
+        guard type == .p256 else { throw .unsupportedKey }
+        guard KeyAuthorization.isUsable(authorization), authorization.count <= KeyAuthorization.byteCount else {
+            throw .invalidAuthorization
+        }
+        guard binding.outsideInfo.count <= KeyBinding.maximumByteCount else { throw .invalidBinding }
+        let template = PublicArea.key(policy: ObjectPolicy.digest(type, binding))
+        let object = try chip.perform { (connection) throws(ChipFault) in
+            try connection.create(template, authorization: authorization, sealing: SecretBytes(zeroed: 0))
+        }
+        guard let point = object.point(matching: template) else { throw .unavailable(code: 0) }
+        return WrappedKey(kind: kind, type: type, publicKey: point, blob: object.blob(as: .key))
+    }
+
+    public func openKey(
+        _ key: WrappedKey, authorization: borrowing SecretBytes, binding: KeyBinding, session: (any PasscodeSession)?
+    ) throws(EnclaveError) -> any OpenEnclaveKey {
+        guard key.kind == kind else { throw .wrongKind }
+        if binding.requiresPasscode {
+            guard session is TPMPasscodeSession, session?.owner == binding.owner else { throw .passcodeNeeded }
+        }
+        guard key.type == .p256 else { throw .unreadable }
+        let object = try ChipObject(blob: key.blob, as: .key)
+        let template = PublicArea.key(policy: ObjectPolicy.digest(key.type, binding))
+        guard let point = object.point(matching: template), point == key.publicKey else { throw .unreadable }
+        let opened = OpenTPMKey(object, publicKey: key.publicKey, authorization: authorization, in: chip)
+        try opened.proveAuthorization()
+        return opened
+    }
+
+    // MARK: sealed secrets
+
+    public func seal(
+        _ secret: borrowing SecretBytes, authorization: borrowing SecretBytes, context: Data
+    ) throws(EnclaveError) -> Data {
+        guard SealedSecret.byteCounts.contains(secret.count) else { throw .invalidSecret }
+        guard authorization.isEmpty || KeyAuthorization.isUsable(authorization),
+            authorization.count <= KeyAuthorization.byteCount
+        else { throw .invalidAuthorization }
+        let template = PublicArea.secret(policy: ObjectPolicy.digest(context: context))
+        let object = try chip.perform { (connection) throws(ChipFault) in
+            try connection.create(template, authorization: authorization, sealing: secret)
+        }
+        guard object.publicArea(matching: template) != nil else { throw .unavailable(code: 0) }
+        return object.blob(as: .secret)
+    }
+
+    public func unseal(
+        _ blob: Data, authorization: borrowing SecretBytes, context: Data
+    ) throws(EnclaveError) -> SecretBytes {
+        let object = try ChipObject(blob: blob, as: .secret)
+        let template = PublicArea.secret(policy: ObjectPolicy.digest(context: context))
+        guard object.publicArea(matching: template) != nil else { throw .unreadable }
+        return try chip.perform { (connection) throws(ChipFault) in
+            try connection.withLoadedOnce(object) { (handle) throws(ChipFault) in
+                try connection.unseal(handle, authorization: authorization)
+            }
+        }
+    }
+}
+
+/// The proof that an owner's passcode was checked. It holds nothing of the chip yet: see ``TPMEnclave``.
+public struct TPMPasscodeSession: PasscodeSession {
+    public let owner: Data
+
+    public init(owner: Data) { self.owner = owner }
+}
