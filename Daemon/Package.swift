@@ -67,7 +67,9 @@ let package = Package(
         .target(name: "AuditLog", dependencies: [shared, crypto, "Threading"], swiftSettings: strict),
         .target(name: "Passcodes", dependencies: [shared, crypto, "CArgon2"], swiftSettings: strict),
         .target(name: "PromptProtocol", dependencies: [shared], swiftSettings: strict),
-        .target(name: "Prompting", dependencies: [shared, "PromptProtocol", "SystemBus"], swiftSettings: strict),
+        .target(
+            name: "Prompting", dependencies: [shared, "PromptProtocol", "PAMProtocol", "SystemBus"],
+            swiftSettings: strict),
         // What the programs that ask people have in common.
         .target(name: "PromptProgram", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
         .target(name: "SystemBus", dependencies: [shared, "CSystemd"], swiftSettings: strict),
@@ -102,8 +104,8 @@ let package = Package(
         .target(
             name: "Authenticators",
             dependencies: [
-                shared, "Enclave", "KeySlots", "Prompting", "FingerprintReader", "EnrolledTemplates", "Refusals",
-                "Callers", "OwnerKeys", "Auditing", "Threading",
+                shared, "Enclave", "KeySlots", "Prompting", "FingerprintReader", "EnrolledTemplates", "PAMProtocol",
+                "PAMBiometry", "Refusals", "Callers", "OwnerKeys", "Auditing", "Threading",
             ],
             swiftSettings: strict),
         .target(
@@ -117,8 +119,9 @@ let package = Package(
             name: "Broker",
             dependencies: [
                 shared, crypto, logging, "Enclave", "StoreKeys", "KeySlots", "Vault", "AuditLog", "Passcodes",
-                "Prompting", "SessionLocks", "FingerprintReader", "TemplateAnswers", "EnrolledTemplates", "Refusals",
-                "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "Threading",
+                "Prompting", "SessionLocks", "FingerprintReader", "TemplateAnswers", "EnrolledTemplates", "PAMProtocol",
+                "PAMBiometry", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects",
+                "Threading",
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -216,8 +219,13 @@ let package = Package(
             name: "PAMBiometryTests",
             dependencies: [
                 "PAMBiometry", "PAMProtocol", "PromptProtocol", "FingerprintReader", "FingerprintTestSupport",
-                "SystemBusTestSupport", "StoreTestSupport", "TerminalTestSupport", "ostiary-pam", "pam-asker", shared,
+                "SystemBusTestSupport", "PAMTestSupport", "StoreTestSupport", "TerminalTestSupport", "ostiary-pam",
+                "pam-asker", shared,
             ],
+            swiftSettings: adapter),
+        // PAM services of a test's own.
+        .target(
+            name: "PAMTestSupport", dependencies: ["StoreTestSupport", shared], path: "Tests/PAMTestSupport",
             exclude: ["Modules"], swiftSettings: adapter),
         .executableTarget(
             name: "pam-asker", dependencies: ["PAMBiometry", "FingerprintReader"], path: "Tests/Programs/pam-asker",
@@ -256,18 +264,18 @@ let package = Package(
                 "Broker", "ProtectedObjects", "Authenticators", "Auditing", "OwnerKeys", "Callers", "Refusals",
                 "AuditLog", "Passcodes", "Enclave", "StoreKeys", "KeySlots", "Vault", "BrokerTestSupport",
                 "PasscodeKeeperContract", "PromptProtocol", "StoreTestSupport", "FingerprintReader",
-                "FingerprintTestSupport", "SystemBusTestSupport", "TerminalTestSupport", "broker-crasher", "ostiaryd",
-                "ostiary-templates", shared, crypto, grdb, seeded, "Threading",
+                "FingerprintTestSupport", "SystemBusTestSupport", "PAMTestSupport", "TerminalTestSupport",
+                "broker-crasher", "ostiaryd", "ostiary-templates", "ostiary-pam", shared, crypto, grdb, seeded,
+                "Threading",
             ],
             resources: [.copy("Stores")], swiftSettings: adapter),
         // The real programs, as processes, spoken to and attacked from outside.
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "ostiaryd", "ostiary-prompt", "ostiary-sheet", "ostiary-simulator", "test-caller", "Prompting",
-                "FingerprintReader",
-                "StoreTestSupport", "FingerprintTestSupport", "SystemBusTestSupport", "TerminalTestSupport", shared,
-                simulatorMessages, grdb,
+                "ostiaryd", "ostiary-prompt", "ostiary-sheet", "ostiary-pam", "ostiary-simulator", "test-caller",
+                "Prompting", "FingerprintReader", "StoreTestSupport", "FingerprintTestSupport", "SystemBusTestSupport",
+                "PAMTestSupport", "TerminalTestSupport", shared, simulatorMessages, grdb,
             ],
             swiftSettings: adapter),
         .executableTarget(

@@ -87,7 +87,8 @@ extension Broker {
             let account = OwnerAccount(
                 user, owner, ring: ring, vault: vault, keys: keys, enclave: enclave, seeds: seeds, trail: trail,
                 applicationsDirectory: configuration.applicationsDirectory, clock: clock, stretching: stretching,
-                prompter: prompter, fingers: configuration.fingers, adding: added, log: log)
+                prompter: prompter, fingers: configuration.fingers, face: configuration.face, adding: added,
+                log: log)
             return Broker(
                 configuration: configuration, log: log, enclave: enclave, vault: vault, clock: clock,
                 prompter: prompter, seeds: seeds, trail: trail, accounts: [account])

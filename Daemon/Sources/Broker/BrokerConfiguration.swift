@@ -1,6 +1,7 @@
 package import Authenticators
 import EnrolledTemplates
 import FingerprintReader
+import PAMProtocol
 public import Prompting
 import TemplateAnswers
 
@@ -24,6 +25,8 @@ public struct BrokerConfiguration: Sendable {
     let systemBus: String?
     /// Where fingers are known; nil for nowhere.
     let fingers: FingerSources?
+    /// What knows faces; it counts only beside `fingers`. Nil where no face is looked for.
+    let face: FaceSource?
     /// The name under which the store knows its user from before they were renamed; nil when nothing is to be taken over.
     public let adoptedUserName: String?
 
@@ -31,7 +34,7 @@ public struct BrokerConfiguration: Sendable {
         user: SystemUser, stateDirectory: String, promptProgram: String, prompts: PromptConfiguration,
         version: String,
         applicationsDirectory: String = Self.systemApplicationsDirectory, systemBus: String? = nil,
-        fingers: FingerSources? = nil,
+        fingers: FingerSources? = nil, face: FaceSource? = nil,
         adoptedUserName: String? = nil
     ) {
         self.user = user
@@ -42,6 +45,7 @@ public struct BrokerConfiguration: Sendable {
         self.version = version
         self.systemBus = systemBus
         self.fingers = fingers
+        self.face = face
         self.adoptedUserName = adoptedUserName
     }
 
@@ -75,4 +79,31 @@ public struct FingerSources: Sendable {
 
     /// Sources that another part of this package made.
     package init(_ sources: BiometrySources) { make = { _ in sources } }
+}
+
+/// The PAM service that knows faces, and the helper that asks it.
+public struct FaceSource: Sendable {
+    /// The name of the service.
+    let service: String
+    /// Absolute path of `ostiary-pam`.
+    let program: String
+    /// Path of the system bus's socket, for the service's module.
+    let systemBus: String
+    /// The folder of service files.
+    let folder: String
+    /// The user to whom the service file must belong.
+    let trustedUserID: UInt32
+
+    /// - Parameters:
+    ///   - folder: nil for where services are configured.
+    ///   - trustedUserID: root, except in tests.
+    public init(
+        service: String, program: String, systemBus: String, folder: String? = nil, trustedUserID: UInt32 = 0
+    ) {
+        self.service = service
+        self.program = program
+        self.systemBus = systemBus
+        self.folder = folder ?? PAMServiceFile.standardFolder
+        self.trustedUserID = trustedUserID
+    }
 }

@@ -33,7 +33,7 @@ package final class OwnerAccount: Sendable {
     let items: ItemStore
     let applications: ApplicationRegistry
     let evaluator: Evaluator
-    /// The user's fingers; nil where the daemon was told of no place that knows them.
+    /// The user's fingers and face; nil where the daemon was told of no place that knows them.
     package let biometry: Biometry?
     let stretching: PasscodeStretching
     let eraser: JournalEraser
@@ -54,12 +54,13 @@ package final class OwnerAccount: Sendable {
     /// - Parameters:
     ///   - seeds: those of the store's log; a new passcode wraps them again.
     ///   - fingers: where the user's fingers are known; nil for nowhere.
+    ///   - face: what knows the user's face, beside the fingers; nil where no face is looked for.
     ///   - added: authenticators besides passcode and application password.
     init(
         _ user: SystemUser, _ owner: Owner, ring: KeyRing, vault: Vault, keys: StoreKeys, enclave: any Enclave,
         seeds: LogSeeds, trail: AuditTrail, applicationsDirectory: String, clock: any BootClock,
         stretching: PasscodeStretching, prompter: any Prompter, fingers: FingerSources?,
-        adding added: AddedAuthenticators, log: Logger
+        face: FaceSource?, adding added: AddedAuthenticators, log: Logger
     ) {
         self.user = user
         id = owner.id
@@ -67,7 +68,7 @@ package final class OwnerAccount: Sendable {
         self.ring = ring
         self.stretching = stretching
         eraser = JournalEraser(vault: vault, log: log)
-        let biometry = fingers.map { Self.biometry($0, ring, vault, owner.id, keys, log) }
+        let biometry = fingers.map { Self.biometry($0, face, ring, vault, owner.id, keys, log) }
         self.biometry = biometry
         let enrolment = CurrentEnrolment {
             guard let biometry else { throw Refusal.unavailable(.biometryCurrentSet, because: .biometryNotAvailable) }
@@ -95,24 +96,35 @@ package final class OwnerAccount: Sendable {
             ApplicationPasswordAuthenticator(
                 counters: counters, strength: Factor.applicationPassword.strength(inHardware: isHardware)),
         ]
-        let finger = biometry.map {
-            FingerprintAuthenticator($0, strength: Factor.biometry.strength(inHardware: isHardware))
-                as any Authenticator
+        let ofBiometry = biometry.map {
+            Self.authenticator($0, strength: Factor.biometry.strength(inHardware: isHardware))
         }
         evaluator = Evaluator(
             authenticators: AuthenticatorTable(
-                authenticators + added.authenticators + (finger.map { [$0] } ?? []), isHardware: isHardware),
+                authenticators + added.authenticators + (ofBiometry.map { [$0] } ?? []), isHardware: isHardware),
             ring: ring, prompter: prompter, trail: trail)
     }
 
+    private static func authenticator(_ biometry: Biometry, strength: Strength) -> any Authenticator {
+        let finger = FingerprintAuthenticator(biometry, strength: strength)
+        guard let face = biometry.face else { return finger }
+        return FingerOrFaceAuthenticator(finger, face)
+    }
+
     private static func biometry(
-        _ fingers: FingerSources, _ ring: KeyRing, _ vault: Vault, _ owner: VaultID, _ keys: StoreKeys, _ log: Logger
+        _ fingers: FingerSources, _ face: FaceSource?, _ ring: KeyRing, _ vault: Vault, _ owner: VaultID,
+        _ keys: StoreKeys, _ log: Logger
     ) -> Biometry {
         // A key of the store's own: digests of two stores or two owners cannot be compared.
         let key = keys.digest(vault.storeID.bytes + owner.bytes, label: "ostiary.enrolled-templates.v1")
+        let face = face.map {
+            FaceService(
+                $0.service, program: $0.program, systemBus: $0.systemBus, folder: $0.folder,
+                trustedUserID: $0.trustedUserID)
+        }
         let storage = BiometryRecordStorage(vault: vault, owner: owner)
-        return Biometry(fingers.make(Array(key)), ring: ring, storage: storage) { error in
-            log.error("what is known of fingers was not stored", metadata: ["cause": "\(error)"])
+        return Biometry(fingers.make(Array(key)), face: face, ring: ring, storage: storage) { error in
+            log.error("what is known of fingers and faces was not stored", metadata: ["cause": "\(error)"])
         }
     }
 

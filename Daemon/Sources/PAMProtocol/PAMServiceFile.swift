@@ -11,6 +11,8 @@ public struct PAMServiceFile: Equatable, Sendable {
     public let service: String
     /// The module's file name, or its absolute path.
     public let module: String
+    /// All of the file: two values are equal only if nothing in it differs, such as the module's arguments.
+    private let contents: Data
 
     /// Where services are configured.
     public static let standardFolder = "/etc/pam.d"
@@ -32,6 +34,7 @@ public struct PAMServiceFile: Equatable, Sendable {
         try Self.verify(path, trustedUserID)
         guard let bytes = FileManager.default.contents(atPath: path) else { throw .unreadable(path) }
         self.service = service
+        contents = bytes
         module = try Self.module(in: bytes, path)
         guard module.hasPrefix("/") else { return }
         try Self.verify(module, trustedUserID)

@@ -135,10 +135,12 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     /// The name of the only object, or of the first one.
     public var object: DisplayText? { objects?.names.first }
 
-    /// The same question for a front end that cannot tell when it is visible, so that no sensor may wait beside it.
-    public var withoutSensors: PromptQuestion {
+    /// The same question with these sensors only: the others may not wait where it is put.
+    ///
+    /// - Parameter indices: indices in ``sensors``.
+    public func keepingSensors(_ indices: [Int]) -> PromptQuestion {
         var question = self
-        question.sensors = []
+        question.sensors = indices.map { sensors[$0] }
         return question
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import PAMProtocol
 public import UnixSocket
 
 /// Reads `ostiaryd.conf`: lines of `key = value`, empty lines, and comments that begin with `#`. Strict: an unknown or
@@ -101,6 +102,12 @@ public enum ConfigurationFile {
         case "finger-on-terminals":
             guard let policy = TerminalPolicy(rawValue: value) else { throw .badValue }
             configuration.fingerPolicy = policy
+        case "face.on-terminals":
+            guard let policy = TerminalPolicy(rawValue: value) else { throw .badValue }
+            configuration.facePolicy = policy
+        case "face.pam-service":
+            guard PAMServiceFile.isName(value) else { throw .badValue }
+            configuration.faceService = value
         case "prompt.pinentry": configuration.pinentryPath = try absolutePath(value)
         case "prompt.display": configuration.display = value
         case "prompt.wayland-display": configuration.waylandDisplay = value

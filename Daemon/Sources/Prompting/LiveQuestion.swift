@@ -5,8 +5,8 @@ import UnixSocket
 /// A question that is being asked, for both sides. The asker can end it and change its text about a sensor. The
 /// prompter reports when the person can see it.
 ///
-/// A sensor may be armed only between ``noteShown()`` and the end of the question. So a prompter that cannot tell
-/// whether its question is visible never calls ``noteShown()``.
+/// A sensor may be armed only between ``noteShown(sensors:)`` and the end of the question, and only one that the prompter
+/// shows. So a prompter that cannot tell whether its question is visible never calls ``noteShown(sensors:)``.
 public final class LiveQuestion: Sendable {
     /// Takes the question away.
     public let cancellation: PromptCancellation
@@ -15,6 +15,7 @@ public final class LiveQuestion: Sendable {
 
     private struct State {
         var isShown = false
+        var shownSensors: [Int]?
         var show: (@Sendable (PromptUpdate) -> Void)?
     }
 
@@ -30,16 +31,24 @@ public final class LiveQuestion: Sendable {
 
     // MARK: the asker's side
 
+    /// Whether the person sees the sensor with this index in the question; no sensor before the question is visible.
+    public func shows(sensor index: Int) -> Bool {
+        state.withLock { $0.isShown && $0.shownSensors?.contains(index) ?? true }
+    }
+
     /// Shows another text about a sensor. Never waits: the update is dropped if no prompter can show it now.
     public func update(_ update: PromptUpdate) { state.withLock { $0.show?(update) } }
 
     // MARK: the prompter's side
 
     /// Reports that the question is visible. Only the first call has an effect.
-    public func noteShown() {
+    ///
+    /// - Parameter sensors: the indices of the sensors that it shows; nil for all.
+    public func noteShown(sensors: [Int]? = nil) {
         let isFirst = state.withLock { state in
-            defer { state.isShown = true }
-            return !state.isShown
+            guard !state.isShown else { return false }
+            (state.isShown, state.shownSensors) = (true, sensors)
+            return true
         }
         if isFirst { onShown(self) }
     }

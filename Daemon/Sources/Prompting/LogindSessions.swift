@@ -17,7 +17,7 @@ public enum SensorRefusal: Error, Equatable, Sendable {
     case sessionLocked
     /// systemd-logind does not tell.
     case unknownSession
-    /// The configuration lets no finger answer on this terminal.
+    /// The configuration lets neither finger nor face answer on this terminal.
     case terminalForbidden
 
     /// The refusal as the rest of a sentence for a person.
@@ -27,7 +27,7 @@ public enum SensorRefusal: Error, Equatable, Sendable {
         case .notActive: "you have no active session at this machine"
         case .sessionLocked: "your session is locked"
         case .unknownSession: "systemd-logind does not tell whether you sit at this machine"
-        case .terminalForbidden: "ostiaryd.conf does not let a finger answer on this terminal"
+        case .terminalForbidden: "ostiaryd.conf does not let this sensor answer on the terminal"
         }
     }
 }

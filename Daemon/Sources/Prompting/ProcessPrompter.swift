@@ -59,7 +59,8 @@ public struct ProcessPrompter: PlacingPrompter {
         let choice = FrontEndChoice(
             configuration: configuration, terminal: terminal, terminalType: caller.terminalType,
             isTyped: question.kind.isTyped, isUnproved: question.isUnproved,
-            isLoginTerminal: isLogin, isTerminalForSensors: isForFingers(isLogin: isLogin),
+            isLoginTerminal: isLogin,
+            isTerminalForSensors: question.sensors.contains { isTerminal(for: $0, isLogin: isLogin) },
             pinentryDistrust: configuration.pinentryPath.flatMap(distrust),
             findDisplay: {
                 findDisplay().map { found in
@@ -68,27 +69,32 @@ public struct ProcessPrompter: PlacingPrompter {
                 }
             }, findAccessibilityBus: accessibility.address)
         return choice.choose().map { frontEnd in
-            let armsSensors =
-                frontEnd.tellsWhenShown && sensorRefusal == nil
-                && (frontEnd.isSheet || isForFingers(isLogin: isLogin))
+            let armsSensors = frontEnd.tellsWhenShown && sensorRefusal == nil
+            let armed = question.sensors.indices.filter { index in
+                armsSensors && (frontEnd.isSheet || isTerminal(for: question.sensors[index], isLogin: isLogin))
+            }
             let request = PromptRequest(
-                question: armsSensors ? question : question.withoutSensors,
+                question: question.keepingSensors(armed),
                 program: DisplayText(fact: caller.program),
                 application: caller.application.map { DisplayText(fact: $0) }, processID: caller.processID,
                 frontEnd: frontEnd, timeLimitSeconds: configuration.timeLimitSeconds)
             let usedTerminal = frontEnd.usesTerminal ? try? terminal?.get() : nil
             let drawn = frontEnd.isSheet ? display : nil
             // Nobody is told that a question is visible which says nothing of its sensors: they stay off.
-            let tellsShown = armsSensors || question.sensors.isEmpty
+            let tellsShown = !armed.isEmpty || question.sensors.isEmpty
             return PlacedQuestion(at: usedTerminal.map { .terminal($0.device) } ?? .dialog) { live in
-                ask(request, on: usedTerminal?.descriptor, drawn, caller, live, tellsShown: tellsShown)
+                ask(
+                    request, on: usedTerminal?.descriptor, drawn, caller, live,
+                    shown: tellsShown ? ShownSensors(indices: armed) : nil)
             }
         }
     }
 
-    /// A finger is not aimed at a window: a program could put its question on a terminal that nobody looks at.
-    private func isForFingers(isLogin: Bool) -> Bool {
-        switch configuration.fingerPolicy {
+    /// Whether the sensor may wait beside a question on a terminal. A finger is not aimed at a window: a program could put its
+    /// question on a terminal that nobody looks at. A face is not even shown on purpose, so it has a setting of its own.
+    private func isTerminal(for sensor: PromptSensor, isLogin: Bool) -> Bool {
+        let policy = sensor.kind == .face ? configuration.facePolicy : configuration.fingerPolicy
+        return switch policy {
         case .any: true
         case .login: isLogin
         case .never: false
@@ -132,7 +138,7 @@ public struct ProcessPrompter: PlacingPrompter {
 
     private func ask(
         _ request: PromptRequest, on terminal: SharedDescriptor?, _ display: SheetDisplay?, _ caller: PromptCaller,
-        _ live: LiveQuestion, tellsShown: Bool
+        _ live: LiveQuestion, shown: ShownSensors?
     ) -> PromptOutcome {
         let before: TerminalState?
         do { before = try terminal.map { try TerminalState(of: $0.number) } } catch {
@@ -144,10 +150,10 @@ public struct ProcessPrompter: PlacingPrompter {
                 display: display?.socket?.number)
         else { return .unavailable(.promptFailed) }
         let updates = process.updates
-        let interruption = live.showingUpdates(with: updates.send) {
-            watch(
-                &process, hasTerminal: terminal != nil, mustBeDrawn: display != nil, caller, live,
-                tellsShown: tellsShown)
+        let interruption = live.showingUpdates(with: { update in
+            if let update = shown?.update(update) { updates.send(update) }
+        }) {
+            watch(&process, hasTerminal: terminal != nil, mustBeDrawn: display != nil, caller, live, shown)
         }
         let end = process.finish(askedFor: request.question.kind.factor)
         if let terminal { before?.restoreIfChanged(on: terminal.number) }
@@ -165,7 +171,7 @@ public struct ProcessPrompter: PlacingPrompter {
     /// Waits for the prompt's last word; then nil. Otherwise the reason why the prompt must be ended.
     private func watch(
         _ process: inout PromptProcess, hasTerminal: Bool, mustBeDrawn: Bool, _ caller: PromptCaller,
-        _ live: LiveQuestion, tellsShown: Bool
+        _ live: LiveQuestion, _ shown: ShownSensors?
     ) -> Interruption? {
         let drawDeadline = ContinuousClock.now.advanced(by: Self.drawPatience)
         var isShown = false
@@ -185,7 +191,7 @@ public struct ProcessPrompter: PlacingPrompter {
             guard polled[1].revents != 0 else { continue }
             guard process.readWord() == .shown else { return nil }
             isShown = true
-            if tellsShown { live.noteShown() }
+            if let shown { live.noteShown(sensors: shown.indices) }
         }
         return .stuck
     }

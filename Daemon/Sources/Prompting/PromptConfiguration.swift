@@ -12,6 +12,11 @@ public struct PromptConfiguration: Equatable, Sendable {
     public var terminalPolicy: TerminalPolicy = .any
     /// The terminals on which a finger may answer.
     public var fingerPolicy: TerminalPolicy = .any
+    /// The terminals on which a face may answer. On none by default: a camera sees the person without a touch or a key, also
+    /// for a question on a terminal that nobody looks at.
+    public var facePolicy: TerminalPolicy = .never
+    /// The PAM service that knows the owner's face; nil when no face is looked for.
+    public var faceService: String?
     /// Absolute path of a pinentry program; nil when there is none. Never taken from an environment.
     public var pinentryPath: String?
     /// DISPLAY, WAYLAND_DISPLAY and XAUTHORITY for dialogs.

@@ -49,13 +49,14 @@ extension Refusal {
         case .passcodeLockedOut: lockedOut(.zero)
         case .biometryLockout:
             Refusal(
-                .biometryLockout, "Too many fingers were not recognised; enter the passcode once.",
+                .biometryLockout, "Too many fingers or faces were not recognised; enter the passcode once.",
                 cause: "biometry.lockout")
         case .biometryRestsUntilPasscode:
             Refusal(
                 .biometryLockout,
-                "Fingers count only after the passcode was entered once since Ostiary started or since the enrolled fingers "
-                    + "changed; run `ostiary unlock`.", cause: "biometry.rests")
+                "Fingers and faces count only after the passcode was entered once since Ostiary started, or since the "
+                    + "enrolled fingers or the service for faces changed; run `ostiary lock`, then `ostiary unlock`.",
+                cause: "biometry.rests")
         case .biometrySetChanged:
             Refusal(
                 .biometryNotAvailable,

@@ -41,19 +41,23 @@ struct Daemon {
 
     private func openBroker(_ log: Logger) throws -> Broker {
         do {
+            let prompts = try prompts()
             let configuration = BrokerConfiguration(
-                user: user, stateDirectory: options.stateDirectory, promptProgram: try Self.promptProgram(),
-                prompts: try prompts(), version: DaemonVersion.text,
+                user: user, stateDirectory: options.stateDirectory, promptProgram: try Self.program("ostiary-prompt"),
+                prompts: prompts, version: DaemonVersion.text,
                 applicationsDirectory: options.applicationsDirectory,
-                systemBus: options.systemBus, fingers: options.fingerSources, adoptedUserName: options.adoptUserName)
+                systemBus: options.systemBus, fingers: options.fingerSources,
+                face: try prompts.faceService.map {
+                    options.faceSource($0, program: try Self.program("ostiary-pam"))
+                }, adoptedUserName: options.adoptUserName)
             return try Broker.open(configuration, log: log, replacingDamagedLog: options.replaceDamagedLog)
         } catch let error as BrokerOpeningError { throw StartError(error.description) }
     }
 
-    /// `ostiary-prompt` lies beside this program; no variable of the environment can name another one.
-    private static func promptProgram() throws -> String {
+    /// The daemon's other programs lie beside this one; no variable of the environment can name another one.
+    private static func program(_ name: String) throws -> String {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        return PathName.folder(of: own) + "/ostiary-prompt"
+        return PathName.folder(of: own) + "/" + name
     }
 
     /// Finds the configuration through the password database, never through the environment: the program that starts

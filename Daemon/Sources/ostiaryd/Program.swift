@@ -66,9 +66,23 @@ struct Ostiaryd: ParsableCommand {
             templatesUserID: fingerServicesUser)
     }
 
+    /// For tests: the folder of PAM's service files, and whose they must be.
+    @Option(help: .hidden)
+    var pamFolder: String?
+
+    /// For tests.
+    @Option(help: .hidden)
+    var pamUser: UInt32 = 0
+
+    func faceSource(_ service: String, program: String) -> FaceSource {
+        FaceSource(
+            service: service, program: program, systemBus: systemBus, folder: pamFolder, trustedUserID: pamUser)
+    }
+
     func validate() throws {
         let paths = [
             runtimeDirectory, stateDirectory, configuration, applicationsDirectory, systemBus, templatesSocket,
+            pamFolder,
         ]
         for path in paths.compactMap(\.self) where !path.hasPrefix("/") {
             throw ValidationError("'\(path)' is not an absolute path.")

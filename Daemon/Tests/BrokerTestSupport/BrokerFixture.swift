@@ -23,6 +23,7 @@ package final class BrokerFixture {
     private let stretching: PasscodeStretching
     private let sensors: AddedAuthenticators
     private let fingers: FingerSources?
+    private let face: FaceSource?
     private let prompts: PromptConfiguration
 
     package let stateDirectory: String
@@ -37,7 +38,7 @@ package final class BrokerFixture {
         in folder: TestFolder? = nil, stateDirectory: String? = nil, stretching: PasscodeStretching = .quick,
         clock: TestClock = TestClock(), observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false,
         adoptedUserName: String? = nil, sensors: AddedAuthenticators = .none, fingers: FingerSources? = nil,
-        prompts: PromptConfiguration = PromptConfiguration(),
+        face: FaceSource? = nil, prompts: PromptConfiguration = PromptConfiguration(),
         around: @escaping (any Enclave) -> any Enclave = { $0 }
     ) throws {
         let folder = try folder ?? TestFolder()
@@ -46,11 +47,12 @@ package final class BrokerFixture {
         self.stretching = stretching
         self.sensors = sensors
         self.fingers = fingers
+        self.face = face
         self.prompts = prompts
         self.stateDirectory = stateDirectory ?? Self.stateDirectory(in: folder)
         broker = try Self.open(
             self.stateDirectory, stretching, prompter, clock, observer, replacingDamagedLog, folder.path("apps.d"),
-            adoptedUserName, sensors, fingers, prompts, around)
+            adoptedUserName, sensors, fingers, face, prompts, around)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 
@@ -62,14 +64,16 @@ package final class BrokerFixture {
         _ state: String, _ stretching: PasscodeStretching, _ prompter: ScriptedPrompter, _ clock: TestClock,
         _ observer: (any WriteObserver)?, _ replacingDamagedLog: Bool, _ applicationsDirectory: String,
         _ adoptedUserName: String? = nil, _ sensors: AddedAuthenticators = .none,
-        _ fingers: FingerSources?, _ prompts: PromptConfiguration, _ around: (any Enclave) -> any Enclave = { $0 }
+        _ fingers: FingerSources?, _ face: FaceSource?, _ prompts: PromptConfiguration,
+        _ around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
         umask(0o077)
         return try Broker.open(
             BrokerConfiguration(
                 user: try SystemUser.current(), stateDirectory: state, promptProgram: "/nonexistent",
                 prompts: prompts, version: "test",
-                applicationsDirectory: applicationsDirectory, fingers: fingers, adoptedUserName: adoptedUserName),
+                applicationsDirectory: applicationsDirectory, fingers: fingers, face: face,
+                adoptedUserName: adoptedUserName),
             log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, stretching: stretching, prompter: prompter,
             clock: clock, observer: observer, replacingDamagedLog: replacingDamagedLog,
             adding: sensors, around: around)
@@ -96,7 +100,7 @@ package final class BrokerFixture {
         close()
         broker = try Self.open(
             stateDirectory, stretching, prompter, clock, nil, false, folder.path("apps.d"), nil, sensors,
-            fingers, prompts)
+            fingers, face, prompts)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 

@@ -5,6 +5,7 @@ import FingerprintTestSupport
 import Foundation
 import Glibc
 import OstiaryWire
+import PAMTestSupport
 import PromptProtocol
 import SystemBusTestSupport
 import TerminalTestSupport
@@ -27,7 +28,11 @@ final class FingerFixture {
     /// - Parameters:
     ///   - hasTemplates: whether `ostiary-templates` is installed.
     ///   - isOnDemand: whether the bus starts fprintd.
-    init(hasTemplates: Bool = false, isOnDemand: Bool = false, _ readers: [VirtualReader] = [.verifying]) throws {
+    ///   - face: what knows faces.
+    init(
+        hasTemplates: Bool = false, isOnDemand: Bool = false, _ readers: [VirtualReader] = [.verifying],
+        face: PAMServices? = nil
+    ) throws {
         let stack = try FingerprintStack(readers, isOnDemand: isOnDemand)
         let templates = hasTemplates ? try TemplatesHelper(folder: stack.templates) : nil
         (self.stack, self.templates) = (stack, templates)
@@ -35,7 +40,8 @@ final class FingerFixture {
         broker = try BrokerFixture(
             fingers: FingerSources(
                 systemBus: stack.bus.path, serviceUserID: getuid(),
-                templatesSocket: templates?.socketPath ?? "/nowhere/templates", templatesUserID: getuid()))
+                templatesSocket: templates?.socketPath ?? "/nowhere/templates", templatesUserID: getuid()),
+            face: face?.source)
         try broker.setPasscode()
         guard !readers.isEmpty else { return }
         try create("either", [.biometry, .passcode])

@@ -110,7 +110,7 @@ final class ScriptedSensor: Authenticator {
     func strength(of factor: Factor) -> Strength { label }
 
     func begin(_ factor: Factor, for demand: Demand, _ asking: Asking, after proofs: [Proof]) -> FactorAttempt {
-        .sensing(Attempt(sensor: PromptSensor(kind, DisplayText("Touch the sensor.")), of: self))
+        .sensing([Attempt(sensor: PromptSensor(kind, DisplayText("Touch the sensor.")), of: self)])
     }
 
     private final class Attempt: SensingAttempt {

@@ -2,6 +2,7 @@ import FingerprintReader
 import FingerprintTestSupport
 import Glibc
 import PAMProtocol
+import PAMTestSupport
 import PromptProtocol
 import StoreTestSupport
 import SystemBusTestSupport

@@ -1,5 +1,6 @@
 import Glibc
 import PAMProtocol
+import PAMTestSupport
 import PromptProtocol
 import StoreTestSupport
 import TerminalTestSupport

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import PAMProtocol
+import PAMTestSupport
 import PromptProtocol
 import StoreTestSupport
 import TerminalTestSupport

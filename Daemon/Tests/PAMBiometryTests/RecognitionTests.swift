@@ -2,6 +2,7 @@ import FingerprintReader
 import Foundation
 import Glibc
 import PAMProtocol
+import PAMTestSupport
 import PromptProtocol
 import StoreTestSupport
 import TerminalTestSupport

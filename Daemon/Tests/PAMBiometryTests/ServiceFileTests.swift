@@ -5,6 +5,7 @@ import StoreTestSupport
 import Testing
 
 @testable import PAMProtocol
+import PAMTestSupport
 
 /// Which service files are used.
 @Suite struct ServiceFileTests {

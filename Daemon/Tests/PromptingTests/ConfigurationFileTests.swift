@@ -17,6 +17,7 @@ import UnixSocket
         #expect(configuration == PromptConfiguration())
         #expect(configuration.frontEnds == [.terminal, .pinentry, .sheet])
         #expect(configuration.terminalPolicy == .any)
+        #expect(configuration.faceService == nil && configuration.facePolicy == .never)
         #expect(configuration.timeLimitSeconds == 120)
         #expect(configuration.contextSeconds == 600)
         #expect(configuration.pinentryPath == nil)
@@ -36,6 +37,9 @@ import UnixSocket
             prompt.sheet-text-percent = 150
             prompt.time-limit-seconds = 30
             prompt.context-seconds = 60
+            finger-on-terminals = login
+            face.pam-service = howdy-2.x
+            face.on-terminals = any
             """)
         #expect(configuration.frontEnds == [.sheet, .pinentry, .terminal])
         #expect(configuration.terminalPolicy == .login)
@@ -45,6 +49,8 @@ import UnixSocket
         #expect(configuration.xAuthority == "/home/me/x = y")
         #expect(configuration.timeLimitSeconds == 30)
         #expect(configuration.contextSeconds == 60)
+        #expect(configuration.fingerPolicy == .login)
+        #expect(configuration.faceService == "howdy-2.x" && configuration.facePolicy == .any)
         #expect(configuration.sheetIsDark && configuration.sheetTextPercent == 150)
     }
 
@@ -57,6 +63,9 @@ import UnixSocket
             ("prompt.front-ends = terminal, gtk", .badValue), ("prompt.front-ends = terminal,", .badValue),
             ("prompt.front-ends = terminal, terminal", .badValue), ("prompt.pinentry = pinentry-tty", .badValue),
             ("prompt.pinentry = \"/usr/bin/pinentry\"", .badValue), ("prompt.xauthority = ~/.Xauthority", .badValue),
+            ("face.pam-service = Howdy", .badValue), ("face.pam-service = ../sudo", .badValue),
+            ("face.pam-service = other", .badValue), ("face.on-terminals = sometimes", .badValue),
+            ("face = howdy", .unknownKey),
             ("prompt.display = :0\u{0}", .badValue), ("prompt.display = :\u{1B}0", .badValue),
             ("prompt.sheet-colors = blue", .badValue), ("prompt.sheet-text-percent = 99", .badValue),
             ("prompt.sheet-text-percent = 201", .badValue), ("prompt.sheet-text-percent = 150%", .badValue),

@@ -14,6 +14,12 @@ extension RealPromptTests {
         private static let either = PromptQuestion(
             .enterPasscode, sensors: [touch], operation: DisplayText("read"))
         private static let finger = PromptQuestion(.sensor, sensors: [touch], operation: DisplayText("read"))
+        private static let camera = PromptSensor(.face, DisplayText("Look at the camera."))
+        private static let fingerOrFace = PromptQuestion(
+            .enterPasscode, sensors: [touch, camera], operation: DisplayText("read"))
+        private static let faceOrFinger = PromptQuestion(
+            .enterPasscode, sensors: [camera, touch], operation: DisplayText("read"))
+        private static let face = PromptQuestion(.sensor, sensors: [camera], operation: DisplayText("read"))
 
         let terminal: PseudoTerminal
         let process: CallerProcess
@@ -24,11 +30,12 @@ extension RealPromptTests {
         }
 
         private func ask(
-            _ question: PromptQuestion, _ policy: TerminalPolicy = .any, hasLogin: Bool = false,
-            unless refusal: SensorRefusal? = nil
+            _ question: PromptQuestion, _ policy: TerminalPolicy = .any, ofFaces facePolicy: TerminalPolicy? = nil,
+            hasLogin: Bool = false, unless refusal: SensorRefusal? = nil
         ) throws -> Asking {
             var configuration = PromptConfiguration()
             configuration.fingerPolicy = policy
+            if let facePolicy { configuration.facePolicy = facePolicy }
             let prompter = ProcessPrompter(
                 program: Build.prompt, configuration: configuration, userID: geteuid(),
                 logins: Logins(hasLogin: hasLogin), sessions: SeatedPerson(unless: refusal))
@@ -72,6 +79,51 @@ extension RealPromptTests {
         func `on terminals as the configuration says`(policy: TerminalPolicy, hasLogin: Bool, isAllowed: Bool) throws {
             let asking = try ask(Self.either, policy, hasLogin: hasLogin)
             if isAllowed { try expectSensor(beside: asking) } else { expectNoSensor(beside: asking) }
+        }
+
+        // MARK: faces
+
+        @Test func `a face answers on no terminal by default, and a finger beside it does`() throws {
+            let asking = try ask(Self.faceOrFinger)
+            terminal.waitFor("Passcode: ")
+            #expect(terminal.shows("or your finger") && !terminal.shows("face") && !terminal.shows("camera"))
+            try eventually("it is visible") { asking.isShown }
+            #expect(!asking.live.shows(sensor: 0) && asking.live.shows(sensor: 1))
+            terminal.clearScreen()
+            // What is said of a sensor that is not there is dropped, and does not appear in another's place.
+            asking.live.update(PromptUpdate(sensor: 0, text: DisplayText("Somebody is there.")))
+            asking.live.update(PromptUpdate(sensor: 1, text: DisplayText("Not recognised.")))
+            terminal.waitFor("  Finger    Not recognised.")
+            #expect(!terminal.shows("Somebody"))
+            terminal.type("x\r")
+            #expect(asking.wait() == .entered("x", .passcode))
+        }
+
+        @Test(arguments: [(TerminalPolicy.any, false), (.login, true)])
+        func `a face answers on terminals as the configuration says`(policy: TerminalPolicy, hasLogin: Bool) throws {
+            let asking = try ask(Self.fingerOrFace, .never, ofFaces: policy, hasLogin: hasLogin)
+            terminal.waitFor("Passcode: ")
+            #expect(terminal.shows("or your face") && !terminal.shows("finger"))
+            try eventually("it is visible") { asking.isShown }
+            #expect(!asking.live.shows(sensor: 0) && asking.live.shows(sensor: 1))
+            terminal.type("x\r")
+            #expect(asking.wait() == .entered("x", .passcode))
+        }
+
+        @Test(arguments: [(TerminalPolicy?.none, true), (.never, true), (.login, false)])
+        func `a question for a face alone is not put on a terminal where none may answer`(
+            policy: TerminalPolicy?, hasLogin: Bool
+        ) throws {
+            let asking = try ask(Self.face, ofFaces: policy, hasLogin: hasLogin)
+            #expect(asking.wait() == .unavailable(.sensorRefused(.terminalForbidden)))
+            #expect(terminal.screen.isEmpty && !asking.isShown)
+        }
+
+        @Test(arguments: [SensorRefusal.remote, .notActive, .sessionLocked, .unknownSession])
+        func `no camera looks for a program whose person does not sit at this machine`(refusal: SensorRefusal) throws {
+            let asking = try ask(Self.face, ofFaces: .any, hasLogin: true, unless: refusal)
+            #expect(asking.wait() == .unavailable(.sensorRefused(refusal)))
+            #expect(terminal.screen.isEmpty && !asking.isShown)
         }
 
         @Test func `a question for a finger alone is not put on a terminal where none may wait`() throws {

@@ -20,15 +20,17 @@ package struct BiometrySources: Sendable {
     }
 }
 
-/// One owner's biometry: whether it can be used now, how many fingers were wrong, and whether the enrolled set is the one that
-/// was there when the passcode was entered last.
+/// One owner's biometry: whether it can be used now, how many fingers and faces were wrong, and whether the enrolled set is the
+/// one that was there when the passcode was entered last.
 ///
 /// It connects to nothing before somebody asks. Calls block: for the fingerprint service, the helper and the disk.
 package final class Biometry: Sendable {
-    /// Wrong fingers in a row that lock biometry until the passcode is entered.
+    /// Wrong fingers and faces in a row that lock biometry until the passcode is entered.
     package static let missLimit: UInt32 = 5
 
     let sources: BiometrySources
+    /// Nil where no face is looked for.
+    package let face: FaceService?
     let turn = ReaderTurn()
     private let ring: KeyRing
     private let storage: BiometryRecordStorage
@@ -45,12 +47,15 @@ package final class Biometry: Sendable {
         var lastState: BiometryState?
     }
 
-    /// - Parameter onFault: told about what cannot be stored.
+    /// - Parameters:
+    ///   - face: what knows the owner's face; nil where no face is looked for.
+    ///   - onFault: told about what cannot be stored.
     package init(
-        _ sources: BiometrySources, ring: KeyRing, storage: BiometryRecordStorage,
+        _ sources: BiometrySources, face: FaceService? = nil, ring: KeyRing, storage: BiometryRecordStorage,
         onFault: @escaping @Sendable (any Error) -> Void
     ) {
         self.sources = sources
+        self.face = face
         self.ring = ring
         self.storage = storage
         self.onFault = onFault
@@ -69,11 +74,11 @@ package final class Biometry: Sendable {
         case .unusable: break
         }
         if case .digest(let digest) = seen.set { state.enrolmentDigest = Data(digest) }
-        do {
-            let record = try judged(seen.mark)
-            state.missCount = record.missCount
-            state.obstacle = obstacle(seen, record)
-        } catch { state.obstacle = obstacle(seen, nil) ?? .recordUnreadable }
+        // Nil is an obstacle of its own.
+        let record = try? judged(seen.mark)
+        state.missCount = record?.missCount ?? 0
+        state.obstacle = obstacle(seen, record)
+        state.face = face.map { FaceState(service: $0.name, obstacle: obstacle(of: $0, record)) }
         let former = memory.withLock { memory in
             defer { memory.lastState = state }
             return memory.lastState
@@ -94,6 +99,28 @@ package final class Biometry: Sendable {
         guard let mark = seen.mark else { return .templatesUnreadable }
         let rests = record.isResting || record.enrolledSet != mark || ring.privateHalf(.biometry) == nil
         return rests ? .rests : nil
+    }
+
+    /// Why no face can be recognised now. A change of the fingers makes all biometry rest, as there is one key for it.
+    ///
+    /// - Parameter record: nil when it cannot be read.
+    private func obstacle(of face: FaceService, _ record: BiometryRecord?) -> BiometryObstacle? {
+        let look = face.look()
+        // What was recognised by another service counts no longer.
+        if look.isNews { tell(.enrolledSet) }
+        if let failure = look.failure { return .face(failure) }
+        guard ring.isPasscodeSet else { return .passcodeNotSet }
+        guard let record else { return .recordUnreadable }
+        if record.missCount >= Self.missLimit { return .lockedOut }
+        let rests = record.isResting || !look.isAdopted || ring.privateHalf(.biometry) == nil
+        return rests ? .rests : nil
+    }
+
+    /// Throws unless a face may be recognised now. Asked before each attempt and after it. It does not ask the fingerprint
+    /// service: a finger that was enrolled meanwhile is noticed when somebody asks for the state, or by the helper.
+    func requireUsable(_ face: FaceService) throws {
+        entries.wait()
+        if let obstacle = obstacle(of: face, try judged(nil)) { throw obstacle.refusal }
     }
 
     /// What reader and helper say.
@@ -166,7 +193,7 @@ package final class Biometry: Sendable {
 
     // MARK: misses
 
-    /// Counts a finger that was not recognised, on disk. Returns how many there are in a row.
+    /// Counts a finger or face that was not recognised, on disk. Returns how many there are in a row.
     func noteMiss() throws -> UInt32 {
         defer { tell(.state) }
         return try unsavedMisses.withLock { unsaved in
@@ -179,7 +206,7 @@ package final class Biometry: Sendable {
         }
     }
 
-    /// Forgives the misses: the finger was recognised.
+    /// Forgives the misses: the finger or face was recognised.
     func noteMatch() throws {
         try unsavedMisses.withLock { unsaved in
             var record = try storage.load()
@@ -209,6 +236,7 @@ package final class Biometry: Sendable {
 
     private func adopt() {
         let seen = look()
+        face?.adopt()
         unsavedMisses.withLock { unsaved in
             let stored = try? storage.load()
             var record = stored ?? BiometryRecord()
@@ -258,7 +286,7 @@ package final class Biometry: Sendable {
 
 /// What changed about biometry.
 package enum BiometryChange: Equatable, Sendable {
-    /// The enrolled set is not the one of the last passcode entry; biometry rests.
+    /// The enrolled set, or the service that knows faces, is not the one of the last passcode entry; biometry rests.
     case enrolledSet
     /// Something else.
     case state

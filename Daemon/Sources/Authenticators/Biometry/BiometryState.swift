@@ -2,6 +2,7 @@ package import AccessControl
 package import FingerprintReader
 package import Foundation
 import OstiaryMessages
+package import PAMBiometry
 package import Refusals
 
 /// What is known about an owner's biometry at one moment.
@@ -14,21 +15,44 @@ package struct BiometryState: Equatable, Sendable {
     package var obstacle: BiometryObstacle?
     /// The digest of the enrolled set, 32 bytes; nil when no finger is enrolled or nobody can digest the set.
     package var enrolmentDigest: Data?
-    /// Fingers in a row that were not recognised, in all programs together.
+    /// Fingers and faces in a row that were not recognised, in all programs together.
     package var missCount: UInt32 = 0
+    /// Nil where no face is looked for.
+    package var face: FaceState?
 
     package init() {}
+
+    /// Why neither finger nor face can be recognised now; nil when one can. Of two reasons it is the one that is easier to
+    /// change.
+    package var unavailability: Unavailability? {
+        guard let finger = obstacle?.unavailability else { return nil }
+        guard let face else { return finger }
+        return face.obstacle.map { min(finger, $0.unavailability) }
+    }
 }
 
-/// Why no finger can be verified now.
+/// What is known at one moment about looking for the owner's face.
+package struct FaceState: Equatable, Sendable {
+    /// The name of the PAM service.
+    package let service: String
+    /// Why no face can be recognised now; nil when one can.
+    package let obstacle: BiometryObstacle?
+
+    /// Whether the service can be used by itself, whatever the passcode has to do first.
+    package var isUsable: Bool { if case .face = obstacle { false } else { true } }
+}
+
+/// Why no finger, or no face, can be verified now.
 package enum BiometryObstacle: Equatable, Sendable {
     /// Reader or fingerprint service cannot be used.
     case reader(ReaderFailure)
+    /// The PAM service that knows faces cannot be used.
+    case face(PAMFailure)
     case passcodeNotSet
     case notEnrolled
-    /// Too many wrong fingers; the passcode ends it.
+    /// Too many wrong fingers and faces; the passcode ends it.
     case lockedOut
-    /// The passcode was not entered since the daemon started or since the enrolled set changed.
+    /// The passcode was not entered since the daemon started, or since the enrolled set or the service for faces changed.
     case rests
     /// What the store keeps about wrong fingers cannot be read; the passcode ends it.
     case recordUnreadable
@@ -44,7 +68,8 @@ extension BiometryObstacle {
         case .notEnrolled, .reader(.nothingEnrolled): .biometryNotEnrolled
         case .lockedOut: .biometryLockout
         case .rests, .recordUnreadable: .biometryRestsUntilPasscode
-        case .reader, .templatesUnreadable: .biometryNotAvailable
+        case .face(.userUnknown): .biometryNotEnrolled
+        case .reader, .face, .templatesUnreadable: .biometryNotAvailable
         }
     }
 
@@ -52,6 +77,7 @@ extension BiometryObstacle {
     package var refusal: Refusal {
         switch self {
         case .reader(let failure): Refusal(failure)
+        case .face(let failure): Refusal(failure)
         case .passcodeNotSet: .passcodeNotSet
         case .notEnrolled: .unavailable(.biometry, because: .biometryNotEnrolled)
         case .lockedOut: .unavailable(.biometry, because: .biometryLockout)
@@ -59,7 +85,7 @@ extension BiometryObstacle {
         case .recordUnreadable:
             Refusal(
                 .biometryLockout,
-                "It cannot be read how many fingers were wrong, so biometry rests until the passcode was entered once.",
+                "It cannot be read how many fingers and faces were wrong, so biometry rests until the passcode was entered once.",
                 cause: "biometry.record")
         case .templatesUnreadable:
             Refusal(

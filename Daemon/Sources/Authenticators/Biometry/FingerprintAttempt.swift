@@ -4,8 +4,6 @@ import Foundation
 import OstiaryMessages
 import Prompting
 import Refusals
-import Synchronization
-import UnixSocket
 
 /// Verifies fingers for one evaluation.
 final class FingerprintAttempt: SensingAttempt {
@@ -14,34 +12,26 @@ final class FingerprintAttempt: SensingAttempt {
     private let enrolmentIDs: Set<Data>
     private let strength: Strength
     private let biometry: Biometry
-    /// Fingers that were not recognised in this evaluation.
-    private let missCount = Mutex(0)
+    private let tries: EvaluationTries
 
-    init(_ factor: Factor, enrolmentIDs: Set<Data>, _ strength: Strength, _ biometry: Biometry) {
+    init(
+        _ factor: Factor, enrolmentIDs: Set<Data>, _ strength: Strength, _ biometry: Biometry, _ tries: EvaluationTries
+    ) {
         self.factor = factor
         self.enrolmentIDs = enrolmentIDs
         self.strength = strength
         self.biometry = biometry
+        self.tries = tries
         sensor = PromptSensor(.finger, FingerprintWords.invitation(biometry.lastState?.sensor))
     }
 
     func prove(
         until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void
     ) throws -> Proof? {
-        let waiter = ReaderTurn.Waiter()
-        let readerStop: ReaderStop
-        do { readerStop = try ReaderStop() } catch {
-            throw Refusal(.internal, "The daemon has no descriptor left for the fingerprint reader.")
-        }
-        stop.whenCancelled {
-            readerStop.cancel()
-            waiter.wake()
-        }
         let outcome = try biometry.turn.take(
-            waiter, unless: { stop.isCancelled },
-            onWait: { report(SensorReport(text: FingerprintWords.waiting)) },
-            { try verify(until: readerStop, report) })
-        return try outcome??.get()
+            until: stop, tries, of: .finger, onWait: { report(SensorReport(text: FingerprintWords.waiting)) },
+            { try verify(until: $0, report) })
+        return try outcome?.get()
     }
 
     /// Nil when it was stopped.
@@ -72,10 +62,9 @@ final class FingerprintAttempt: SensingAttempt {
             case .match: return Result { try proof(comparedWith: before) }
             case .noMatch:
                 do {
-                    let left = try noteMiss()
-                    report(SensorReport(text: FingerprintWords.miss(triesLeft: left.inEvaluation), isMiss: true))
-                    guard left.inRow > 0 else { return .failure(BiometryObstacle.lockedOut.refusal) }
-                    guard left.inEvaluation > 0 else { return .failure(Self.notRecognised) }
+                    let left = try tries.noteMiss()
+                    report(SensorReport(text: FingerprintWords.miss(triesLeft: left), isMiss: true))
+                    try tries.requireLeft(.finger)
                 } catch { return .failure(error) }
                 words.saidMiss()
             }
@@ -85,20 +74,8 @@ final class FingerprintAttempt: SensingAttempt {
     /// A question ends before this does, so it is armed once for each touch.
     private static let patience: Duration = .seconds(3600)
 
-    /// Counts a finger that was not recognised, before anybody is told. Returns how many more there may be.
-    private func noteMiss() throws -> (inEvaluation: Int, inRow: Int) {
-        let inEvaluation = missCount.withLock { count in
-            count += 1
-            return count
-        }
-        let inRow = max(0, Int(Biometry.missLimit) - Int(try biometry.noteMiss()))
-        return (max(0, min(ProofCollector.triesPerEvaluation - inEvaluation, inRow)), inRow)
-    }
-
-    private static let notRecognised = Refusal(
-        .authenticationFailed, "The finger was not recognised.", cause: "biometry.not-recognised")
-
     private func proof(comparedWith before: Biometry.Comparison) throws -> Proof {
+        try tries.requireLeft(.finger)
         // A set that changed during the touch: nobody knows with which one the finger was compared.
         guard try biometry.comparison(for: enrolmentIDs, factor) == before else { throw Refusal.setChanged }
         try biometry.noteMatch()

@@ -29,7 +29,7 @@ package struct FingerprintAuthenticator: Authenticator {
     /// Why no finger of the set that is asked for can be verified, however often the passcode is entered.
     private static func bindingObstacle(_ state: BiometryState, _ demand: Demand?) -> Unavailability? {
         switch state.obstacle {
-        case .reader, .passcodeNotSet, .notEnrolled, .templatesUnreadable: return nil
+        case .reader, .face, .passcodeNotSet, .notEnrolled, .templatesUnreadable: return nil
         case .lockedOut, .rests, .recordUnreadable, nil: break
         }
         guard let digest = state.enrolmentDigest else { return .biometryNotAvailable }
@@ -75,9 +75,13 @@ package struct FingerprintAuthenticator: Authenticator {
         return "\(sensor.name), \(state.fingerCount == 1 ? "1 finger" : "\(state.fingerCount) fingers")"
     }
 
+    func attempt(_ factor: Factor, for demand: Demand, _ tries: EvaluationTries) -> any SensingAttempt {
+        FingerprintAttempt(factor, enrolmentIDs: demand.enrolmentIDs, strength, biometry, tries)
+    }
+
     package func begin(
         _ factor: Factor, for demand: Demand, _ asking: Asking, after proofs: [Proof]
     ) throws -> FactorAttempt {
-        .sensing(FingerprintAttempt(factor, enrolmentIDs: demand.enrolmentIDs, strength, biometry))
+        .sensing([attempt(factor, for: demand, EvaluationTries(biometry))])
     }
 }

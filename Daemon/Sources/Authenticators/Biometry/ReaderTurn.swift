@@ -1,8 +1,12 @@
 import Dispatch
+import FingerprintReader
+import OstiaryMessages
+import Prompting
+import Refusals
 import Synchronization
 
-/// Lets one question after the other use the reader, in the order in which they were visible. A finger is not aimed at a window,
-/// so no two questions wait for it.
+/// Lets one question after the other use a reader or camera, in the order in which they were visible. Neither finger nor face is
+/// aimed at a window, so no two questions wait for it.
 final class ReaderTurn: Sendable {
     private let waiters = Mutex<[Waiter]>([])
 
@@ -33,6 +37,33 @@ final class ReaderTurn: Sendable {
             if waiters.withLock({ $0.first === waiter }) { return try body() }
             waiter.signal.wait()
         }
+        return nil
+    }
+
+    /// Runs `body` when it is the turn of one wait of a sensor, and has it stopped when the wait is cancelled or the evaluation
+    /// has no try left.
+    ///
+    /// - Returns: nil when it was stopped.
+    /// - Throws: what `body` throws; a refusal in the words for `sensor` when no try is left.
+    func take<Result>(
+        until stop: SensorStop, _ tries: EvaluationTries, of sensor: PromptSensor.Kind, onWait: () -> Void,
+        _ body: (ReaderStop) throws -> Result?
+    ) throws -> Result? {
+        let waiter = Waiter()
+        let readerStop: ReaderStop
+        do { readerStop = try ReaderStop() } catch {
+            throw Refusal(.internal, "The daemon has no descriptor left for the sensor.")
+        }
+        let end: @Sendable () -> Void = {
+            readerStop.cancel()
+            waiter.wake()
+        }
+        stop.whenCancelled(end)
+        let result = try tries.whenOver(end) {
+            try take(waiter, unless: { readerStop.isCancelled }, onWait: onWait) { try body(readerStop) }
+        }
+        if let result = result ?? nil { return result }
+        if !stop.isCancelled { try tries.requireLeft(sensor) }
         return nil
     }
 

@@ -60,8 +60,8 @@ package enum FactorAttempt {
     case proved(Proof)
     /// The person types; the question has a field for it.
     case typing(any TypingAttempt)
-    /// A device notices the person; the question has a line for it.
-    case sensing(any SensingAttempt)
+    /// Devices notice the person, any one of these; the question has a line for each.
+    case sensing([any SensingAttempt])
 }
 
 /// Checks what the person types.
@@ -95,8 +95,8 @@ package protocol SensingAttempt: AnyObject, Sendable {
     ///
     /// - Parameter report: tells the person what the device says, from any thread.
     /// - Returns: nil when it was cancelled, which is no failed try.
-    /// - Throws: when the device can prove nothing more in this evaluation, after too many misses or unplugged. The question
-    ///   stays for what else it offers.
+    /// - Throws: when the device can prove nothing more in this evaluation, after too many misses or unplugged. It is not
+    ///   called again then. The question stays for what else it offers.
     func prove(until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void) throws -> Proof?
 }
 

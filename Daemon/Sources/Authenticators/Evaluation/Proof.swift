@@ -3,12 +3,15 @@ package import Enclave
 package import Foundation
 package import KeySlots
 package import OwnerKeys
+package import Prompting
 
 /// One factor that was proved, as its authenticator hands it over.
 package struct Proof: Sendable {
     package let factor: Factor
     /// What this very proof rests on.
     package let strength: Strength
+    /// The device that noticed the person; of a face alone, so that the log can tell it from a finger.
+    package var sensor: PromptSensor.Kind?
     /// The private half of the factor's key, where proving it yields one; wiped with its last holder.
     package var half: PrivateHalf?
     /// Opens keys in the enclave that require the passcode; of a proof of the passcode alone.
@@ -20,15 +23,24 @@ package struct Proof: Sendable {
 
     package init(
         factor: Factor, strength: Strength, half: PrivateHalf? = nil, session: (any PasscodeSession)? = nil,
-        enrolmentID: Data? = nil, detail: (any Sendable)? = nil
+        enrolmentID: Data? = nil, sensor: PromptSensor.Kind? = nil, detail: (any Sendable)? = nil
     ) {
         self.factor = factor
         self.strength = strength
         self.half = half
         self.session = session
         self.enrolmentID = enrolmentID
+        self.sensor = sensor
         self.detail = detail
     }
+
+    /// The factor's name, and `biometry-face` for a face.
+    package var factorName: String { factor.loggedName(noticedBy: sensor) }
+}
+
+extension Factor {
+    /// What logs and messages call the factor when a device of this kind noticed the person; nil for any other proof.
+    func loggedName(noticedBy sensor: PromptSensor.Kind?) -> String { sensor == .face ? "\(name)-face" : name }
 }
 
 /// What an evaluation need not ask for, because it was proved before and is still in hand.
@@ -68,6 +80,8 @@ package struct Evaluation {
     package let session: (any PasscodeSession)?
     /// Whether it stands on something that was proved before.
     package let standsOnHeld: Bool
+    /// What logs and messages call the factors.
+    package let factorNames: [String]
 
     /// - Parameters:
     ///   - proofs: what was proved for it.
@@ -75,16 +89,16 @@ package struct Evaluation {
     package init(proofs: [Proof], factors: FactorSet, held: HeldFactors) {
         self.proofs = proofs
         self.factors = FactorSet(proofs.map { FactorSet($0.factor) }).union(factors)
-        let used = self.factors.factors.compactMap { factor in
+        let proof = { (factor: Factor) in
             (proofs + held.proofs).first { FactorSet($0.factor).satisfies(FactorSet(factor)) }
         }
+        let used = self.factors.factors.compactMap(proof)
+        factorNames = self.factors.factors.map { $0.loggedName(noticedBy: proof($0)?.sensor) }
         strength = used.map(\.strength).min()
         standsOnHeld = !FactorSet(proofs.map { FactorSet($0.factor) }).satisfies(self.factors)
         keys = ProvedKeys(of: used)
         session = used.lazy.compactMap(\.session).first
     }
-
-    package var factorNames: [String] { factors.factors.map(\.name) }
 
     /// The label as logs and messages have it; empty when nothing was proved.
     package var label: String { strength?.rawValue ?? "" }

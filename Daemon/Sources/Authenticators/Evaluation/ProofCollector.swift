@@ -21,6 +21,8 @@ package struct ProofCollector {
     /// Why a sensor can prove nothing more here.
     private(set) var failures: [Factor: any Error] = [:]
     private var attempts: [Factor: FactorAttempt] = [:]
+    /// Sensors that gave up, where their factor has another one.
+    private var endedSensors: Set<ObjectIdentifier> = []
     private var wrongEntries: [Factor: (count: Int, triesLeft: Int)] = [:]
 
     package init(_ evaluator: Evaluator, for demand: Demand, _ asking: Asking) {
@@ -39,13 +41,15 @@ package struct ProofCollector {
         for factor in offered {
             switch try attempt(factor, held: held) {
             case .proved(let proof): return proofs.append(proof)
-            case .sensing(let attempt): sensing.append(SensorRace.Runner(factor: factor, attempt: attempt))
+            case .sensing(let attempts):
+                sensing += attempts.filter { !endedSensors.contains(ObjectIdentifier($0)) }
+                    .map { SensorRace.Runner(factor: factor, attempt: $0) }
             // A question has one field: what feeds another one is asked for when this one is answered.
             case .typing(let attempt): if typing == nil { typing = Typing(factor: factor, attempt: attempt) }
             }
         }
         try typing?.attempt.requireReady()
-        let race = SensorRace(sensing, isAlone: typing == nil) { [recordMiss] factor in recordMiss(factor) }
+        let race = SensorRace(sensing, isAlone: typing == nil) { [recordMiss] runner in recordMiss(runner.factorName) }
         let question = question(typing, sensing)
         let questioning = Questioning(prompter: evaluator.prompter, asking: asking)
         let outcome: PromptOutcome
@@ -90,12 +94,13 @@ package struct ProofCollector {
         let result = race.finish(patience: evaluator.sensorPatience)
         evaluator.overdue.add(result.overdue)
         failures.merge(result.failures) { $1 }
+        endedSensors.formUnion(result.ended)
         return result
     }
 
     private mutating func check(_ entered: borrowing SecretBytes, _ typing: Typing) throws {
         do { proofs.append(try typing.attempt.prove(entered)) } catch let error as WrongSecret {
-            recordMiss(typing.factor)
+            recordMiss(typing.factor.name)
             let count = (wrongEntries[typing.factor]?.count ?? 0) + 1
             wrongEntries[typing.factor] = (count, error.freeTriesLeft)
             guard count < Self.triesPerEvaluation else { throw Refusal.authenticationFailed }
@@ -128,11 +133,11 @@ package struct ProofCollector {
     }
 
     /// A failed try is a decision of its own, whatever the evaluation comes to.
-    private var recordMiss: @Sendable (Factor) -> Void {
+    private var recordMiss: @Sendable (_ factorName: String) -> Void {
         let (trail, program, object) = (evaluator.trail, asking.caller.program, demand.logName ?? demand.object)
-        return { factor in
+        return { factorName in
             trail.refuse(
-                AuditTrail.Event(name: "attempt", program: program, object: object, operation: factor.name),
+                AuditTrail.Event(name: "attempt", program: program, object: object, operation: factorName),
                 because: Refusal.authenticationFailed)
         }
     }

@@ -13,38 +13,47 @@ final class SensorRace: Sendable {
     struct Runner: Sendable {
         let factor: Factor
         let attempt: any SensingAttempt
+
+        /// What the log calls the factor.
+        var factorName: String { factor.loggedName(noticedBy: attempt.sensor.kind) }
     }
 
     private struct State {
         var isRunning = false
         var isOver = false
         var winner: Proof?
-        var failures: [Factor: any Error] = [:]
+        /// Indices of the runners that the question shows.
+        var armed: [Int] = []
+        /// By the runner's index.
+        var failures: [Int: any Error] = [:]
     }
 
     private let runners: [Runner]
     private let waits: [SensorWait]
     /// Whether the question waits for nothing else.
     private let isAlone: Bool
-    private let onMiss: @Sendable (Factor) -> Void
+    private let onMiss: @Sendable (Runner) -> Void
     private let state = Mutex(State())
 
     /// - Parameter onMiss: called for each failed try, on the sensor's thread.
-    init(_ runners: [Runner], isAlone: Bool, onMiss: @escaping @Sendable (Factor) -> Void) {
+    init(_ runners: [Runner], isAlone: Bool, onMiss: @escaping @Sendable (Runner) -> Void) {
         self.runners = runners
         self.isAlone = isAlone
         self.onMiss = onMiss
         waits = runners.map { SensorWait($0.factor) }
     }
 
-    /// Arms the sensors: the question is visible.
+    /// Arms the sensors that the question shows: it is visible.
     func start(beside question: LiveQuestion) {
+        let shown = runners.indices.filter(question.shows(sensor:))
         let isFirst = state.withLock { state in
-            defer { state.isRunning = true }
-            return !state.isRunning && !state.isOver
+            guard !state.isRunning, !state.isOver else { return false }
+            (state.isRunning, state.armed) = (true, shown)
+            return true
         }
         guard isFirst else { return }
-        for (index, runner) in runners.enumerated() {
+        for index in shown {
+            let runner = runners[index]
             let wait = waits[index]
             wait.begin()
             Threads.start("ostiary-sensor") { [self] in
@@ -75,13 +84,13 @@ final class SensorRace: Sendable {
     }
 
     private func fail(_ error: any Error, at index: Int, _ question: LiveQuestion) {
-        let failureCount: Int? = state.withLock { state in
+        let isLast: Bool? = state.withLock { state in
             guard !state.isOver else { return nil }
-            state.failures[runners[index].factor] = error
-            return state.failures.count
+            state.failures[index] = error
+            return state.failures.count == state.armed.count
         }
-        guard let failureCount else { return }
-        if isAlone && failureCount == runners.count {
+        guard let isLast else { return }
+        if isAlone && isLast {
             question.cancellation.cancel(because: .superseded)
         } else {
             let why = (error as? Refusal)?.explanation ?? "It does not work now."
@@ -91,28 +100,43 @@ final class SensorRace: Sendable {
 
     private func note(_ report: SensorReport, at index: Int, _ question: LiveQuestion) {
         guard !state.withLock({ $0.isOver }) else { return }
-        if report.isMiss { onMiss(runners[index].factor) }
+        if report.isMiss { onMiss(runners[index]) }
         question.update(PromptUpdate(sensor: index, text: report.text))
     }
 
     /// What the race came to.
     struct Result {
         let winner: Proof?
-        /// Sensors that gave up.
+        /// Factors of which every sensor that was armed gave up.
         let failures: [Factor: any Error]
+        /// The sensors that gave up.
+        let ended: Set<ObjectIdentifier>
         /// Sensors that were told to stop and have not, in time.
         let overdue: [SensorWait]
     }
 
     /// Ends the race: the question has ended. Tells each sensor to stop and waits for it, at most for `patience`.
     func finish(patience: Duration) -> Result {
-        let (winner, failures) = state.withLock { state in
+        let end = state.withLock { state in
             state.isOver = true
-            return (state.winner, state.failures)
+            return state
         }
         for wait in waits { wait.stop.cancel() }
         let deadline = DispatchTime.now() + patience / .seconds(1)
-        return Result(winner: winner, failures: failures, overdue: waits.filter { !$0.hasEnded(by: deadline) })
+        return Result(
+            winner: end.winner, failures: failures(in: end),
+            ended: Set(end.failures.keys.map { ObjectIdentifier(runners[$0].attempt) }),
+            overdue: waits.filter { !$0.hasEnded(by: deadline) })
+    }
+
+    private func failures(in state: State) -> [Factor: any Error] {
+        let armed = Dictionary(grouping: state.armed) { runners[$0].factor }
+        return armed.compactMapValues { indices in
+            let errors = indices.compactMap { state.failures[$0] }
+            guard errors.count == indices.count else { return nil }
+            // That somebody was not recognised says more than that another device does not work.
+            return errors.first { ($0 as? Refusal)?.code == .authenticationFailed } ?? errors.first
+        }
     }
 }
 

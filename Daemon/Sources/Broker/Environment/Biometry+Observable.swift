@@ -1,6 +1,6 @@
 import Authenticators
 
-/// Fingers, as programs are told of them.
+/// Fingers and faces, as programs are told of them.
 extension Biometry: ObservableBiometry {
     package func sensorState() -> SensorState? { SensorState(state()) }
 
@@ -12,11 +12,20 @@ extension Biometry: ObservableBiometry {
 }
 
 extension SensorState {
-    /// Nil without a reader.
+    /// One kind stands for all: the finger if one is enrolled in a connected reader, else the face if it is looked for. Whether
+    /// the service knows a face is not known before it looks, so one that can be used counts as enrolled. Nil without reader and
+    /// service.
     fileprivate init?(_ state: BiometryState) {
-        guard state.sensor != nil else { return nil }
-        self.init(
-            kind: .finger, isEnrolled: state.fingerCount > 0, unavailability: state.obstacle?.unavailability,
-            enrolledSet: state.enrolmentDigest)
+        let isFingerEnrolled = state.sensor != nil && state.fingerCount > 0
+        if !isFingerEnrolled, let face = state.face, face.isUsable || state.sensor == nil {
+            self.init(
+                kind: .face, isEnrolled: face.isUsable, unavailability: state.unavailability,
+                enrolledSet: state.enrolmentDigest)
+        } else {
+            guard state.sensor != nil else { return nil }
+            self.init(
+                kind: .finger, isEnrolled: state.fingerCount > 0, unavailability: state.unavailability,
+                enrolledSet: state.enrolmentDigest)
+        }
     }
 }

@@ -19,7 +19,7 @@ extension Broker {
                 store.passcodeFinding(),
                 store.attemptFinding(), store.keyPairFinding(), store.startFinding(), promptFinding(),
                 pinentryFinding(), displayFinding(), frontEndFinding(), memoryFinding(), dumpFinding(), folderFinding(),
-                sessionLockFinding(account),
+                sessionLockFinding(account), faceFinding(account),
                 LoadedCode.ofThisProcess().finding(userID: configuration.user.id),
             ]
         }

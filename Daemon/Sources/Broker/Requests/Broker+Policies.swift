@@ -26,11 +26,11 @@ extension Broker {
         let asking = try asking(body.question, request, session, cancellation)
         let held = session.account.held(in: context)
         try preflight(policy, held: held, session.account)
-        if policy.acceptsBiometry, let strength = reusableStrength(for: body, session.account) {
+        if policy.acceptsBiometry, let recent = reusableProof(for: body, session.account) {
             let reused = self.event("evaluate-policy", session, operation: "policy \(body.policy), reused")
             return try grantAgain(
-                ["biometry"], strength, as: reused, session,
-                whileStanding: { try Self.require(recentStrength(for: body, session.account) != nil) })
+                [recent.factorName], recent.strength, as: reused, session,
+                whileStanding: { try Self.require(recentProof(for: body, session.account) != nil) })
         }
         let evaluation = try context.evaluating(asking.cancellation) { era in
             let evaluation = try session.account.evaluator.evaluate(policy.demand(), held: held, asking: asking)
@@ -45,17 +45,21 @@ extension Broker {
         return Reply(.granted(granted(evaluation.factorNames, evaluation.label)))
     }
 
-    /// The strength of a biometric proof that is recent enough for the program and of the set that is enrolled now; nil when there
-    /// is none. Asks the sensor.
-    private func reusableStrength(for body: WireEvaluatePolicyRequest, _ account: OwnerAccount) -> String? {
+    /// A biometric proof that is recent enough for the program and of the set that is enrolled now; nil when there is none. Asks
+    /// the sensor.
+    private func reusableProof(
+        for body: WireEvaluatePolicyRequest, _ account: OwnerAccount
+    ) -> RecentBiometry.Proved? {
         guard body.reuseSeconds > 0 else { return nil }
         _ = account.sensor?.sensorState()
-        return recentStrength(for: body, account)
+        return recentProof(for: body, account)
     }
 
     /// The same by what the sensor said last.
-    private func recentStrength(for body: WireEvaluatePolicyRequest, _ account: OwnerAccount) -> String? {
-        account.recentBiometry.strength(
+    private func recentProof(
+        for body: WireEvaluatePolicyRequest, _ account: OwnerAccount
+    ) -> RecentBiometry.Proved? {
+        account.recentBiometry.proof(
             within: body.reuseSeconds, at: clock.now().time,
             enrolledSet: account.sensor?.lastSensorState?.enrolledSet)
     }

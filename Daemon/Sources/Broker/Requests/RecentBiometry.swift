@@ -9,9 +9,15 @@ final class RecentBiometry: Sendable {
     /// Apple's `LATouchIDAuthenticationMaximumAllowableReuseDuration`.
     static let longestReuse = Duration.seconds(300)
 
+    /// A proof as logs and messages have it.
+    struct Proved {
+        let factorName: String
+        let strength: String
+    }
+
     private struct Moment {
         let time: Duration
-        let strength: String
+        let proved: Proved
         let enrolledSet: Data?
     }
 
@@ -23,17 +29,20 @@ final class RecentBiometry: Sendable {
     func note(_ evaluation: Evaluation, at time: Duration, enrolledSet: Data?) {
         let proof = evaluation.proofs.first { FactorSet($0.factor).satisfies(.biometry) }
         guard let proof else { return }
-        last.withLock { $0 = Moment(time: time, strength: proof.strength.rawValue, enrolledSet: enrolledSet) }
+        let proved = Proved(
+            factorName: proof.sensor == nil ? Factor.biometry.name : proof.factorName,
+            strength: proof.strength.rawValue)
+        last.withLock { $0 = Moment(time: time, proved: proved, enrolledSet: enrolledSet) }
     }
 
-    /// The strength of a proof that is at most `seconds` old and of the same enrolled set; nil when there is none.
-    func strength(within seconds: Double, at now: Duration, enrolledSet: Data?) -> String? {
+    /// A proof that is at most `seconds` old and of the same enrolled set; nil when there is none.
+    func proof(within seconds: Double, at now: Duration, enrolledSet: Data?) -> Proved? {
         // Not for a number that is none.
         guard seconds > 0 else { return nil }
         let longest = seconds < Self.longestReuse / .seconds(1) ? Duration.seconds(seconds) : Self.longestReuse
         return last.withLock { last in
             guard let last, now - last.time <= longest, last.enrolledSet == enrolledSet else { return nil }
-            return last.strength
+            return last.proved
         }
     }
 

@@ -41,6 +41,15 @@ int pam_sm_authenticate(pam_handle_t *handle, int flags, int count, const char *
     say(handle, atoi(arguments[1]), "Password: ");
     return PAM_SUCCESS;
   }
+  if (!strcmp(what, "no-times")) {
+    // No as often as the second argument says, counted in a file; then yes.
+    FILE *file = fopen(arguments[2], "a");
+    if (!file) return PAM_SYSTEM_ERR;
+    fputc('.', file);
+    long attempts = ftell(file);
+    fclose(file);
+    return attempts > atoi(arguments[1]) ? PAM_SUCCESS : PAM_AUTH_ERR;
+  }
   if (!strcmp(what, "other-user")) return pam_set_item(handle, PAM_USER, "nobody");
   if (!strcmp(what, "crash")) raise(SIGSEGV);
   if (!strcmp(what, "abort")) abort();

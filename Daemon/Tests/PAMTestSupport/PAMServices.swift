@@ -1,30 +1,26 @@
-import FingerprintReader
 import Foundation
-import Glibc
-import StoreTestSupport
-import TerminalTestSupport
+public import Glibc
+public import StoreTestSupport
 import UnixSocket
 
-@testable import PAMBiometry
-
 /// PAM services of the test's own, for the real libpam and real modules.
-final class PAMServices: Sendable {
-    let folder: TestFolder
+public final class PAMServices: Sendable {
+    public let folder: TestFolder
 
-    init() throws {
+    public init() throws {
         folder = try TestFolder()
         // Helpers of other users read the services.
         guard chmod(folder.path, 0o755) == 0 else { throw SystemCallError("chmod") }
     }
 
     /// Writes a service's file.
-    func write(_ text: String, to service: String = "face") throws {
+    public func write(_ text: String, to service: String = "face") throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: folder.path(service)))
         guard chmod(folder.path(service), 0o644) == 0 else { throw SystemCallError("chmod") }
     }
 
     /// A service that runs a shell script in the module's place; what it prints is text for the person (pam_exec(8)).
-    func writeScript(_ script: String) throws {
+    public func writeScript(_ script: String) throws {
         try writeProgram(script)
         try write("auth required pam_exec.so quiet stdout \(folder.path("script"))\n")
     }
@@ -37,13 +33,13 @@ final class PAMServices: Sendable {
     /// A service with a module that starts a shell script, which inherits everything. Its number is the first text.
     ///
     /// - Parameter isAwaited: whether the module waits until the script has ended, before it says yes.
-    func writeStarter(_ script: String, isAwaited: Bool = true) throws {
+    public func writeStarter(_ script: String, isAwaited: Bool = true) throws {
         try writeProgram(script)
         try writeModule("\(isAwaited ? "run" : "leave") \(folder.path("script"))")
     }
 
     /// A service with the module of `Modules/pam_test.c`.
-    func writeModule(_ arguments: String) throws {
+    public func writeModule(_ arguments: String) throws {
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/Modules/pam_test.c"
         let compiler = Process()
         compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -56,45 +52,16 @@ final class PAMServices: Sendable {
         try write("auth required \(folder.path("pam_test.so")) \(arguments)\n")
     }
 
-    struct NotCompiled: Error {}
+    public struct NotCompiled: Error {}
 
     /// What a script has written to a file, without the last line break.
-    func contents(_ name: String) throws -> String {
+    public func contents(_ name: String) throws -> String {
         try String(contentsOfFile: folder.path(name), encoding: .utf8).trimmingCharacters(in: .newlines)
-    }
-
-    // MARK: the part under test
-
-    func recognizer(
-        _ service: String = "face", program: String = Build.program("ostiary-pam"), bus: String = "/dev/null",
-        within duration: Duration = .seconds(60)
-    ) -> PAMRecognizer {
-        PAMRecognizer(
-            program: program, service: service, systemBus: bus, folder: folder.path, trustedUserID: getuid(),
-            limits: PAMLimits(attempt: duration))
-    }
-
-    /// One attempt; `take` is called with each text.
-    func recognize(
-        within duration: Duration = .seconds(60), bus: String = "/dev/null", until stop: ReaderStop? = nil,
-        _ take: (PAMText) throws -> Void = { _ in }
-    ) throws -> Result<PAMRecognition, PAMFailure> {
-        let stop = try stop ?? ReaderStop()
-        var problem: (any Error)?
-        let result: Result<PAMRecognition, PAMFailure>
-        do throws(PAMFailure) {
-            result = .success(
-                try recognizer(bus: bus, within: duration).recognize(until: stop) { text in
-                    do { try take(text) } catch { problem = error }
-                })
-        } catch { result = .failure(error) }
-        if let problem { throw problem }
-        return result
     }
 }
 
 /// Whether a process with this number is there and not a zombie.
-func isRunning(_ processID: pid_t) -> Bool {
+public func isRunning(_ processID: pid_t) -> Bool {
     guard let text = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8) else { return false }
     return !text.contains(") Z ")
 }
