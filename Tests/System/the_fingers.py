@@ -4,7 +4,7 @@ import re
 
 from checks import Checks, expect, expect_equal
 from machine import Machine
-from the_person import NAME, typed
+from the_person import ASKED, NAME, typed
 
 PROGRAMS = "/usr/local/libexec/system-test"
 #: Runs a command as the person, in a session of logind at the machine's own screen, where its output is of no use.
@@ -12,6 +12,8 @@ AT_SEAT = (
     f"systemd-run --quiet --wait --uid={NAME} -p PAMName=login -p TTYPath=/dev/tty1 -p StandardInput=tty "
     "-p StandardOutput=truncate:/run/at-seat -p StandardError=truncate:/run/at-seat"
 )
+#: The same in the person's home folder.
+AT_SEAT_AT_HOME = f"{AT_SEAT} -p WorkingDirectory=~"
 
 
 def play(checks: Checks, machine: Machine) -> None:
@@ -38,12 +40,49 @@ def play(checks: Checks, machine: Machine) -> None:
         with checks.check("the open connections are told the new digest, each user the own"):
             root.wait_for(f"grep -qE '^1 enrolled [0-9a-f]{{64}}$' /run/{NAME}.answers")
             expect_equal(root.output("grep -c . /run/eve.answers"), "1")
+        opened_by_a_finger(checks, machine)
         with checks.check("another finger under the same name has another digest"):
             root.output(f"fprintd-delete {NAME}")
             touch(machine, "other-skin", 5)
             root.output(f"fprintd-enroll -f right-index-finger {NAME}", 60)
             root.wait_for(f"test $(grep enrolled /run/{NAME}.answers | sort -u | wc -l) = 2")
+        with checks.check("the new finger opens what any finger opens, after the passcode, and not what the first one was for"):
+            enter_passcode(machine)
+            sign(machine, "finger", "other-skin", status=0)
+            sign(machine, "first-finger", "other-skin", status=3)
         sandbox(checks, machine)
+
+
+def opened_by_a_finger(checks: Checks, machine: Machine) -> None:
+    with checks.check("after the passcode there are rights for any finger, and for the enrolled one"):
+        enter_passcode(machine)
+        typed(machine, "ostiary right create finger --require biometry")
+        typed(machine, "ostiary right create first-finger --require biometry-current-set")
+    with checks.check("the finger opens a right at the seat, and OpenSSL accepts the signature"):
+        for right in ("finger", "first-finger"):
+            sign(machine, right, "index-skin", status=0)
+            typed(machine, f"ostiary right public-key {right} --output {right}.pem")
+            typed(machine, f"openssl dgst -sha256 -verify {right}.pem -signature {right}.sig challenge.bin")
+    with checks.check("another finger opens nothing, three times"):
+        sign(machine, "finger", "thumb-skin", status=3, touches=3)
+    with checks.check("without a finger on the reader nothing is signed without a terminal"):
+        typed(machine, "setsid --wait ostiary right sign finger challenge.bin --output wrong.sig < /dev/null", status=3)
+
+
+def enter_passcode(machine: Machine) -> None:
+    typed(machine, "ostiary lock")
+    typed(machine, "ostiary unlock", ASKED)
+
+
+def sign(machine: Machine, right: str, skin: str, status: int, touches: int = 1) -> None:
+    """The person at the seat signs with a right, and puts a finger on the reader. Afterwards there is a signature, or none."""
+    root = machine.root
+    root.output(f"rm -f /home/{NAME}/{right}.sig")
+    touch(machine, skin, touches)
+    actual, _ = root.run(f"{AT_SEAT_AT_HOME} ostiary right sign {right} challenge.bin --output {right}.sig", 120)
+    root.run("pkill -f touch-reader")
+    expect(actual == status, f"exit {actual} instead of {status}: {root.run('cat /run/at-seat')[1]}")
+    expect_equal(root.run(f"test -e /home/{NAME}/{right}.sig")[0], 0 if status == 0 else 1)
 
 
 def start_asking(machine: Machine, name: str) -> None:

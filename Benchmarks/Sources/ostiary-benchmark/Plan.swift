@@ -4,7 +4,7 @@ import ArgumentParser
 enum Stage: String, ExpressibleByArgument, CaseIterable {
     /// Signatures, items, starts, memory.
     case calls
-    /// The sheet, and the idle daemon.
+    /// The sheet, fingers, and the idle daemon.
     case desktop
 }
 
@@ -16,7 +16,7 @@ struct Plan: Codable, Equatable {
     let calls: Int
     /// Starts of the daemon.
     let starts: Int
-    /// Questions in a sheet.
+    /// Questions in a sheet, for the passcode and for a finger.
     let sheets: Int
     /// How long the idle daemon is watched.
     let idleSeconds: Int

@@ -65,5 +65,6 @@ enum FigureName: String, Codable, CaseIterable, CodingKeyRepresentable {
     case idleMemory = "idle-memory"
     case idleMemoryAfterRun = "idle-memory-after-run"
     case sheetVisible = "sheet-visible"
+    case fingerMatchToReply = "finger-match-to-reply"
     case idleWakeups = "idle-wakeups"
 }

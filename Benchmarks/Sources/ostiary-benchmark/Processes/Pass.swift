@@ -17,6 +17,7 @@ struct Pass {
         if stages.contains(.calls) { figures = try measureCalls() }
         if stages.contains(.desktop) {
             figures.merge(try DesktopStage(plan: plan, daemonProgram: daemonProgram).run()) { $1 }
+            figures.merge(try FingerStage(plan: plan, daemonProgram: daemonProgram).run()) { $1 }
         }
         return figures
     }

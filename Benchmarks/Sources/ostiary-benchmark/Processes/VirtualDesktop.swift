@@ -22,6 +22,12 @@ final class VirtualDesktop {
         person.begin(reading: events.fileHandleForReading)
     }
 
+    /// Whether the person types the passcode into a sheet.
+    var isTyping: Bool {
+        get { person.isTyping }
+        set { person.isTyping = newValue }
+    }
+
     /// When the last window appeared, on ``MonotonicClock``.
     var lastWindowTime: UInt64 { person.lastWindowTime }
 
@@ -51,10 +57,16 @@ private final class Person: Sendable {
     private let display: String
     private let passcode: String
     private let lastWindow = Mutex<UInt64>(0)
+    private let types = Mutex(true)
 
     init(display: String, passcode: String) { (self.display, self.passcode) = (display, passcode) }
 
     var lastWindowTime: UInt64 { lastWindow.withLock { $0 } }
+
+    var isTyping: Bool {
+        get { types.withLock { $0 } }
+        set { types.withLock { $0 = newValue } }
+    }
 
     func begin(reading events: FileHandle) {
         let thread = Thread { [self] in answer(events) }
@@ -72,6 +84,7 @@ private final class Person: Sendable {
             rest = String(lines.last!)
             guard lines.dropLast().contains(where: { $0.hasPrefix("MapNotify") }) else { continue }
             lastWindow.withLock { $0 = now }
+            guard isTyping else { continue }
             // Should it fail, the question times out and the run with it.
             try? ChildProcess.run(
                 "/usr/bin/xdotool",
