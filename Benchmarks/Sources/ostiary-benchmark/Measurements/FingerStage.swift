@@ -1,4 +1,5 @@
 import AccessControl
+import Dispatch
 import Foundation
 import OstiaryClient
 import OstiaryMessages
@@ -42,12 +43,12 @@ struct FingerStage {
         return samples.figure(.milliseconds)
     }
 
-    private func right(_ rule: String, _ client: OstiaryClient) throws -> RightID {
+    private func right(_ rule: String, _ client: OstiaryClient) throws -> Data {
         let accessControl = AccessControl(availability: .whenUnlocked, using: try Requirement(Rule(parsing: rule)))
         return try client.createRight(rule, accessControl: accessControl).id
     }
 
-    private func authorize(_ right: RightID, _ client: OstiaryClient) throws {
+    private func authorize(_ right: Data, _ client: OstiaryClient) throws {
         try AuthorizationContext(client: client).authorize(
             .right(id: right), interaction: Interaction(reason: "measure fingers"))
     }

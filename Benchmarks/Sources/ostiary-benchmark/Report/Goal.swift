@@ -60,7 +60,8 @@ struct Goal: Equatable {
                 bound: .atMost, limit: 40),
             Goal(name: "sheet on the screen, ms", value: median(.sheetVisible), bound: .atMost, limit: 300),
             Goal(
-                name: "from a finger's match to the reply, ms", value: median(.fingerMatchToReply), bound: .atMost, limit: 5),
+                name: "from a finger's match to the reply, ms", value: median(.fingerMatchToReply), bound: .atMost,
+                limit: 5),
             Goal(name: "idle daemon, context switches", value: median(.idleWakeups), bound: .atMost, limit: 0),
         ]
     }
