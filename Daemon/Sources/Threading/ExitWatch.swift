@@ -31,6 +31,7 @@ package final class ExitWatch: Sendable {
     ///   - ended: must wait for nothing.
     /// - Returns: what ``cancel(_:)`` takes; nil if the kernel cannot watch one more process.
     package func watch(_ process: SharedDescriptor, _ ended: @escaping @Sendable () -> Void) -> UInt64? {
+        guard events >= 0 else { return nil }
         let id = state.withLock { state in
             state.lastID += 1
             state.watched[state.lastID] = Watched(process: process, ended: ended)
