@@ -20,7 +20,11 @@ struct WatchTests {
         }
         // One after the other is refused, until as many wait as may.
         while waiting.count > 32 {
-            guard let index = waiting.firstIndex(where: { $0.client.hasAnswer(within: 1) }) else { continue }
+            guard let index = waiting.firstIndex(where: { $0.client.hasAnswer(within: 1) }) else {
+                // A refusal that came together with another answer is read with the next one.
+                for (client, _) in waiting { _ = try environment(of: client) }
+                continue
+            }
             let (client, id) = waiting.remove(at: index)
             let answer = try client.answer(to: id)
             #expect(answer.refusal == .tooMany)
