@@ -33,7 +33,7 @@ extension Subject {
             number += 1
             try KeychainItem(account: "added \(number)").add()
         }
-        let adding = Plan(blocks: plan.blocks, calls: plan.calls / 20, starts: 0)
+        let adding = Plan(blocks: plan.blocks, calls: plan.calls / 20, starts: 0, sheets: 0, idleSeconds: 0)
         var figures = try await Blocks(plan: adding).measure([
             Row(.bareCommit) { try database.commit() }, Row(.addItem) { try add() },
         ])
