@@ -90,7 +90,7 @@ private final class Person: Sendable {
                 "/usr/bin/xdotool",
                 [
                     "search", "--sync", "--onlyvisible", "--name", "^Ostiary$", "windowfocus", "--sync", "type",
-                    "--delay", "2", passcode + "\n",
+                    "--delay", "2", "--args", "1", passcode, "key", "Return",
                 ], environment: ["DISPLAY=" + display])
         }
     }

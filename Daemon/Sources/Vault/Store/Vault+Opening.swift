@@ -31,7 +31,7 @@ extension Vault {
                 in: database, protector: protector, id: id, created: UInt64(max(0, Date().timeIntervalSince1970)))
         }
         try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
-        try queue.close()
+        try ClosedConnections.close(queue)
         try file.finish()
     }
 

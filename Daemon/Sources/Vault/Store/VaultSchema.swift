@@ -30,7 +30,9 @@ enum VaultSchema {
         let migrator = migrator()
         guard let version = try migrator.completedMigrations(database).last else { return false }
         try migrator.migrate(pristine, upTo: version)
-        return try pristine.read { try definitions(in: $0) } == definitions(in: database)
+        let expected = try pristine.read { try definitions(in: $0) }
+        try ClosedConnections.close(pristine)
+        return try expected == definitions(in: database)
     }
 
     private static func definitions(in database: Database) throws -> [[DatabaseValue]] {
