@@ -86,12 +86,18 @@ private final class Person: Sendable {
             lastWindow.withLock { $0 = now }
             guard isTyping else { continue }
             // Should it fail, the question times out and the run with it.
-            try? ChildProcess.run(
-                "/usr/bin/xdotool",
-                [
-                    "search", "--sync", "--onlyvisible", "--name", "^Ostiary$", "windowfocus", "--sync", "type",
-                    "--delay", "2", "--args", "1", passcode, "key", "Return",
-                ], environment: ["DISPLAY=" + display])
+            try? typePasscode()
         }
+    }
+
+    /// The keys go to the window that has the keyboard, as a person's do.
+    private func typePasscode() throws {
+        try xdotool("search", "--sync", "--onlyvisible", "--name", "^Ostiary$", "windowfocus", "--sync")
+        try xdotool("type", "--delay", "5", passcode)
+        try xdotool("key", "Return")
+    }
+
+    private func xdotool(_ arguments: String...) throws {
+        try ChildProcess.run("/usr/bin/xdotool", arguments, environment: ["DISPLAY=" + display])
     }
 }
