@@ -145,6 +145,33 @@ struct CommandEndToEndTests {
         #expect(try object(authorized.screen)["factors"] as? [String] == [])
     }
 
+    @Test func `keys without an item are shown, and destroyed after the passcode`() throws {
+        for _ in 0..<3 {
+            let made = try UnattendedRun(BuiltProgram.named("keychain-calls"), ["make-handle", "x"], in: daemon)
+            #expect(made.output.contains("make handle: 0"), "\(made.output)")
+        }
+        #expect(try ostiary("key", "create", "named", "--require", "passcode").status == 0)
+        let shown = try ostiary("key", "prune", "--json")
+        #expect(shown.status == 0)
+        let groups = try #require(try object(shown.screen)["groups"] as? [[String: Any]])
+        #expect(groups.map { $0["keys"] as? Int } == [3] && groups.map { $0["unused"] as? Int } == [3])
+        let group = try #require(groups[0]["group"] as? String)
+        #expect(group.hasSuffix("/keychain-calls"))
+        #expect(try ostiary("key", "prune").screen.contains("Nothing was removed."))
+
+        #expect(try ostiaryAlone("key", "prune", "--remove") == 3)
+        let cancelled = try ostiary("key", "prune", "--remove", answers: ["\u{3}"])
+        #expect(cancelled.status == 3 && cancelled.shows("destroy 3 keys of the enclave for good"))
+        #expect(cancelled.shows(group))
+        let recent = try ostiary("key", "prune", "--remove", "--unused-for", "1", "--json")
+        #expect(try recent.status == 0 && object(recent.screen)["removed"] as? Int == 0)
+        let removed = try ostiary("key", "prune", "--remove", "--group", group, answers: [Self.passcode])
+        #expect(removed.status == 0 && removed.screen.contains("Removed 3 keys."), "\(removed.screen)")
+        #expect(try ostiary("key", "prune", "--remove").screen.contains("There are no unused keys."))
+        let left = try object(ostiary("key", "list", "--all", "--json").screen)["keys"] as? [[String: Any]]
+        #expect(left?.map { $0["hasItem"] as? Bool } == [true])
+    }
+
     private func object(_ screen: String) throws -> [String: Any] {
         try #require(try JSONSerialization.jsonObject(with: Data(screen.utf8)) as? [String: Any], "\(screen)")
     }
@@ -184,7 +211,8 @@ struct CommandEndToEndTests {
         try ostiary("right", "create", "kept", "--require", "passcode")
         try write("in", "it is here")
         try ostiary("item", "add", "--service", "s", "--available", "always", "--secret", "in")
-        for sql in ["DELETE FROM lists WHERE row_key = x'070000'", "UPDATE item_lists SET mac = zeroblob(32)"] {
+        let objectLists = "DELETE FROM lists WHERE substr(row_key, 1, 1) = x'07'"
+        for sql in [objectLists, "UPDATE item_lists SET mac = zeroblob(32)"] {
             try damage(sql)
         }
         #expect(try ostiary("right", "list").status == 1)

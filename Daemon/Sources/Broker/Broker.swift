@@ -184,6 +184,7 @@ public final class Broker: Sendable {
         case .createKey(let body): return try createKey(body, request, session, cancellation)
         case .findKey(let body): return try findKey(body, session)
         case .listKeys(let body): return try listKeys(body, session)
+        case .pruneKeys(let body): return try pruneKeys(body, request, session, cancellation)
         case .removeKey(let body): return try removeKey(body, request, session, cancellation)
 
         case .registerApplication(let body): return try registerApplication(body, request, session, cancellation)

@@ -44,6 +44,7 @@ package final class OwnerAccount: Sendable {
     let sessionLocks = Mutex<SessionLockWatcher?>(nil)
     let domainDigests: DomainDigests
     let recentBiometry = RecentBiometry()
+    let keyUses = KeyUses()
     /// What tells of a biometric sensor: the fingers, or one that was added; nil without either.
     let sensor: (any ObservableBiometry)?
     /// Counts what may have changed how the user can be authenticated.
@@ -83,10 +84,13 @@ package final class OwnerAccount: Sendable {
             vault: vault, enclave: enclave, storage: storage, counters: counters, exclusively: exclusively,
             stretching: stretching, eraser: eraser)
         life = PasscodeLife(vault: vault, keeper: keeper, storage: storage, ring: ring, seeds: seeds, eraser: eraser)
-        rights = RightStore(vault: vault, enclave: enclave, ring: ring, owner: id, eraser: eraser, enrolment: enrolment)
+        let digests = ItemDigests(keys, storeID: vault.storeID, owner: id)
+        rights = RightStore(
+            vault: vault, enclave: enclave, ring: ring, owner: id, eraser: eraser, enrolment: enrolment,
+            digests: digests)
         items = ItemStore(
             vault: vault, ring: ring, owner: id, stretching: stretching, eraser: eraser,
-            digests: ItemDigests(keys, storeID: vault.storeID, owner: id), enrolment: enrolment)
+            digests: digests, enrolment: enrolment)
         applications = ApplicationRegistry(vault: vault, owner: id, folder: applicationsDirectory, log: log)
         let isHardware = enclave.kind == .tpm
         let authenticators: [any Authenticator] = [

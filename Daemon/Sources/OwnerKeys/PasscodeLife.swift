@@ -148,12 +148,23 @@ package struct PasscodeLife {
 
     /// The rights and keys that removing the passcode would destroy, for the warning before it.
     package func boundToPasscode() throws -> [ObjectRecord] {
-        try vault.read(wrappedObjects).filter { try !survives($0) }
+        try vault.read { reader in
+            try wrappedObjects(in: reader).compactMap { id in
+                try readable(id, in: reader).flatMap { try survives($0) ? nil : $0 }
+            }
+        }
     }
 
-    /// Rights and keys: what has slots.
-    private func wrappedObjects(in reader: VaultReader) throws -> [ObjectRecord] {
-        try [.right, .enclaveKey].flatMap { try reader.objects(owner: storage.owner, kind: $0).compactMap(\.record) }
+    /// Rights and keys: what has slots. They are read one by one, because there may be very many.
+    private func wrappedObjects(in reader: VaultReader) throws -> [VaultID] {
+        try [.right, .enclaveKey].flatMap { try reader.objectIDs(owner: storage.owner, kind: $0) }
+    }
+
+    /// Nil when the row does not verify.
+    private func readable(_ id: VaultID, in reader: VaultReader) throws -> ObjectRecord? {
+        do { return try reader.object(id, owner: storage.owner) } catch VaultError.corrupt(let reference, _)
+            where reference.table == .objects
+        { return nil }
     }
 
     // MARK: keys
@@ -209,7 +220,8 @@ package struct PasscodeLife {
     /// Wraps every object to the new keys. Rows that do not verify stay as they are: refused before, refused after.
     private func rewrapObjects(to fresh: FreshKeys, openedWith opened: [PrivateHalf], in writer: VaultWriter) throws {
         let always = ring.publicHalf(.classKey(.always))
-        for object in try wrappedObjects(in: writer) {
+        for id in try wrappedObjects(in: writer) {
+            guard let object = try readable(id, in: writer) else { continue }
             try rewrap(object, slots: KeySlot.decode(object.slots), openedWith: opened, in: writer) { role in
                 role == .classKey(.always) ? always : fresh.replacement(for: role)
             }
@@ -233,7 +245,8 @@ package struct PasscodeLife {
         from opened: [PrivateHalf], to fresh: [PrivateHalf], in writer: VaultWriter
     ) throws -> [ObjectRecord] {
         var destroyed: [ObjectRecord] = []
-        for object in try wrappedObjects(in: writer) {
+        for id in try wrappedObjects(in: writer) {
+            guard let object = try readable(id, in: writer) else { continue }
             guard try survives(object) else {
                 try writer.removeObject(object.id, owner: storage.owner)
                 destroyed.append(object)

@@ -21,5 +21,6 @@ enum ProtectionLabel {
     static let row = "ostiary.vault.row"
     static let attributes = "ostiary.vault.attributes"
     static let name = "ostiary.vault.name"
+    static let group = "ostiary.vault.group"
     static let list = "ostiary.vault.list"
 }

@@ -16,6 +16,9 @@ public struct VaultID: Hashable, Sendable, CustomStringConvertible {
     /// The bytes.
     public var bytes: Data { unsafe withUnsafeBytes(of: halves) { unsafe Data($0) } }
 
+    /// The first twelve bits: the number of the bucket that lists the row of this identifier, where a list has 4,096.
+    var bucket: Int { Int(halves.first.bigEndian >> 52) }
+
     /// A new identifier of the system's randomness.
     public init() {
         var generator = SystemRandomNumberGenerator()

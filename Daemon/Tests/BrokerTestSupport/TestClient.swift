@@ -349,14 +349,37 @@ public final class TestClient {
 
     /// The keys of all programs.
     public func listKeys() throws -> [WireListedKey] {
-        var keys: [WireListedKey] = []
-        while true {
-            guard case .keys(let page) = try call(.listKeys(.with { $0.offset = UInt32(keys.count) })).body else {
+        var (keys, offset): ([WireListedKey], UInt32) = ([], 0)
+        repeat {
+            guard case .keys(let page) = try call(.listKeys(.with { $0.offset = offset })).body else {
                 throw UnexpectedAnswer()
             }
             keys += page.keys
-            if page.keys.isEmpty || keys.count >= Int(page.total) { return keys }
+            offset = page.next
+        } while offset != 0
+        return keys
+    }
+
+    /// The groups with keys that no item refers to.
+    public func unusedKeys(group: String = "", since time: Double? = nil) throws -> [WireUnusedKeyGroup] {
+        try pruneKeys(group: group, since: time, removes: false).groups
+    }
+
+    /// Destroys the unused keys of a group; returns how many.
+    @discardableResult
+    public func removeUnusedKeys(group: String, since time: Double? = nil) throws -> Int {
+        Int(try pruneKeys(group: group, since: time, removes: true).removedCount)
+    }
+
+    private func pruneKeys(group: String, since time: Double?, removes: Bool) throws -> WireUnusedKeys {
+        let request = WirePruneKeysRequest.with {
+            $0.accessGroup = group
+            $0.unusedSince = time
+            $0.removes = removes
+            $0.question = Self.question
         }
+        guard case .unusedKeys(let keys) = try call(.pruneKeys(request)).body else { throw UnexpectedAnswer() }
+        return keys
     }
 
     public func sign(

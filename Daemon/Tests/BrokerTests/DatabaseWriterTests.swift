@@ -228,10 +228,13 @@ struct DatabaseWriterTests {
     @Test(arguments: ["entries", "generation", "mac", "DELETE"], VaultTable.allCases)
     func `who changes a list of rows gains nothing`(column: String, table: VaultTable) throws {
         let condition = "row_key = ?"
+        // Of the list of objects one bucket: that of the victim's first twelve bits.
+        let bucket: [UInt8] =
+            table == .objects ? [victimID[0] >> 4, victimID[0] << 4 | victimID[1] >> 4] : [0, 0]
         let changed =
             try column == "DELETE"
-            ? store.write("DELETE FROM lists WHERE \(condition)", [Data([table.rawValue, 0, 0])])
-            : store.alter(column, of: "lists", where: condition, [Data([table.rawValue, 0, 0])])
+            ? store.write("DELETE FROM lists WHERE \(condition)", [Data([table.rawValue] + bucket)])
+            : store.alter(column, of: "lists", where: condition, [Data([table.rawValue] + bucket)])
         // Items have a table for their list; the other tables are those of the lists, and the store's own record.
         let unlisted: [VaultTable] = [
             .store, .items, .lists, .itemLists, .roots, .manifests, .itemLeaves, .itemRoots,

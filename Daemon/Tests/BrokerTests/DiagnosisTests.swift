@@ -145,7 +145,7 @@ struct DiagnosisTests {
     }
 
     @Test(arguments: [
-        ("objects", ["store", "keys"]), ("items", ["items"]), ("item_lists", ["keys", "items"]),
+        ("objects", ["store"]), ("items", ["items"]), ("item_lists", ["keys", "items"]),
         ("passcode_records", ["passcode"]), ("attempt_counters", ["wrong tries"]), ("log_epochs", ["log epochs"]),
     ])
     func `what lies on a damaged page is a problem of its own, and everything else is looked at`(

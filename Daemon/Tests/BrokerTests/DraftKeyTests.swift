@@ -115,11 +115,20 @@ struct DraftKeyTests {
 
     @Test func `the limits on keys hold when the item comes`() throws {
         var store = fixture.account.rights
-        store.limits = ObjectLimits(count: 1, keyCountOfGroup: 1)
-        let record = try store.prepare(.key(.p256, in: "a", Self.open, shown: Data(), applicationPassword: nil))
-        try fixture.broker.vault.write("test") { try store.insert(record, in: $0) }
-        let second = try store.prepare(.key(.p256, in: "a", Self.open, shown: Data(), applicationPassword: nil))
-        #expect(throws: Refusal.self) { try fixture.broker.vault.write("test") { try store.insert(second, in: $0) } }
+        store.limits = ObjectLimits(keyCount: 2, keyCountOfGroup: 1)
+        func insert(hasItem: Bool) throws {
+            let record = try store.prepare(.key(.p256, in: "a", Self.open, shown: Data(), applicationPassword: nil))
+            try fixture.broker.vault.write("test") { try store.insert(record, hasItem: hasItem, in: $0) }
+        }
+        func cause(_ body: () throws -> Void) -> String? {
+            do { try body() } catch let refused as Refusal { return refused.cause } catch { return "\(error)" }
+            return nil
+        }
+        try insert(hasItem: false)
+        #expect(cause { try insert(hasItem: false) } == "key.too-many")
+        // A key with an item is no key without one, but one of all.
+        try insert(hasItem: true)
+        #expect(cause { try insert(hasItem: true) } == "store.too-many")
     }
 
     @Test(arguments: ["set", "changed", "removed", "removed and set"])

@@ -21,6 +21,7 @@ struct RequestTableTests {
         ("remove_all_rights", .removeAllRights(.init())), ("sign", .sign(.init())), ("decrypt", .decrypt(.init())),
         ("exchange", .exchange(.init())), ("read_secret", .readSecret(.init())), ("create_key", .createKey(.init())),
         ("find_key", .findKey(.init())), ("remove_key", .removeKey(.init())), ("list_keys", .listKeys(.init())),
+        ("prune_keys", .pruneKeys(.init())),
         ("decapsulate", .decapsulate(.init())), ("register_application", .registerApplication(.init())),
         ("list_applications", .listApplications(.init())), ("remove_application", .removeApplication(.init())),
         ("passcode", .passcode(.init())), ("lock", .lock(.init())), ("read_log", .readLog(.init())),

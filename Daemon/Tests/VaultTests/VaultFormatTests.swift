@@ -62,15 +62,16 @@ struct VaultFormatTests {
     }
 
     @Test func `a list that names a row twice does not decode`() {
-        #expect(throws: MalformedRow.self) { try Manifest([listed, listed]) }
+        #expect(throws: MalformedRow.self) { try Manifest([listed, listed], of: .users) }
     }
 
     @Test func `the number of a bucket is one of the list's`() throws {
         #expect(try ListBucket.number(Data([10, 0x0f, 0xff]), of: .items) == 4095)
-        for key in [[10, 0x10, 0], [7, 0, 0], [10, 0], [10, 0, 0, 0], []] as [[UInt8]] {
+        for key in [[10, 0x10, 0], [6, 0, 0], [10, 0], [10, 0, 0, 0], []] as [[UInt8]] {
             #expect(throws: MalformedRow.self) { try ListBucket.number(Data(key), of: .items) }
         }
-        #expect(throws: MalformedRow.self) { try ListBucket.number(Data([7, 0, 1]), of: .objects) }
+        #expect(try ListBucket.number(Data([7, 0x0f, 0xff]), of: .objects) == 4095)
+        #expect(throws: MalformedRow.self) { try ListBucket.number(Data([6, 0, 1]), of: .attemptCounters) }
     }
 
     private var root: Root {
@@ -84,9 +85,35 @@ struct VaultFormatTests {
         let row = root.row(store: store)
         #expect(row.table == .roots && row.key.isEmpty && row.generation == 5)
         #expect(
-            try bytes(row).hexadecimal == "01000000011111111111111111111111111111111103"
+            try bytes(row).hexadecimal == "02000000011111111111111111111111111111111103"
                 + String(repeating: "cc", count: 32))
         #expect(try Root(row) == root)
+        #expect(throws: MalformedRow.self) { try Root(row, version: 1) }
+    }
+
+    @Test func `the tag of an object is the documented one`() throws {
+        let place = ObjectPlace(kind: .enclaveKey, group: 0x6666_6666_6666_6666)
+        let tag = ObjectTag(name: Data(repeating: 0x55, count: 32), place: place)
+        #expect(Data(tag.bytes).hexadecimal == String(repeating: "55", count: 32) + "026666666666666666")
+        #expect(ObjectTag(tag.bytes) == tag)
+        let name = ObjectTag(Array(tag.bytes.prefix(32)))
+        #expect(name?.name == tag.name && name?.place == nil)
+        #expect(VaultID(bytes: Data([0xab, 0xcd] + Array(repeating: 0, count: 14)))?.bucket == 0xabc)
+    }
+
+    @Test func `an object's entry with another tag does not decode`() throws {
+        func manifest(_ tag: [UInt8]) throws -> Manifest {
+            let entry = ListEntry(generation: 1, code: Self.code, tag: tag)
+            return try Manifest([ListedRow(key: Array(user.id.bytes), entry: entry)], of: .objects)
+        }
+        for count in [0, 32] { #expect(try manifest(Array(repeating: 1, count: count)).count(of: .right) == 1) }
+        let whole = [UInt8](repeating: 1, count: 41)
+        #expect(try manifest(whole).count(of: .right) == 1)
+        #expect(try manifest(whole).count(of: .enclaveKey) == 0)
+        for count in [1, 16, 31, 33, 40, 42] {
+            #expect(throws: MalformedRow.self) { try manifest(Array(repeating: 1, count: count)) }
+        }
+        #expect(throws: MalformedRow.self) { try manifest(whole[..<32] + [9] + whole[33...]) }
     }
 
     @Test(arguments: 0..<54) func `no truncation of the root decodes, nor one with more behind it`(count: Int) throws {
@@ -104,7 +131,7 @@ struct VaultFormatTests {
         let whole = Array(try bytes(row))
         row.columns = [.blob(Data(whole[..<21] + [99] + whole[22...]))]
         #expect(throws: MalformedRow.self) { try Root(row) }
-        row.columns = [.blob(Data([1, 0, 0, 0, 2] + whole[5...] + whole[5...]))]
+        row.columns = [.blob(Data([2, 0, 0, 0, 2] + whole[5...] + whole[5...]))]
         #expect(throws: MalformedRow.self) { try Root(row) }
     }
 

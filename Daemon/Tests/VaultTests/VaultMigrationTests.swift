@@ -32,7 +32,7 @@ struct VaultMigrationTests {
             #expect(try CrashTestData.consistentNumber(in: reader, owner: owner, withItems: false) == 1)
             #expect(try reader.itemIDs(owner: owner) == [])
         }
-        #expect(try version() == 3)
+        #expect(try version() == 4)
         let item = ItemFixture.item(1, owner: owner)
         try vault.write("add") { try $0.insertItem(item) }
         try vault.close()

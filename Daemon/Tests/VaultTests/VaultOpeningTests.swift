@@ -72,8 +72,8 @@ struct VaultOpeningTests {
 
     @Test func `a newer store is refused by its version`() throws {
         try open(create: true).close()
-        try VaultFixture.tamper(path, "PRAGMA user_version = 4")
-        #expect(throws: VaultError.tooNew(found: 4, supported: 3)) { try open() }
+        try VaultFixture.tamper(path, "PRAGMA user_version = 5")
+        #expect(throws: VaultError.tooNew(found: 5, supported: 4)) { try open() }
     }
 
     @Test func `another enclave's store is unreadable`() throws {

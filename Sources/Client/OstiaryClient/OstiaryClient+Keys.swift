@@ -56,6 +56,37 @@ public struct ListedKey: Sendable, Equatable {
     }
 }
 
+/// The keys without a keychain item, of all programs.
+public struct UnusedKeyList: Sendable, Equatable {
+    public var groups: [UnusedKeyGroup]
+    /// Uses before this time are not known.
+    public var usesKnownSince: Date
+}
+
+/// The keys of an access group that no keychain item refers to. A program may have kept the handle of one and still need it.
+public struct UnusedKeyGroup: Sendable, Equatable {
+    public let accessGroup: String
+    /// All of them.
+    public let keyCount: Int
+    /// Those that are unused: neither made nor used lately, not open in a program, and permitted to be deleted.
+    public let unusedCount: Int
+    /// When the oldest and the newest of the unused ones were made; nil if there are none.
+    public let oldest: Date?
+    public let newest: Date?
+    /// When one of the unused ones was used last, as far as it is known.
+    public let lastUse: Date?
+}
+
+extension UnusedKeyGroup {
+    fileprivate init(_ group: WireUnusedKeyGroup) {
+        self.init(
+            accessGroup: group.accessGroup, keyCount: Int(group.keyCount), unusedCount: Int(group.unusedCount),
+            oldest: group.oldest.map(Date.init(timeIntervalSince1970:)),
+            newest: group.newest.map(Date.init(timeIntervalSince1970:)),
+            lastUse: group.lastUse.map(Date.init(timeIntervalSince1970:)))
+    }
+}
+
 extension OstiaryClient {
     /// Makes a key that never leaves the enclave. Asks nobody, except for an application password that the rule has and the
     /// context of `use` lacks. A kind that the enclave cannot make is refused with `unsupportedAlgorithm`.
@@ -88,14 +119,57 @@ extension OstiaryClient {
     /// Destroys a key; data that was encrypted to it is lost. Throws `notFound`.
     public func removeKey(id: Data) throws { _ = try call(.removeKey(.with { $0.keyID = id })) }
 
-    /// All keys of the user, whichever program made them.
+    /// All keys of the user, whichever program made them, by group and age.
     public func keysOfAllPrograms() throws -> [ListedKey] {
-        var keys: [ListedKey] = []
-        while true {
-            let request = WireListKeysRequest.with { $0.offset = UInt32(clamping: keys.count) }
-            guard case .keys(let page) = try call(.listKeys(request)).body else { throw Self.unexpected() }
+        var (keys, offset): ([ListedKey], UInt32) = ([], 0)
+        repeat {
+            guard case .keys(let page) = try call(.listKeys(.with { $0.offset = offset })).body,
+                page.next == 0 || page.next > offset
+            else { throw Self.unexpected() }
             keys += try page.keys.map(ListedKey.init)
-            if page.keys.isEmpty || keys.count >= Int(page.total) { return keys }
+            offset = page.next
+        } while offset != 0
+        return keys.sorted { ($0.accessGroup, $0.createdAt) < ($1.accessGroup, $1.createdAt) }
+    }
+
+    /// The keys of the user that no keychain item refers to, whichever program made them, by group. Asks nobody.
+    ///
+    /// - Parameters:
+    ///   - group: only the keys of this access group; nil for all.
+    ///   - unusedSince: only keys that were neither made nor, as far as the daemon knows, used after this time count as
+    ///     unused; nil for now.
+    public func unusedKeys(group: String? = nil, unusedSince: Date? = nil) throws -> UnusedKeyList {
+        var list = UnusedKeyList(groups: [], usesKnownSince: .distantFuture)
+        while true {
+            let request = Self.pruning(group, unusedSince) { $0.offset = UInt32(clamping: list.groups.count) }
+            guard case .unusedKeys(let page) = try call(.pruneKeys(request)).body else { throw Self.unexpected() }
+            list.groups += page.groups.map(UnusedKeyGroup.init)
+            list.usesKnownSince = Date(timeIntervalSince1970: page.usesKnownSince)
+            if page.groups.isEmpty || list.groups.count >= Int(page.total) { return list }
+        }
+    }
+
+    /// Destroys the unused keys of an access group, as ``unusedKeys(group:unusedSince:)`` counts them; returns how many. The
+    /// owner is asked, unless there is none. A key that is used while the owner is asked stays. If the request ends before all
+    /// are destroyed, the others stay.
+    public func pruneKeys(group: String, unusedSince: Date? = nil, interaction: Interaction) throws -> Int {
+        let request = Self.pruning(group, unusedSince) {
+            $0.removes = true
+            $0.question = interaction.question
+        }
+        guard case .unusedKeys(let answer) = try call(.pruneKeys(request), terminal: interaction.terminal).body else {
+            throw Self.unexpected()
+        }
+        return Int(answer.removedCount)
+    }
+
+    private static func pruning(
+        _ group: String?, _ unusedSince: Date?, _ change: (inout WirePruneKeysRequest) -> Void
+    ) -> WirePruneKeysRequest {
+        .with {
+            $0.accessGroup = group ?? ""
+            $0.unusedSince = unusedSince?.timeIntervalSince1970
+            change(&$0)
         }
     }
 

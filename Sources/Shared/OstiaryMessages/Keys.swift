@@ -89,8 +89,7 @@ public struct WireFindKeyRequest: WireMessage, FieldList {
     }
 }
 
-/// Answered by a page of all keys of the owner, of every program, in a fixed order. The next page begins at `offset`
-/// plus the number of received keys.
+/// Answered by a page of all keys of the owner, of every program, in the order of their ids. The first page begins at 0.
 public struct WireListKeysRequest: WireMessage, FieldList {
     public var offset: UInt32 = 0
 
@@ -103,14 +102,14 @@ public struct WireListKeysRequest: WireMessage, FieldList {
 
 public struct WireKeyList: WireMessage, FieldList {
     public var keys: [WireListedKey] = []
-    /// The number of keys in the whole list.
-    public var total: UInt32 = 0
+    /// The offset of the next page; 0 after the last one.
+    public var next: UInt32 = 0
 
     public init() {}
 
     mutating func fields(_ coder: inout some FieldCoder) {
         coder.field(&keys)
-        coder.field(&total)
+        coder.field(&next)
     }
 }
 
@@ -145,5 +144,72 @@ public struct WireRemoveKeyRequest: WireMessage, FieldList {
         coder.field(&keyID)
         coder.field(&ofAnyGroup)
         coder.field(&question)
+    }
+}
+
+/// Answered by ``WireUnusedKeys``: the groups with keys that no item refers to. With `removes` it destroys those of one
+/// group that are unused, and asks the owner.
+public struct WirePruneKeysRequest: WireMessage, FieldList {
+    /// Empty for all groups; one is named to remove its keys.
+    public var accessGroup = ""
+    /// Keys that were made or, as far as it is known, used after this time are not unused. Seconds since 1970; nil for now.
+    public var unusedSince: Double?
+    public var removes = false
+    public var question = WireQuestion()
+    /// How many groups to leave out at the beginning of the list.
+    public var offset: UInt32 = 0
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&accessGroup)
+        coder.field(&unusedSince)
+        coder.field(&removes)
+        coder.field(&question)
+        coder.field(&offset)
+    }
+}
+
+public struct WireUnusedKeys: WireMessage, FieldList {
+    /// A page of the groups, by name; none after a removal.
+    public var groups: [WireUnusedKeyGroup] = []
+    /// The number of groups in the whole list.
+    public var total: UInt32 = 0
+    /// Uses before this time are not known. Seconds since 1970.
+    public var usesKnownSince = 0.0
+    public var removedCount: UInt32 = 0
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&groups)
+        coder.field(&total)
+        coder.field(&usesKnownSince)
+        coder.field(&removedCount)
+    }
+}
+
+/// The keys of an access group that no item refers to.
+public struct WireUnusedKeyGroup: WireMessage, FieldList {
+    public var accessGroup = ""
+    public var keyCount: UInt32 = 0
+    /// Those of them that are unused: neither made nor used lately, not open in a program, and nothing forbids to delete
+    /// them.
+    public var unusedCount: UInt32 = 0
+    /// When the oldest and the newest of the unused ones were made, seconds since 1970; nil when there are none.
+    public var oldest: Double?
+    public var newest: Double?
+    /// When one of the unused ones was used last, as far as it is known.
+    public var lastUse: Double?
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&accessGroup)
+        coder.field(&keyCount)
+        coder.field(&unusedCount)
+        coder.field(&oldest)
+        coder.field(&newest)
+        coder.field(&lastUse)
     }
 }

@@ -53,6 +53,7 @@ public struct WireRequest: FrameMessage, FieldList {
         case decapsulate(WireDecapsulateRequest)
         indirect case evaluateAccessControl(WireEvaluateAccessControlRequest)
         case listKeys(WireListKeysRequest)
+        indirect case pruneKeys(WirePruneKeysRequest)
 
         indirect case registerApplication(WireRegisterApplicationRequest)
         case listApplications(WireListApplicationsRequest)
@@ -128,6 +129,7 @@ extension WireRequest.OneOf_Body: WireChoice {
         case .decapsulate(let message): writer.write(choice: 73, message)
         case .evaluateAccessControl(let message): writer.write(choice: 74, message)
         case .listKeys(let message): writer.write(choice: 75, message)
+        case .pruneKeys(let message): writer.write(choice: 76, message)
         case .registerApplication(let message): writer.write(choice: 80, message)
         case .listApplications(let message): writer.write(choice: 81, message)
         case .removeApplication(let message): writer.write(choice: 82, message)
@@ -173,6 +175,7 @@ extension WireRequest.OneOf_Body: WireChoice {
             case 73: reader.choice(Self.decapsulate)
             case 74: reader.choice(Self.evaluateAccessControl)
             case 75: reader.choice(Self.listKeys)
+            case 76: reader.choice(Self.pruneKeys)
             case 80: reader.choice(Self.registerApplication)
             case 81: reader.choice(Self.listApplications)
             case 82: reader.choice(Self.removeApplication)

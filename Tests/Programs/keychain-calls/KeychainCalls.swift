@@ -31,6 +31,7 @@ struct KeychainCalls {
         case "delete": report(call, SecItemDelete(password as CFDictionary))
         case "make-key": makeKey()
         case "make-software-key": makeSoftwareKey()
+        case "make-handle": makeHandle()
         case "move-key": update(key, [kSecAttrAccessGroup: group ?? ""], "move key")
         case "count-keys": countKeys()
         case "sign": sign()
@@ -123,6 +124,18 @@ struct KeychainCalls {
         var error: Unmanaged<CFError>?
         let key = SecKeyCreateRandomKey(attributes as CFDictionary, &error)
         report("make key", of: key, error)
+    }
+
+    /// A key without an item. It stays, because its handle was read.
+    private func makeHandle() {
+        let attributes: [CFString: Any] = [
+            kSecAttrTokenID: kSecAttrTokenIDSecureEnclave, kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom,
+            kSecAttrKeySizeInBits: 256, kSecPrivateKeyAttrs: inGroup([kSecAttrIsPermanent: false]),
+        ]
+        var error: Unmanaged<CFError>?
+        let key = SecKeyCreateRandomKey(attributes as CFDictionary, &error)
+        if let key { _ = SecKeyCopyAttributes(key) }
+        report("make handle", of: key, error)
     }
 
     private var key: [CFString: Any] { [kSecClass: kSecClassKey, kSecAttrLabel: name] }

@@ -92,6 +92,7 @@ extension Broker {
                 try requireStillStored(id, session)
                 try context.grant(right, standsOnKept: evaluation.standsOnHeld || takesKeptPassword, since: era)
                 try context.keep(evaluation, since: era)
+                session.account.keyUses.note(id)
             }
             return Reply(.granted(granted(evaluation.factorNames, evaluation.label)))
         }

@@ -53,7 +53,7 @@ extension Broker {
         ) {
             if let draftKey { try session.draftKeys.requireCurrent(draftKey.id, session.account.ring.publicHalves) }
             return try session.account.items.add(draft) { writer in
-                if let draftKey { try session.account.rights.insert(draftKey, in: writer) }
+                if let draftKey { try session.account.rights.insert(draftKey, hasItem: true, in: writer) }
             }
         }
         if let draftKey { session.draftKeys.remove(draftKey.id) }

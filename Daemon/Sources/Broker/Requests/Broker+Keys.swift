@@ -65,9 +65,9 @@ extension Broker {
     private static let keyPageCount = 25
 
     func listKeys(_ body: WireListKeysRequest, _ session: Session) throws -> Reply {
-        let listed = try session.account.rights.keys()
+        let rights = session.account.rights
+        let (page, next) = try rights.keys(from: Int(body.offset), count: Self.keyPageCount)
         try session.verifyCaller()
-        let page = Array(listed.dropFirst(Int(body.offset)).prefix(Self.keyPageCount))
         let keys = try vault.readItems { reader in
             try page.map { key in
                 try WireListedKey.with {
@@ -75,7 +75,7 @@ extension Broker {
                     $0.key.shownAccessControl = Data()
                     $0.accessGroup = key.attributes.group
                     $0.createdAt = Double(key.attributes.created)
-                    $0.hasItem_p = try session.account.items.hasItem(forKey: key.id, in: reader)
+                    $0.hasItem_p = try rights.hasItem(forKey: key.id, in: reader)
                 }
             }
         }
@@ -83,7 +83,7 @@ extension Broker {
             .keys(
                 .with {
                     $0.keys = keys
-                    $0.total = UInt32(clamping: listed.count)
+                    $0.next = UInt32(clamping: next ?? 0)
                 }))
     }
 

@@ -187,6 +187,7 @@ extension Broker {
             try trail.use(
                 event(operation.name, session, object: right.identifier), factors: right.factorNames,
                 strength: right.strength)
+            session.account.keyUses.note(id)
         }
         return .payload(result)
     }

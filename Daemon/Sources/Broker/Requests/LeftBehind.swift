@@ -41,6 +41,6 @@ extension OwnerAccount {
         LeftBehind(
             items: try items.count(inGroup: path),
             rights: try rights.list(application: path).count { $0.record != nil },
-            keys: try rights.keys(inGroup: path).count { try !items.hasItem(forKey: $0.id) })
+            keys: try rights.countOfKeysWithoutItem(inGroup: path))
     }
 }

@@ -73,7 +73,7 @@ struct StoreExamination {
             return .problem(
                 "store", "\(bad) of \(rows.count) rows do not verify and are refused; the others work.",
                 advice: "\(Self.restoring), or remove the rows with `ostiary right remove --id ID`; `ostiary right "
-                    + "list` shows the ids.")
+                    + "list --all` shows the ids.")
         }
     }
 
@@ -88,28 +88,24 @@ struct StoreExamination {
             : .ok("old wraps", "What was replaced or removed is erased from the store's files.")
     }
 
-    /// Keys that no item stands for are those that only their programs can find again.
+    /// Keys that no item refers to are those that only their programs can find again.
     ///
-    /// - Parameter limit: how many a program may have.
+    /// - Parameter limit: how many of them a group may have.
     func keyFinding(limit: Int) -> WireFinding {
         checkingStore(
             "keys", of: [.objects, .items],
             unlisted: "The lists of keys and items do not verify, so none of them is used.",
             advice: Self.relisting, unreadable: "\(Self.restoring)."
         ) {
-            let keys = try account.rights.keys()
-            let withoutItem = try vault.readItems { reader in
-                try keys.count { try !account.items.hasItem(forKey: $0.id, in: reader) }
-            }
-            let message = "\(keys.count) keys of the enclave, \(withoutItem) of them without an item."
-            let groups = Dictionary(grouping: keys) { $0.attributes.group }
-            guard let largest = groups.max(by: { $0.value.count < $1.value.count }),
-                largest.value.count >= limit * 9 / 10
+            let counts = try account.rights.keyCounts()
+            let message = "\(counts.all) keys of the enclave, \(counts.withoutItem) of them without an item."
+            guard let (member, count) = counts.largestGroup, count >= limit * 9 / 10,
+                let group = try vault.read({ try RightStore.readable(member, owner: account.id, in: $0) })?.attributes
+                    .group
             else { return .ok("keys", message) }
             return .notice(
-                "keys", "\(message) \(largest.key) has \(largest.value.count) and may have \(limit).",
-                advice: "`ostiary key list --all` shows them; remove keys that nobody needs with "
-                    + "`ostiary key remove --id ID`.")
+                "keys", "\(message) \(group) has \(count) without an item and may have \(limit).",
+                advice: "`ostiary key prune` shows unused keys and removes them.")
         }
     }
 

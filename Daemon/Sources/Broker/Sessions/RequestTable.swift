@@ -130,6 +130,7 @@ extension WireRequest.OneOf_Body {
         case .createKey: RequestRow("key-create", .own, terminal: true)
         case .findKey: RequestRow("findKey", .connection)
         case .listKeys: RequestRow("listKeys", .own)
+        case .pruneKeys: RequestRow("keys-prune", .own, terminal: true)
         case .removeKey(let body): RequestRow("key-remove", .own, terminal: true, of: .object(body.keyID))
 
         // Programs that are known by a name.

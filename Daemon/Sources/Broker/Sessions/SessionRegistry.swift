@@ -48,6 +48,11 @@ final class SessionRegistry: Sendable {
     /// As ``endAllGrants()``, for the programs of one user.
     func endAllGrants(of account: OwnerAccount) { for session in all(of: account) { session.endAllGrants() } }
 
+    /// The rights and keys that are open in any context of the user's programs.
+    func openObjects(of account: OwnerAccount) -> Set<VaultID> {
+        Set(all(of: account).flatMap { $0.contexts.all.flatMap(\.openObjects) })
+    }
+
     /// Ends the grants on one object in all contexts.
     func endGrants(on object: VaultID) { for session in all { session.contexts.endGrants(on: object) } }
 

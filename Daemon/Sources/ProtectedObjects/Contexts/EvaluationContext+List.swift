@@ -2,6 +2,7 @@ package import AccessControl
 import Authenticators
 import Passcodes
 import Synchronization
+package import Vault
 
 /// A grant that stands, for the owner's list. It names no secret.
 package struct ListedGrant: Sendable {
@@ -33,6 +34,9 @@ extension EvaluationContext {
             contents.listedGrants(at: now).filter { grant in grant.end.map { now < $0 } ?? true }
         }
     }
+
+    /// The rights and keys that are open here, also those whose grant has ended by time and that were not wiped yet.
+    package var openObjects: [VaultID] { contents.withLock { Array($0.rights.keys) } }
 
     /// Whether a right or a requirement is granted.
     package var holdsGrant: Bool {

@@ -35,6 +35,9 @@ package struct ItemDigests: Sendable {
     /// The term that finds the items which stand for this key.
     func term(ofKey key: VaultID) -> UInt64 { term(Self.key, .data(key.bytes), of: .key) }
 
+    /// Finds the items that stand for a key.
+    func query(ofKey id: VaultID) -> ItemQuery { ItemQuery(itemClass: .key, allOf: [term(ofKey: id)], anyOf: []) }
+
     private static let group = "agrp"
     /// No attribute's name, as those have four letters.
     private static let key = "key_id"

@@ -67,7 +67,7 @@ extension ItemStore {
     /// when the key is gone already, or when it belongs to another program. If the key's own access control permits
     /// nobody to delete it, the item stays too.
     private func removeKey(_ id: VaultID, _ groups: AccessGroups, in writer: VaultWriter) throws -> Bool {
-        guard try !hasItem(forKey: id, in: writer) else { return false }
+        guard try !writer.hasItem(forKey: id, of: owner, digests) else { return false }
         if let key = try RightStore.readable(id, owner: owner, in: writer) {
             guard groups.names.contains(key.attributes.group) else { return false }
             try RightStore.requireRemovable(key)

@@ -4,6 +4,15 @@ import OstiaryMessages
 import Refusals
 package import Vault
 
+extension VaultReader {
+    /// Whether an item of the owner stands for the key, readable or not.
+    func hasItem(forKey id: VaultID, of owner: VaultID, _ digests: ItemDigests) throws -> Bool {
+        var query = digests.query(ofKey: id)
+        query.limit = 1
+        return try !items(matching: query, owner: owner).isEmpty
+    }
+}
+
 /// Enclave keys and the items that stand for them.
 extension ItemStore {
     /// The enclave key that an item is to stand for: it must be the caller's, since deleting the item removes it.
@@ -15,24 +24,11 @@ extension ItemStore {
         return key
     }
 
-    package func hasItem(forKey id: VaultID) throws -> Bool { try vault.readItems { try hasItem(forKey: id, in: $0) } }
-
-    /// Whether an item stands for the key, readable or not.
-    package func hasItem(forKey id: VaultID, in reader: VaultReader) throws -> Bool {
-        var query = query(ofKey: id)
-        query.limit = 1
-        return try !reader.items(matching: query, owner: owner).isEmpty
-    }
-
     /// Removes all items that stand for the key; returns which.
     package func removeItems(ofKey id: VaultID, in writer: VaultWriter) throws -> [ItemMatch] {
-        let matches = try writer.items(matching: query(ofKey: id), owner: owner)
+        let matches = try writer.items(matching: digests.query(ofKey: id), owner: owner)
         for match in matches { try writer.removeItem(match.id, owner: owner) }
         return matches
-    }
-
-    private func query(ofKey id: VaultID) -> ItemQuery {
-        ItemQuery(itemClass: .key, allOf: [digests.term(ofKey: id)], anyOf: [])
     }
 
     /// How programs call a key: the label of the first item that stands for it in the key's own access group, since only who

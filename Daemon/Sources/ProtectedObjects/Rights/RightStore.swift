@@ -9,12 +9,15 @@ package import Refusals
 package import SecretMemory
 package import Vault
 
-/// How many objects there may be. Each bounds the authenticated list of them, which is written again with each change.
+/// How many objects there may be. The daemon keeps the list of all of them in memory, at about 250 bytes each.
 package struct ObjectLimits: Sendable {
-    /// Rights of one owner, and as many keys.
-    package var count = 20_000
-    /// Keys of one access group, so that no program uses up what all have together.
-    package var keyCountOfGroup = 1_000
+    /// Rights of one owner. A list of them is sorted by name, which takes all of them at once.
+    package var rightCount = 20_000
+    /// Keys of one owner.
+    package var keyCount = 500_000
+    /// Keys of one access group that no item refers to, so that no program uses up the keys of all. Items have a limit of
+    /// their own.
+    package var keyCountOfGroup = 100_000
 }
 
 /// The rights of the owner, and the enclave keys that back none: making, finding, listing, removing. Making one asks for no factor, because slots are wrapped to
@@ -26,12 +29,12 @@ package struct RightStore {
     package let owner: VaultID
     package let eraser: JournalEraser
     package let enrolment: CurrentEnrolment
+    package let digests: ItemDigests
     package var limits = ObjectLimits()
-    private let places = ObjectPlaces()
 
     package init(
         vault: Vault, enclave: any Enclave, ring: KeyRing, owner: VaultID, eraser: JournalEraser,
-        enrolment: CurrentEnrolment
+        enrolment: CurrentEnrolment, digests: ItemDigests
     ) {
         self.vault = vault
         self.enclave = enclave
@@ -39,6 +42,7 @@ package struct RightStore {
         self.owner = owner
         self.eraser = eraser
         self.enrolment = enrolment
+        self.digests = digests
     }
 
     // MARK: making
@@ -137,26 +141,38 @@ package struct RightStore {
     }
 
     /// Stores a prepared right or key whose name is free.
-    package func insert(_ record: ObjectRecord, in writer: VaultWriter) throws {
-        try requireRoom(for: record, in: writer)
+    ///
+    /// - Parameter hasItem: whether an item that refers to the key is stored in the same transaction.
+    package func insert(_ record: ObjectRecord, hasItem: Bool = false, in writer: VaultWriter) throws {
+        try requireRoom(for: record, hasItem: hasItem, in: writer)
         try writer.insertObject(record)
     }
 
-    private func requireRoom(for record: ObjectRecord, in reader: VaultReader) throws {
-        // An unreadable row may be of any kind.
-        let places = try places.all(of: owner, in: reader).filter { $0 == nil || $0?.kind == record.kind }
-        guard places.count < limits.count else {
-            throw Refusal(
-                .tooMany, "The store holds \(limits.count) rights or keys, and no more are allowed; remove some.",
-                cause: "store.too-many")
-        }
-        let ofGroup = places.count { $0 == ObjectPlaces.Place(record) }
-        guard record.kind == .right || ofGroup < limits.keyCountOfGroup else {
+    private func requireRoom(for record: ObjectRecord, hasItem: Bool, in reader: VaultReader) throws {
+        let limit = record.kind == .right ? limits.rightCount : limits.keyCount
+        guard try reader.objectCount(owner: owner, kind: record.kind) < limit else {
             throw Refusal(
                 .tooMany,
-                "This program keeps \(limits.keyCountOfGroup) keys already; remove some. "
-                    + "`ostiary key list --all` shows them.", cause: "key.too-many")
+                "The store holds \(limit) \(record.kind == .right ? "rights" : "keys"), and no more are allowed; remove "
+                    + "some.", cause: "store.too-many")
         }
+        guard record.kind == .enclaveKey, !hasItem else { return }
+        guard try !isGroupFull(record.attributes.group, in: reader) else {
+            throw Refusal(
+                .tooMany,
+                "This program keeps \(limits.keyCountOfGroup) keys that no item refers to; remove some. "
+                    + "`ostiary key prune` shows and removes unused ones.", cause: "key.too-many")
+        }
+    }
+
+    /// Whether a group has as many keys without an item as it may have. Only a group that has as many keys in all is looked
+    /// through.
+    private func isGroupFull(_ group: String, in reader: VaultReader) throws -> Bool {
+        guard
+            try reader.objectCount(owner: owner, kind: .enclaveKey, group: group) >= limits.keyCountOfGroup
+        else { return false }
+        return try reader.objectIDs(owner: owner, kind: .enclaveKey, group: group)
+            .count { try !hasItem(forKey: $0, in: reader) } >= limits.keyCountOfGroup
     }
 
     package static let duplicate = Refusal(
@@ -209,30 +225,29 @@ package struct RightStore {
 
     package static let notFound = Refusal(.notFound, "There is no right of this name.", cause: "right.not-found")
 
-    /// Every row that is there or ought to be, by name; unreadable ones come last and are among them in any case, since nobody
-    /// can say whose they are.
+    /// The rights of one application, by name, or of all, and the rows that do not verify. Unreadable rows come last and are
+    /// among them in any case, since nobody can say whose they are.
+    ///
+    /// - Parameter application: nil for all. Then the rows of keys and registrations that do not verify are listed, too,
+    ///   which takes a look at each row.
     package func list(application: String?) throws -> [Stored<ObjectRecord>] {
-        let stored = try vault.read { try $0.objects(owner: owner, kind: .right) }
+        var stored = try vault.read { try $0.objects(owner: owner, kind: .right) }
+        if application == nil { stored += try faults(besides: Set(stored.compactMap(\.unreadable))) }
         let readable = stored.compactMap(\.record).filter { application == nil || $0.attributes.group == application }
         return readable.sorted { Self.place(of: $0) < Self.place(of: $1) }.map(Stored.readable)
             + stored.filter { $0.record == nil }
     }
 
-    /// The keys of an access group; rows that cannot be read are nobody's.
-    package func keys(inGroup group: String) throws -> [ObjectRecord] {
-        try keys().filter { $0.attributes.group == group }
+    /// The rows that do not verify, of every kind. Looks at some rows at a time: others use the store meanwhile.
+    private func faults(besides known: Set<RowReference>) throws -> [Stored<ObjectRecord>] {
+        let keys = try vault.read { try $0.objectKeys(owner: owner) }
+        return try keys.inParts(of: Self.readCount).flatMap { part in
+            try vault.read { try $0.objectFaults(owner: owner, among: part) }
+        }.filter { !known.contains($0.reference) }.map { Stored.unreadable($0.reference, $0.fault) }
     }
 
-    /// All enclave keys of the owner, from all programs, by group and age. Rows that do not verify are listed among the
-    /// rights, because nobody can say whether they were keys.
-    package func keys() throws -> [ObjectRecord] {
-        try vault.read { try $0.objects(owner: owner, kind: .enclaveKey) }.compactMap(\.record)
-            .sorted { Self.order(of: $0) < Self.order(of: $1) }
-    }
-
-    private static func order(of key: ObjectRecord) -> (String, UInt64, String) {
-        (key.attributes.group, key.attributes.created, key.attributes.identifier)
-    }
+    /// How many rows are read in one piece where all are read.
+    static let readCount = 256
 
     private static func place(of right: ObjectRecord) -> (String, String) {
         (right.attributes.identifier, right.attributes.group)
@@ -272,7 +287,7 @@ package struct RightStore {
     /// An access control without an entry for deleting permits it to nobody; only removing the passcode, where the right
     /// is bound to it, destroys such a right.
     package static func requireRemovable(_ object: ObjectRecord) throws {
-        guard try AccessControl(canonicalBytes: Array(object.accessControl))[.delete] != nil else {
+        guard try isRemovable(object) else {
             throw Refusal(
                 .operationNotPermitted, "The access control permits nobody to delete the right or key.",
                 cause: "right.operation-not-permitted")

@@ -16,7 +16,7 @@ struct ListEntry: Equatable, Sendable {
     let generation: UInt64
     /// The code of the present row.
     let code: RowCode
-    /// A second way to find the row, besides its key: the digest of an object's name, an item's place and terms; else
+    /// A second way to find the row, besides its key: an object's ``ObjectTag``, an item's place and terms; else
     /// empty.
     let tag: [UInt8]
 }
@@ -27,8 +27,8 @@ struct ListedRow: Equatable, Sendable {
     let entry: ListEntry
 }
 
-/// A part of a list, stored as one row of the database. The list of keychain items has 4,096 buckets, so that a change
-/// writes few short rows; every other list is one bucket. An empty bucket has no row.
+/// A part of a list, stored as one row of the database. The lists of keychain items and of objects have 4,096 buckets, so
+/// that a change writes few short rows; every other list is one bucket. An empty bucket has no row.
 enum ListBucket {
     /// Layout: `Documentation/formats/vault.md`.
     static func row(_ number: Int, of list: ListID, generation: UInt64, listing rows: [ListedRow]) -> SealedRow {

@@ -22,14 +22,14 @@ struct ListedRows {
     func requireOwner(_ owner: VaultID) throws {
         guard owner != rows.storeID else { return }
         let users = try lists.manifest(of: .users, owner: rows.storeID, from: rows)
-        guard users.entries[owner.bytes] != nil else { throw VaultError.notFound }
+        guard users.entry(owner.bytes) != nil else { throw VaultError.notFound }
     }
 
     func fetch(_ table: VaultTable, owner: VaultID, key: Data) throws -> SealedRow? {
         let manifest = try manifest(of: table, owner: owner)
         let reference = RowReference(table: table, key: key)
         guard let row = try rows.fetch(table, owner: owner, key: key) else {
-            guard manifest.entries[key] == nil else { throw VaultError.corrupt(reference, .removed) }
+            guard manifest.entry(key) == nil else { throw VaultError.corrupt(reference, .removed) }
             return nil
         }
         switch manifest.checked(row) {
@@ -38,10 +38,17 @@ struct ListedRows {
         }
     }
 
+    /// The row if it is stored or listed.
+    func stored(_ table: VaultTable, owner: VaultID, key: Data) throws -> Stored<SealedRow>? {
+        do { return try fetch(table, owner: owner, key: key).map(Stored.readable) } catch VaultError.corrupt(
+            let reference, let fault) where reference.table == table
+        { return .unreadable(reference, fault) }
+    }
+
     /// Every row that is stored or listed, by key.
     func fetchAll(_ table: VaultTable, owner: VaultID) throws -> [Stored<SealedRow>] {
         let manifest = try manifest(of: table, owner: owner)
-        var missing = Set(manifest.entries.keys)
+        var missing = Set(manifest.keys)
         var all = try rows.fetchAll(table, owner: owner).map { stored in
             missing.remove(stored.reference.key)
             guard case .readable(let row) = stored else { return stored }
@@ -56,12 +63,12 @@ struct ListedRows {
     /// - Parameter generation: the listed generation, for records that count their own changes; nil for the store's
     ///   generation.
     func put(
-        _ record: some SealedRecord, owner: VaultID, generation: UInt64? = nil, tag: Data = Data()
+        _ record: some SealedRecord, owner: VaultID, generation: UInt64? = nil, tag: [UInt8] = []
     ) throws {
         let manifest = try manifest(of: type(of: record).table, owner: owner)
         let code = RowCode(prefixOf: try rows.put(record.row(owner: owner, generation: lists.nextGeneration)))
         let generation = generation ?? lists.nextGeneration
-        manifest.list(record.rowKey, ListEntry(generation: generation, code: code, tag: Array(tag)))
+        manifest.list(record.rowKey, ListEntry(generation: generation, code: code, tag: tag))
     }
 
     /// Removes the row and its entry, even if the row does not verify. Throws ``VaultError/notFound`` if both are
@@ -69,7 +76,7 @@ struct ListedRows {
     func delete(_ table: VaultTable, owner: VaultID, key: Data) throws {
         let manifest = try manifest(of: table, owner: owner)
         let wasThere = try rows.delete(table, owner: owner, key: key)
-        if manifest.entries[key] != nil {
+        if manifest.entry(key) != nil {
             manifest.unlist(key)
         } else {
             guard wasThere else { throw VaultError.notFound }
@@ -86,7 +93,7 @@ struct ListedRows {
 extension Manifest {
     /// The row with its listed generation; unreadable if it is not the listed row.
     fileprivate func checked(_ row: SealedRow) -> Stored<SealedRow> {
-        guard let entry = entries[row.key] else { return .unreadable(row.reference, .planted) }
+        guard let entry = entry(row.key) else { return .unreadable(row.reference, .planted) }
         guard entry.code == row.code else { return .unreadable(row.reference, .replayed) }
         var row = row
         row.generation = entry.generation

@@ -2,8 +2,6 @@ import Foundation
 
 /// The content of a list in memory: its rows, and the changes since the last commit, so that they can be undone.
 protocol ListContent: AnyObject {
-    /// - Parameter rows: the rows of all buckets.
-    init(_ rows: [ListedRow]) throws(MalformedRow)
     /// The rows that one bucket lists.
     func rows(inBucket bucket: Int) -> [ListedRow]
     /// How many changes were made since the last commit.
@@ -18,47 +16,146 @@ protocol ListContent: AnyObject {
 
 /// The list of one owner's rows in any table but the items. A row that is not listed was planted, a row with another
 /// code was replayed, and a listed row that is missing was removed.
+///
+/// An owner may have very many objects. So each bucket of their list is found by the key alone, and the objects of each
+/// kind and group are counted as they come and go.
 final class Manifest: ListContent {
-    private(set) var entries: [Data: ListEntry] = [:]
-    private var keysByTag: [[UInt8]: Data] = [:]
-    private var changes: [(key: Data, former: ListEntry?)] = []
+    private let table: VaultTable
+    private var buckets: [[RowKey: ListEntry]]
+    private var keysByName: [ItemDigest: RowKey] = [:]
+    /// Of objects; nil stands for those whose kind is unknown.
+    private var counts: [ObjectPlace?: Int] = [:]
+    /// The objects of each kind but keys, which are few. So nobody searches them among very many keys.
+    private var others: [ObjectKind: Set<VaultID>] = [:]
+    private var changes: [(key: RowKey, former: ListEntry?)] = []
 
-    init() {}
+    init(of table: VaultTable) {
+        self.table = table
+        buckets = Array(repeating: [:], count: table.bucketCount)
+    }
 
-    init(_ rows: [ListedRow]) throws(MalformedRow) {
+    /// - Parameter rows: the rows of all buckets.
+    convenience init(_ rows: [ListedRow], of table: VaultTable) throws(MalformedRow) {
+        self.init(of: table)
         for row in rows {
-            guard entries[Data(row.key)] == nil else { throw MalformedRow() }
-            set(Data(row.key), to: row.entry)
+            let key = RowKey(Data(row.key))
+            guard entry(key) == nil else { throw MalformedRow() }
+            guard table != .objects || ObjectTag.isWellFormed(row.entry.tag) else { throw MalformedRow() }
+            set(key, to: row.entry)
         }
     }
 
-    /// The key of the only row with this tag.
-    func key(tagged tag: Data) -> Data? { keysByTag[Array(tag)] }
+    // MARK: finding
 
-    func list(_ key: Data, _ entry: ListEntry) {
-        changes.append((key, entries[key]))
+    func entry(_ key: Data) -> ListEntry? { entry(RowKey(key)) }
+
+    private func entry(_ key: RowKey) -> ListEntry? { buckets[table.bucket(of: key)][key] }
+
+    /// The keys of all listed rows, in no order.
+    var keys: [Data] { buckets.flatMap { $0.keys.map(\.bytes) } }
+
+    /// The key of the only object with this name.
+    func key(named name: Data) -> Data? {
+        ItemDigest(prefixOf: name).flatMap { keysByName[$0]?.bytes }
+    }
+
+    // MARK: objects
+
+    /// The objects of a kind and, unless it is nil, a group, in the order of their ids. Those of unknown kind are not among
+    /// them.
+    func objects(of kind: ObjectKind, group: UInt64? = nil) -> [VaultID] {
+        guard kind == .enclaveKey else {
+            return (others[kind] ?? []).filter { id in
+                guard let group else { return true }
+                return entry(.id(id)).flatMap { ObjectTag($0.tag)?.place?.group } == group
+            }.sorted()
+        }
+        return buckets.indices.flatMap { objects(inBucket: $0, of: kind, group: group) }
+    }
+
+    /// Some of ``objects(of:group:)``.
+    func objects(of kind: ObjectKind, from offset: Int, count: Int) -> [VaultID] {
+        var (found, skipped): ([VaultID], Int) = ([], 0)
+        for bucket in buckets.indices where !buckets[bucket].isEmpty {
+            let objects = objects(inBucket: bucket, of: kind, group: nil)
+            found += objects.dropFirst(max(0, offset - skipped)).prefix(count - found.count)
+            skipped += objects.count
+            if found.count == count { break }
+        }
+        return found
+    }
+
+    /// The objects whose kind is unknown: their rows did not verify when the list was made from them.
+    var objectsOfUnknownKind: [VaultID] {
+        guard counts[nil] != nil else { return [] }
+        return buckets.flatMap { $0.compactMap { key, entry in ObjectTag(entry.tag)?.place == nil ? key.id : nil } }
+    }
+
+    private func objects(inBucket bucket: Int, of kind: ObjectKind, group: UInt64?) -> [VaultID] {
+        buckets[bucket].compactMap { key, entry -> VaultID? in
+            guard let place = ObjectTag(entry.tag)?.place, place.kind == kind, group == nil || place.group == group
+            else { return nil }
+            return key.id
+        }.sorted()
+    }
+
+    /// The number of objects of a kind, with those that might be of it.
+    func count(of kind: ObjectKind) -> Int {
+        counts.reduce(0) { sum, counted in
+            counted.key == nil || counted.key?.kind == kind ? sum + counted.value : sum
+        }
+    }
+
+    func count(at place: ObjectPlace) -> Int { counts[place] ?? 0 }
+
+    /// The group with most objects of a kind.
+    func largestGroup(of kind: ObjectKind) -> ObjectPlace? {
+        counts.filter { $0.key?.kind == kind }.max { $0.value < $1.value }?.key
+    }
+
+    // MARK: changing
+
+    func list(_ key: Data, _ entry: ListEntry) { change(RowKey(key), to: entry) }
+
+    func unlist(_ key: Data) { change(RowKey(key), to: nil) }
+
+    private func change(_ key: RowKey, to entry: ListEntry?) {
+        changes.append((key, self.entry(key)))
         set(key, to: entry)
     }
 
-    func unlist(_ key: Data) {
-        changes.append((key, entries[key]))
-        set(key, to: nil)
+    private func set(_ key: RowKey, to entry: ListEntry?) {
+        let bucket = table.bucket(of: key)
+        if table == .objects {
+            if let former = buckets[bucket][key] { uncount(former, key) }
+            if let entry { count(entry, key) }
+        }
+        buckets[bucket][key] = entry
     }
 
-    private func set(_ key: Data, to entry: ListEntry?) {
-        if let former = entries[key], keysByTag[former.tag] == key { keysByTag[former.tag] = nil }
-        entries[key] = entry
-        if let entry, !entry.tag.isEmpty { keysByTag[entry.tag] = key }
+    private func count(_ entry: ListEntry, _ key: RowKey) {
+        if let name = ItemDigest(prefixOf: entry.tag) { keysByName[name] = key }
+        let place = ObjectTag(entry.tag)?.place
+        counts[place, default: 0] += 1
+        if let place, place.kind != .enclaveKey, let id = key.id { others[place.kind, default: []].insert(id) }
+    }
+
+    private func uncount(_ entry: ListEntry, _ key: RowKey) {
+        if let name = ItemDigest(prefixOf: entry.tag), keysByName[name] == key { keysByName[name] = nil }
+        let place = ObjectTag(entry.tag)?.place
+        counts[place] = counts[place].flatMap { $0 > 1 ? $0 - 1 : nil }
+        if let place, place.kind != .enclaveKey, let id = key.id { others[place.kind]?.remove(id) }
     }
 
     // MARK: the list
 
     func rows(inBucket bucket: Int) -> [ListedRow] {
-        entries.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { ListedRow(key: Array($0), entry: $1) }
+        buckets[bucket].map { ListedRow(key: Array($0.bytes), entry: $1) }
+            .sorted { $0.key.lexicographicallyPrecedes($1.key) }
     }
 
     var changeCount: Int { changes.count }
-    var changedBuckets: Set<Int> { changes.isEmpty ? [] : [0] }
+    var changedBuckets: Set<Int> { Set(changes.map { table.bucket(of: $0.key) }) }
 
     func undoChanges(after count: Int) {
         while changes.count > count {
@@ -68,4 +165,29 @@ final class Manifest: ListContent {
     }
 
     func commit() { changes = [] }
+}
+
+/// The key of a listed row. Nearly all are identifiers, which need no memory of their own.
+enum RowKey: Hashable, Sendable {
+    case id(VaultID)
+    case other(Data)
+
+    init(_ bytes: Data) { self = VaultID(bytes: bytes).map(RowKey.id) ?? .other(bytes) }
+
+    var bytes: Data {
+        switch self {
+        case .id(let id): id.bytes
+        case .other(let bytes): bytes
+        }
+    }
+
+    var id: VaultID? { if case .id(let id) = self { id } else { nil } }
+}
+
+extension VaultTable {
+    /// The bucket that lists the row.
+    func bucket(of key: RowKey) -> Int {
+        guard bucketCount > 1, case .id(let id) = key else { return 0 }
+        return id.bucket
+    }
 }

@@ -33,13 +33,15 @@ struct Root: Equatable, Sendable {
     }
 
     /// Decodes an authentic row.
-    init(_ row: SealedRow) throws(MalformedRow) {
+    ///
+    /// - Parameter version: the version that the root must have.
+    init(_ row: SealedRow, version: UInt8 = VaultFormat.rootVersion) throws(MalformedRow) {
         counter = row.generation
         var columns = ColumnReader(row.columns)
         let bytes = try columns.blob()
         do {
             var reader = CanonicalReader(Array(bytes))
-            guard try reader.read(UInt8.self) == VaultFormat.rootVersion else { throw MalformedRow() }
+            guard try reader.read(UInt8.self) == version else { throw MalformedRow() }
             for _ in 0..<(try reader.read(UInt32.self)) {
                 guard let owner = VaultID(bytes: Data(try reader.read(fixed: VaultID.byteCount))),
                     let table = VaultTable(rawValue: try reader.read(UInt8.self))

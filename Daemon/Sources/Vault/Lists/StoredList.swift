@@ -27,7 +27,20 @@ final class StoredList {
     /// - Throws: ``VaultError/corrupt(_:_:)``. It names the altered bucket; if a bucket is missing or too old, it names
     ///   the list by a key of one byte.
     static func read(_ id: ListID, expected: Data, from rows: RowStore) throws -> StoredList {
-        var digest = ListDigest(bucketCount: id.table.bucketCount)
+        let (listed, digest) = try listedRows(id, in: id.table.bucketCount, expected: expected, from: rows)
+        do {
+            return StoredList(id, try id.table.content(listed), digest)
+        } catch { throw VaultError.corrupt(id.reference, .malformed) }
+    }
+
+    /// The rows of all buckets of a list, after these were compared with the digest in the root. Throws as
+    /// ``read(_:expected:from:)``.
+    ///
+    /// - Parameter bucketCount: the number of the list's buckets.
+    static func listedRows(
+        _ id: ListID, in bucketCount: Int, expected: Data, from rows: RowStore
+    ) throws -> ([ListedRow], ListDigest) {
+        var digest = ListDigest(bucketCount: bucketCount)
         var listed: [ListedRow] = []
         let buckets = try rows.buckets(of: id)
         for stored in buckets {
@@ -35,7 +48,9 @@ final class StoredList {
             case .unreadable(let reference, let fault): throw VaultError.corrupt(reference, fault)
             case .readable(let row):
                 do {
-                    digest[try ListBucket.number(row.key, of: id.table)] = row.code
+                    let number = try ListBucket.number(row.key, of: id.table)
+                    guard number < bucketCount else { throw MalformedRow() }
+                    digest[number] = row.code
                     listed += try ListBucket.rows(row)
                 } catch { throw VaultError.corrupt(row.reference, .malformed) }
             }
@@ -43,9 +58,7 @@ final class StoredList {
         guard try digest.value(by: rows.protector) == expected else {
             throw VaultError.corrupt(id.reference, buckets.isEmpty ? .removed : .replayed)
         }
-        do {
-            return StoredList(id, try id.table.content(listed), digest)
-        } catch { throw VaultError.corrupt(id.reference, .malformed) }
+        return (listed, digest)
     }
 
     // MARK: writing
@@ -88,9 +101,9 @@ extension ListID {
 
 extension VaultTable {
     fileprivate func content(_ rows: [ListedRow]) throws(MalformedRow) -> any ListContent {
-        self == .items ? try ItemCatalogue(rows) : try Manifest(rows)
+        self == .items ? try ItemCatalogue(rows) : try Manifest(rows, of: self)
     }
 
     /// The content of a new list of the table.
-    var emptyContent: any ListContent { self == .items ? ItemCatalogue() : Manifest() }
+    var emptyContent: any ListContent { self == .items ? ItemCatalogue() : Manifest(of: self) }
 }

@@ -24,6 +24,13 @@ struct ObjectRow: SealedRecord {
         ]
     }
 
+    /// What the list says of the object that this row holds.
+    func tag(of record: ObjectRecord, by protector: any RecordProtector) throws -> ObjectTag {
+        ObjectTag(
+            name: nameDigest,
+            place: try ObjectPlace(record.kind, group: record.attributes.group, of: record.owner, by: protector))
+    }
+
     init(_ row: SealedRow) throws(MalformedRow) {
         guard let id = VaultID(bytes: row.key), row.columns.count == Self.table.columns.count,
             case .blob(let nameDigest) = row.columns[2]

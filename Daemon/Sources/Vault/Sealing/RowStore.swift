@@ -51,6 +51,19 @@ struct RowStore {
         return try Data.fetchAll(try database.cachedStatement(sql: sql), arguments: [owner.bytes])
     }
 
+    /// The keys of the objects that claim to be the owner's and of this kind, or of a kind that does not exist.
+    func keysOfObjects(owner: VaultID, kind: ObjectKind) throws -> [Data] {
+        let codes = ObjectKind.allCases.map { Int64($0.rawValue) }
+        let code = Int64(kind.rawValue)
+        // Three ranges of an index: one condition for all of them would read every row.
+        let ranges: [ClosedRange<Int64>] = [code...code, .min...(codes.min()! - 1), (codes.max()! + 1)...(.max)]
+        let statement = try database.cachedStatement(
+            sql: "SELECT row_key FROM objects WHERE owner = ? AND kind BETWEEN ? AND ?")
+        return try ranges.flatMap { range in
+            try Data.fetchAll(statement, arguments: [owner.bytes, range.lowerBound, range.upperBound])
+        }
+    }
+
     /// Removes all rows that claim to be the owner's.
     func deleteAll(_ table: VaultTable, owner: VaultID) throws {
         try database.cachedStatement(sql: "DELETE FROM \(table.name) WHERE owner = ?")

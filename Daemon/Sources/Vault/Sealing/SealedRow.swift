@@ -83,13 +83,14 @@ enum VaultFormat {
     /// SQLite's `application_id`: "OVLT".
     static let applicationID: Int32 = 0x4F56_4C54
     /// SQLite's `user_version`: the newest schema this program knows.
-    static let schemaVersion: UInt32 = 3
+    static let schemaVersion: UInt32 = 4
     /// First byte of the bytes that each row's authentication code covers.
     static let rowEncodingVersion: UInt8 = 1
     /// First byte of a bucket's entries.
     static let listVersion: UInt8 = 1
-    /// First byte of the root's digests.
-    static let rootVersion: UInt8 = 1
+    /// First byte of the root's digests. It tells a root from one of a store of version 3, whose lists of objects had other
+    /// digests.
+    static let rootVersion: UInt8 = 2
     /// First byte of an attribute record.
     static let attributesVersion: UInt8 = 1
 }

@@ -79,6 +79,7 @@ public enum VaultTable: UInt8, CaseIterable, Sendable {
     /// The table with the list of this table's rows. Items have a table of their own, so that a damaged page in it does
     /// not harm the other lists.
     var listTable: VaultTable { self == .items ? .itemLists : .lists }
-    /// The number of parts of the list.
-    var bucketCount: Int { self == .items ? 4096 : 1 }
+    /// The number of parts of the list. An owner may have very many items and objects, and a change of one must not write the
+    /// whole list again.
+    var bucketCount: Int { self == .items || self == .objects ? 4096 : 1 }
 }

@@ -82,12 +82,12 @@ extension VaultWriter {
     private func listObjects(
         owner: VaultID, _ isCurrent: (ObjectRecord) throws -> Bool
     ) throws -> (Manifest, Relisting) {
-        let manifest = Manifest()
+        let manifest = Manifest(of: .objects)
         var relisting = Relisting()
         for found in try foundObjects(owner: owner, isCurrent) {
             switch found {
-            case .named(let row, let digest) where manifest.key(tagged: digest) == nil:
-                let entry = ListEntry(generation: row.generation, code: row.code, tag: Array(digest))
+            case .named(let row, let tag) where manifest.key(named: Data(tag.name)) == nil:
+                let entry = ListEntry(generation: row.generation, code: row.code, tag: tag.bytes)
                 manifest.list(row.key, entry)
                 relisting.kept += 1
             case .unreadable(let id):
@@ -111,7 +111,7 @@ extension VaultWriter {
     }
 
     private enum FoundObject {
-        case named(SealedRow, digest: Data)
+        case named(SealedRow, ObjectTag)
         case unreadable(VaultID)
         /// The row's key cannot be an object's.
         case nameless(Data)
@@ -122,9 +122,9 @@ extension VaultWriter {
         var (readable, others): ([(created: UInt64, FoundObject)], [FoundObject]) = ([], [])
         for stored in try listed.rows.fetchAll(.objects, owner: owner) {
             if case .readable(let row) = stored, let record = try object(from: row).record, try isCurrent(record),
-                let sealed = try? ObjectRow(row)
+                let tag = try listed.rows.objectTag(of: row)
             {
-                readable.append((record.attributes.created, .named(row, digest: sealed.nameDigest)))
+                readable.append((record.attributes.created, .named(row, tag)))
             } else {
                 let key = stored.reference.key
                 others.append(VaultID(bytes: key).map(FoundObject.unreadable) ?? .nameless(key))

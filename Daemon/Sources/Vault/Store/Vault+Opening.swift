@@ -40,6 +40,9 @@ extension Vault {
         try VaultError.mapping {
             let queue = try connect(file.path)
             try queue.read(requireUnaltered)
+            if let former = try queue.read({ try Version3Store.open($0, queue, protector) }) {
+                for table in VaultTable.present { try requireNothingNewer(in: table, former, protector) }
+            }
             try VaultSchema.migrator(converting: protector).migrate(queue)
             let opened = try queue.read { database in
                 try requireUnaltered(database)

@@ -69,7 +69,7 @@ public class VaultReader {
     ) throws -> ObjectRecord? {
         let name = ObjectName(owner: owner, kind: kind, group: group, identifier: identifier)
         let manifest = try listed.manifest(of: .objects, owner: owner)
-        guard let key = manifest.key(tagged: try name.digest(by: protector)) else { return nil }
+        guard let key = manifest.key(named: try name.digest(by: protector)) else { return nil }
         guard let id = VaultID(bytes: key), let record = try object(id, owner: owner) else {
             throw VaultError.corrupt(RowReference(table: .objects, key: key), .removed)
         }
@@ -77,25 +77,6 @@ public class VaultReader {
             throw VaultError.corrupt(RowReference(table: .objects, key: key), .malformed)
         }
         return record
-    }
-
-    /// All objects of the owner and kind, and all unreadable objects, whose kind is unknown.
-    public func objects(owner: VaultID, kind: ObjectKind) throws -> [Stored<ObjectRecord>] {
-        try listed.fetchAll(.objects, owner: owner).compactMap { stored in
-            switch stored {
-            case .unreadable(let reference, let fault):
-                return .unreadable(reference, fault)
-            case .readable(let row):
-                let object = try object(from: row)
-                if let record = object.record, record.kind != kind { return nil }
-                return object
-            }
-        }
-    }
-
-    /// All listed objects, of every kind, readable or not.
-    public func objectIDs(owner: VaultID) throws -> [VaultID] {
-        try listed.manifest(of: .objects, owner: owner).entries.keys.compactMap { VaultID(bytes: $0) }
     }
 
     /// The listed objects whose rows are missing.

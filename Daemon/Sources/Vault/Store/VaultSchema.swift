@@ -20,6 +20,10 @@ enum VaultSchema {
             try database.execute(sql: "DROP TABLE manifests; DROP TABLE item_leaves; DROP TABLE item_roots")
             try database.execute(sql: "PRAGMA user_version = 3")
         }
+        migrator.registerMigration("4") { database in
+            if let protector { try Version3Store.convert(in: database, protector: protector) }
+            try database.execute(sql: "PRAGMA user_version = 4")
+        }
         return migrator
     }
 

@@ -67,10 +67,10 @@ public final class VaultWriter: VaultReader {
         guard record.generation == 1 else { throw VaultError.conflict }
         let row = try ObjectRow(record, protector: protector)
         let manifest = try listed.manifest(of: .objects, owner: record.owner)
-        guard manifest.entries[record.id.bytes] == nil, manifest.key(tagged: row.nameDigest) == nil else {
+        guard manifest.entry(record.id.bytes) == nil, manifest.key(named: row.nameDigest) == nil else {
             throw VaultError.duplicate
         }
-        try listed.put(row, owner: record.owner, generation: 1, tag: row.nameDigest)
+        try listed.put(row, owner: record.owner, generation: 1, tag: row.tag(of: record, by: protector).bytes)
     }
 
     /// Replaces an object, which must be readable. Its generation must be one above the stored one, else
@@ -81,9 +81,10 @@ public final class VaultWriter: VaultReader {
             throw VaultError.conflict
         }
         let row = try ObjectRow(record, protector: protector)
-        let namesake = try listed.manifest(of: .objects, owner: record.owner).key(tagged: row.nameDigest)
+        let namesake = try listed.manifest(of: .objects, owner: record.owner).key(named: row.nameDigest)
         guard namesake == nil || namesake == record.id.bytes else { throw VaultError.duplicate }
-        try listed.put(row, owner: record.owner, generation: record.generation, tag: row.nameDigest)
+        try listed.put(
+            row, owner: record.owner, generation: record.generation, tag: row.tag(of: record, by: protector).bytes)
     }
 
     /// Removes an object, readable or not, with the counter of wrong guesses at it, whose subject is the object's id. Call

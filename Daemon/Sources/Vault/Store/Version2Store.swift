@@ -29,7 +29,7 @@ struct Version2Store {
         // Without the list of the users nobody can say which lists must exist.
         let users = try store.manifest(ListID(owner: id, table: .users))
         for table in VaultTable.ofStore { try store.convert(ListID(owner: id, table: table)) }
-        for key in users.entries.keys {
+        for key in users.keys {
             guard let owner = VaultID(bytes: key) else { throw VaultError.unreadable(.storeRecord) }
             for table in VaultTable.ofUsers { try store.convert(ListID(owner: owner, table: table)) }
         }
@@ -48,9 +48,12 @@ struct Version2Store {
     private func entry(_ table: VaultTable, _ owner: VaultID, _ key: Data, generation: UInt64, tag: [UInt8]) throws
         -> ListEntry
     {
-        var code = RowCode.none
+        var (code, tag) = (RowCode.none, tag)
         do {
-            if let row = try rows.fetch(table, owner: owner, key: key), row.generation == generation { code = row.code }
+            if let row = try rows.fetch(table, owner: owner, key: key), row.generation == generation {
+                code = row.code
+                if table == .objects { tag = try rows.objectTag(of: row, listedAs: tag) }
+            }
         } catch VaultError.corrupt {}  // Refused before, refused after.
         return ListEntry(generation: generation, code: code, tag: tag)
     }
@@ -64,9 +67,9 @@ struct Version2Store {
             throw VaultError.corrupt(reference, .removed)
         }
         do {
-            let manifest = Manifest()
+            let manifest = Manifest(of: list.table)
             for (key, generation, tag) in try Self.manifestEntries(row) {
-                guard manifest.entries[key] == nil else { throw MalformedRow() }
+                guard manifest.entry(key) == nil else { throw MalformedRow() }
                 manifest.list(key, try entry(list.table, list.owner, key, generation: generation, tag: tag))
             }
             return manifest

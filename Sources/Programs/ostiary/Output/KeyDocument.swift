@@ -75,6 +75,50 @@ struct AllKeysDocument: Encodable {
     }
 }
 
+/// `key prune --json`, and the table for people.
+struct UnusedKeysDocument: Encodable {
+    struct Group: Encodable {
+        let group: String
+        /// Keys without an item.
+        let keys: Int
+        let unused: Int
+        /// Absent without unused keys.
+        let oldest: Timestamp?
+        let newest: Timestamp?
+        /// Absent if no use is known.
+        let lastUse: Timestamp?
+    }
+
+    let groups: [Group]
+    let usesKnownSince: Timestamp
+
+    init(_ list: UnusedKeyList) {
+        usesKnownSince = Timestamp(list.usesKnownSince)
+        groups = list.groups.map { group in
+            Group(
+                group: group.accessGroup, keys: group.keyCount, unused: group.unusedCount,
+                oldest: group.oldest.map { Timestamp($0) }, newest: group.newest.map { Timestamp($0) },
+                lastUse: group.lastUse.map { Timestamp($0) })
+        }
+    }
+
+    func text(in timeZone: TimeZone = .current) -> String {
+        func time(_ time: Timestamp?) -> String { time?.localText(in: timeZone) ?? "" }
+        var table = TextTable(header: ["KEYS", "UNUSED", "OLDEST", "NEWEST", "LAST USE", "GROUP"])
+        for group in groups {
+            table.append(
+                "\(group.keys)", "\(group.unused)", time(group.oldest), time(group.newest),
+                group.unused == 0 ? "" : group.lastUse.map { time($0) } ?? "unknown", group.group)
+        }
+        return table.text
+    }
+}
+
+/// `key prune --remove --json`.
+struct PrunedKeysDocument: Encodable {
+    let removed: Int
+}
+
 extension EnclaveKeyKind {
     fileprivate var name: String {
         switch self {

@@ -12,5 +12,5 @@ struct KeyCommand: ParsableCommand {
               ostiary key create release --require passcode
               ostiary key sign release archive.tar --output archive.sig
             """,
-        subcommands: [KeyCreate.self, KeyList.self, KeySign.self, KeyPublicKey.self, KeyRemove.self])
+        subcommands: [KeyCreate.self, KeyList.self, KeySign.self, KeyPublicKey.self, KeyRemove.self, KeyPrune.self])
 }

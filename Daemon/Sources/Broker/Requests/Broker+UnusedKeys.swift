@@ -1,0 +1,172 @@
+import Auditing
+import Authenticators
+import Foundation
+import OstiaryWire
+import OwnerKeys
+import Prompting
+import ProtectedObjects
+import Refusals
+import Vault
+
+/// Keys that no item refers to: listing them by group, and destroying those that are unused, with the owner's word.
+///
+/// Nobody can know that a program has not kept the handle of such a key. So the daemon removes none by itself, and the
+/// question says what is lost.
+extension Broker {
+    /// Groups of one page: each may have a name of 4,096 bytes, and a message must stay below `messageByteCount`.
+    private static let groupPageCount = 25
+
+    func pruneKeys(
+        _ body: WirePruneKeysRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        let selection = try UnusedKeySelection(body, of: session.account)
+        guard body.removes else {
+            return try listUnusedKeys(selection, from: Int(body.offset), session, slow(cancellation))
+        }
+        guard let group = selection.group else {
+            throw Refusal(.invalidParameter, "The request names no access group.", cause: "key.group")
+        }
+        return try removeUnusedKeys(selection, of: group, body.question, request, session, cancellation)
+    }
+
+    private func listUnusedKeys(
+        _ selection: UnusedKeySelection, from offset: Int, _ session: Session, _ cancellation: RequestCancellation
+    ) throws -> Reply {
+        let open = sessions.openObjects(of: session.account)
+        var groups: [String: WireUnusedKeyGroup] = [:]
+        try session.account.rights.forEachKeyWithoutItem(inGroup: selection.group) { key in
+            try cancellation.check()
+            let group = key.attributes.group
+            try groups[group, default: .with { $0.accessGroup = group }]
+                .count(
+                    key, isUnused: selection.isUnused(key, open: open),
+                    lastUse: session.account.keyUses.lastUse(of: key.id))
+        }
+        try session.verifyCaller()
+        return Reply(
+            .unusedKeys(
+                .with {
+                    $0.groups = Array(
+                        groups.values.sorted { $0.accessGroup < $1.accessGroup }.dropFirst(offset)
+                            .prefix(Self.groupPageCount))
+                    $0.total = UInt32(clamping: groups.count)
+                    $0.usesKnownSince = session.account.keyUses.knownSince
+                }))
+    }
+
+    // MARK: removing
+
+    /// Keys of one transaction. They are neighbours in the list, and the space that is reserved for removals on a full disk
+    /// has room for them.
+    private static let removalCount = 64
+
+    private func removeUnusedKeys(
+        _ selection: UnusedKeySelection, of group: String, _ question: WireQuestion, _ request: IncomingRequest,
+        _ session: Session, _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        let asking = try asking(question, request, session, cancellation)
+        let ids = try unusedKeys(selection, session, asking.cancellation)
+        guard let count = Self.counted(ids.count, "key") else { return Self.removed(0, session) }
+        let event = event(request.eventName, session, object: group, operation: count)
+        try askOwner(
+            "destroy \(count) of the enclave for good", "keys of \(group) that no item refers to", asking, session,
+            for: event, consequence: DisplayText(Self.consequence))
+        try session.verifyCaller()
+        try trail.change(event)
+        var removedCount = 0
+        // Also when the request ends between two transactions.
+        defer { session.account.eraser.erase() }
+        for part in ids.inParts(of: Self.removalCount) {
+            try asking.cancellation.check()
+            for key in try remove(part, selection, session) {
+                removedCount += 1
+                session.account.keyUses.forget(key.id)
+                let removal = self.event(
+                    "key-remove", session, object: key.attributes.identifier, operation: request.eventName)
+                trail.end(removal) { sessions.endGrants(on: key.id) }
+            }
+        }
+        trail.note(
+            self.event(
+                request.eventName, session, object: group,
+                operation: Self.counted(removedCount, "key") ?? "no key"))
+        return Self.removed(removedCount, session)
+    }
+
+    private static let consequence =
+        "A program that kept the handle of such a key can no longer use it, and loses what was encrypted to it."
+
+    private func unusedKeys(
+        _ selection: UnusedKeySelection, _ session: Session, _ cancellation: RequestCancellation
+    ) throws -> [VaultID] {
+        let open = sessions.openObjects(of: session.account)
+        var ids: [VaultID] = []
+        try session.account.rights.forEachKeyWithoutItem(inGroup: selection.group) { key in
+            try cancellation.check()
+            if try selection.isUnused(key, open: open) { ids.append(key.id) }
+        }
+        return ids
+    }
+
+    /// Removes the keys that are unused still. No key is authorized or used between the look at it and its removal.
+    private func remove(
+        _ ids: ArraySlice<VaultID>, _ selection: UnusedKeySelection, _ session: Session
+    ) throws -> [ObjectRecord] {
+        try session.account.changing.withLock {
+            try trail.decide {
+                let open = sessions.openObjects(of: session.account)
+                return try session.account.rights.removeKeysWithoutItem(ids) { try !selection.isUnused($0, open: open) }
+            }
+        }
+    }
+
+    private static func removed(_ count: Int, _ session: Session) -> Reply {
+        Reply(
+            .unusedKeys(
+                .with {
+                    $0.removedCount = UInt32(clamping: count)
+                    $0.usesKnownSince = session.account.keyUses.knownSince
+                }))
+    }
+}
+
+/// Which keys without an item count as unused.
+private struct UnusedKeySelection {
+    /// Nil for all groups.
+    let group: String?
+    /// Keys that were made or used later are not unused. Never later than the request, so what happens while the person is
+    /// asked counts as use.
+    private let time: Double
+    private let uses: KeyUses
+
+    init(_ body: WirePruneKeysRequest, of account: OwnerAccount) throws(Refusal) {
+        let now = Date().timeIntervalSince1970
+        let time = body.unusedSince ?? now
+        guard time >= 0, time.isFinite else {
+            throw Refusal(.invalidParameter, "The time since when keys are unused is none.", cause: "key.unused-since")
+        }
+        group = body.accessGroup.isEmpty ? nil : body.accessGroup
+        self.time = min(time, now)
+        uses = account.keyUses
+    }
+
+    /// - Parameter open: the objects that are open in programs.
+    func isUnused(_ key: ObjectRecord, open: Set<VaultID>) throws -> Bool {
+        guard !open.contains(key.id), Double(key.attributes.created) <= time else { return false }
+        guard uses.lastUse(of: key.id).map({ $0 <= time }) ?? true else { return false }
+        return try RightStore.isRemovable(key)
+    }
+}
+
+extension WireUnusedKeyGroup {
+    fileprivate mutating func count(_ key: ObjectRecord, isUnused: Bool, lastUse: Double?) {
+        keyCount += 1
+        guard isUnused else { return }
+        unusedCount += 1
+        let created = Double(key.attributes.created)
+        oldest = min(oldest ?? created, created)
+        newest = max(newest ?? created, created)
+        if let lastUse { self.lastUse = max(self.lastUse ?? lastUse, lastUse) }
+    }
+}

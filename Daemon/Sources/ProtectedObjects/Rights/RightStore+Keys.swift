@@ -1,0 +1,104 @@
+import AccessControl
+import Foundation
+package import Vault
+
+/// Enclave keys: all of the owner, and those that no item refers to.
+///
+/// A key without an item may be in use all the same: a program may have kept its handle. So nothing here says that a key is
+/// needed by nobody.
+extension RightStore {
+    /// Whether an item refers to the key, readable or not.
+    package func hasItem(forKey id: VaultID, in reader: VaultReader) throws -> Bool {
+        try reader.hasItem(forKey: id, of: owner, digests)
+    }
+
+    /// Numbers of the owner's keys.
+    package struct KeyCounts: Sendable {
+        package let all: Int
+        package let withoutItem: Int
+        /// One key of the group that has most of them, and the number of its keys without an item.
+        package let largestGroup: (member: VaultID, withoutItem: Int)?
+    }
+
+    /// Counts the keys without a look at their rows.
+    package func keyCounts() throws -> KeyCounts {
+        try vault.read { reader in
+            func withoutItem(_ ids: [VaultID]) throws -> Int { try ids.count { try !hasItem(forKey: $0, in: reader) } }
+            let all = try reader.objectIDs(owner: owner, kind: .enclaveKey)
+            let largest = try reader.objectIDsOfLargestGroup(owner: owner, kind: .enclaveKey)
+            return KeyCounts(
+                all: all.count, withoutItem: try withoutItem(all),
+                largestGroup: try largest.first.map { ($0, try withoutItem(largest)) })
+        }
+    }
+
+    /// The number of a group's keys that no item refers to.
+    package func countOfKeysWithoutItem(inGroup group: String) throws -> Int {
+        try vault.read { reader in
+            try reader.objectIDs(owner: owner, kind: .enclaveKey, group: group)
+                .count { try !hasItem(forKey: $0, in: reader) }
+        }
+    }
+
+    /// Some of the owner's keys, from all programs, in the order of their ids. Those that do not verify are listed among the
+    /// rights.
+    ///
+    /// - Returns: the keys, and the offset of the next ones; nil when these were the last.
+    package func keys(from offset: Int, count: Int) throws -> (keys: [ObjectRecord], next: Int?) {
+        try vault.read { reader in
+            let ids = try reader.objectIDs(owner: owner, kind: .enclaveKey, from: offset, count: count)
+            let keys = try ids.compactMap { try Self.readable($0, owner: owner, in: reader) }
+            return (keys, ids.count < count ? nil : offset + count)
+        }
+    }
+
+    /// Lends each key that no item refers to, of one group or of all, and reads a few at a time: others use the store
+    /// meanwhile.
+    package func forEachKeyWithoutItem(inGroup group: String?, _ body: (ObjectRecord) throws -> Void) throws {
+        let ids = try vault.read { reader in
+            try group.map { try reader.objectIDs(owner: owner, kind: .enclaveKey, group: $0) }
+                ?? reader.objectIDs(owner: owner, kind: .enclaveKey)
+        }
+        for part in ids.inParts(of: Self.readCount) {
+            let keys = try vault.read { reader in
+                try part.compactMap { try keyWithoutItem($0, in: reader) }
+            }
+            try keys.forEach(body)
+        }
+    }
+
+    private func keyWithoutItem(_ id: VaultID, in reader: VaultReader) throws -> ObjectRecord? {
+        guard try !hasItem(forKey: id, in: reader), let key = try Self.readable(id, owner: owner, in: reader),
+            key.kind == .enclaveKey
+        else { return nil }
+        return key
+    }
+
+    /// Destroys those of `ids` to which still no item refers, in one transaction, on a full disk too. Returns them. The
+    /// caller erases the old bytes afterwards.
+    ///
+    /// - Parameters:
+    ///   - ids: so few that a full disk has room for their removal; near one another in the list, if possible.
+    ///   - stays: whether a key is left alone.
+    package func removeKeysWithoutItem(
+        _ ids: some Collection<VaultID>, unless stays: (ObjectRecord) throws -> Bool
+    ) throws -> [ObjectRecord] {
+        try vault.write("key.prune", usingReserve: true) { writer in
+            let keys = try ids.compactMap { try keyWithoutItem($0, in: writer) }.filter { try !stays($0) }
+            for key in keys { try writer.removeObject(key.id, owner: owner) }
+            return keys
+        }
+    }
+
+    /// Whether the key's access control lets anybody delete it.
+    package static func isRemovable(_ key: ObjectRecord) throws -> Bool {
+        try AccessControl(canonicalBytes: Array(key.accessControl))[.delete] != nil
+    }
+}
+
+extension RandomAccessCollection where Index == Int {
+    /// Its elements in order, in parts of so many.
+    package func inParts(of count: Int) -> [SubSequence] {
+        stride(from: startIndex, to: endIndex, by: count).map { self[$0..<Swift.min($0 + count, endIndex)] }
+    }
+}

@@ -1,0 +1,87 @@
+import CanonicalEncoding
+import Foundation
+
+/// What kind an object is and whose, without its row: the kind, and a keyed digest of the access group.
+struct ObjectPlace: Hashable, Sendable {
+    let kind: ObjectKind
+    let group: UInt64
+
+    init(kind: ObjectKind, group: UInt64) {
+        self.kind = kind
+        self.group = group
+    }
+
+    init(_ kind: ObjectKind, group: String, of owner: VaultID, by protector: any RecordProtector) throws {
+        var writer = CanonicalWriter()
+        writer.write(fixed: owner.bytes)
+        writer.write(Array(group.utf8), length: UInt32.self)
+        let digest = try protector.digest(Data(writer.bytes), label: ProtectionLabel.group)
+        self.init(kind: kind, group: digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+    }
+}
+
+/// The tag of an object in its list: the digest of its name, its kind and its group. So objects are found by their names,
+/// and counted, without reading their rows.
+///
+/// Layout: `Documentation/formats/vault.md`.
+struct ObjectTag: Equatable {
+    private static let nameByteCount = 32
+    private static let byteCount = nameByteCount + 1 + 8
+
+    /// 32 bytes.
+    let name: ArraySlice<UInt8>
+    /// Nil for an object whose row did not verify when its list was converted.
+    let place: ObjectPlace?
+
+    init(name: Data, place: ObjectPlace?) {
+        self.name = Array(name)[...]
+        self.place = place
+    }
+
+    /// Nil for an entry without a name, as a rebuilt list has them for rows that do not verify.
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count >= Self.nameByteCount else { return nil }
+        name = bytes.prefix(Self.nameByteCount)
+        guard bytes.count == Self.byteCount, let kind = ObjectKind(rawValue: bytes[Self.nameByteCount]) else {
+            place = nil
+            return
+        }
+        place = ObjectPlace(
+            kind: kind, group: bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) })
+    }
+
+    var bytes: [UInt8] {
+        guard let place else { return Array(name) }
+        var writer = CanonicalWriter(capacity: Self.byteCount)
+        writer.write(fixed: name)
+        writer.write(place.kind.rawValue)
+        writer.write(place.group)
+        return writer.takeBytes()
+    }
+
+    /// Whether an entry may have these bytes as tag.
+    static func isWellFormed(_ bytes: [UInt8]) -> Bool {
+        switch bytes.count {
+        case 0, nameByteCount: true
+        case byteCount: ObjectKind(rawValue: bytes[nameByteCount]) != nil
+        default: false
+        }
+    }
+}
+
+extension RowStore {
+    /// The tag of the object in an authentic row; nil when the row does not decode.
+    func objectTag(of row: SealedRow) throws -> ObjectTag? {
+        do {
+            let stored = try ObjectRow(row)
+            return try stored.tag(
+                of: stored.record(owner: row.owner, generation: row.generation, protector: protector), by: protector)
+        } catch is MalformedRow { return nil }
+    }
+
+    /// The tag, as bytes, of an object that a list of an older version names by `name` alone.
+    func objectTag(of row: SealedRow, listedAs name: [UInt8]) throws -> [UInt8] {
+        guard let tag = try objectTag(of: row), tag.name.elementsEqual(name) else { return name }
+        return tag.bytes
+    }
+}
