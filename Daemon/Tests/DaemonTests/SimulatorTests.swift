@@ -15,16 +15,22 @@ import UnixSocket
         let process: SpawnedProcess
         let folder: String
 
-        init() throws {
+        init(environment: [String] = []) throws {
             let ends = try SocketPair()
             process = try SpawnedProcess(
-                Build.program("ostiary-simulator"), environment: ["PATH=/usr/bin:/bin", "TMPDIR=/tmp"],
+                Build.program("ostiary-simulator"), environment: ["TMPDIR=/tmp"] + environment,
                 descriptors: [ends.other.number, -1, STDERR_FILENO])
             channel = SimulatorChannel(ends.takeOwn())
             guard case .ready(let folder, SimulatorAnswer.version) = try channel.receive(SimulatorAnswer.self) else {
                 throw Unanswered()
             }
             self.folder = folder
+        }
+
+        /// In order, so that it removes its folder.
+        deinit {
+            channel.close()
+            _ = process.wait()
         }
 
         func connect() throws -> RawClient {
@@ -62,7 +68,7 @@ import UnixSocket
         return bytes.range(of: Data(mark.utf8)) != nil
     }
 
-    @Test(arguments: ["ostiaryd", "ostiary-prompt", "ostiary-sheet"])
+    @Test(arguments: ["ostiaryd", "ostiary-prompt", "ostiary-sheet", "ostiary-templates", "ostiary-pam"])
     func `no shipped program holds a part of the simulator`(program: String) throws {
         for mark in Self.marks {
             #expect(try contains(mark, "ostiary-simulator"), "the mark shows nothing where it must be")
@@ -118,19 +124,11 @@ import UnixSocket
 
     @Test func `the simulator's environment names no folder of a store`() throws {
         let folders = try DaemonFolders()
-        let ends = try SocketPair()
         let root = folders.root.path
-        let process = try SpawnedProcess(
-            Build.program("ostiary-simulator"),
-            environment: [
-                "TMPDIR=/tmp", "XDG_STATE_HOME=\(root)/state", "XDG_RUNTIME_DIR=\(root)/run", "HOME=\(root)",
-            ],
-            descriptors: [ends.other.number, -1, -1])
-        defer { process.end() }
-        guard case .ready(let folder, _) = try SimulatorChannel(ends.takeOwn()).receive(SimulatorAnswer.self) else {
-            throw Unanswered()
-        }
-        #expect(folder.hasPrefix("/tmp/ostiary-sim-"))
+        let simulator = try RunningSimulator(environment: [
+            "XDG_STATE_HOME=\(root)/state", "XDG_RUNTIME_DIR=\(root)/run", "HOME=\(root)",
+        ])
+        #expect(simulator.folder.hasPrefix("/tmp/ostiary-sim-"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: root + "/state").isEmpty)
         #expect(try FileManager.default.contentsOfDirectory(atPath: root + "/run").isEmpty)
     }
@@ -180,6 +178,17 @@ import UnixSocket
         let command = Account.asNobody + ["/usr/bin/python3", "-c", script, socket]
         let stranger = try SpawnedProcess(command[0], Array(command.dropFirst()))
         #expect(stranger.wait() == .exited(7), "not even a greeting")
+    }
+
+    @Test(.enabled(if: Account.isRoot, Account.needsRoot), arguments: [(0, 0), (65534, 2)] as [(Int, CInt)])
+    func `the orders of a pair of sockets that another user made are refused`(user: Int, status: CInt) throws {
+        let script =
+            "import os, socket, subprocess, sys; os.seteuid(int(sys.argv[2])); a, b = socket.socketpair(); os.seteuid(0); "
+            + "p = subprocess.Popen([sys.argv[1]], stdin=b); b.close(); a.recv(4096); a.close(); sys.exit(p.wait())"
+        let process = try SpawnedProcess(
+            "/usr/bin/python3", ["-c", script, Build.program("ostiary-simulator"), "\(user)"],
+            environment: ["TMPDIR=/tmp"])
+        #expect(process.wait() == .exited(status))
     }
 
     // MARK: its end
