@@ -53,7 +53,7 @@ public struct ProcessPrompter: PlacingPrompter {
         guard !question.isShownInFull || Self.isNamedInFull(question, caller) else { return .failure(.unshowable) }
         let terminal = caller.terminal.map { terminal in verified(terminal, of: caller) }
         let isLogin = (try? terminal?.get()).map { check.isLogin(on: $0, of: caller) } ?? false
-        let sensorRefusal = question.sensors.isEmpty ? nil : sessions.refusal(ofProcess: caller.processID, of: userID)
+        let sensorRefusal = question.sensors.isEmpty ? nil : sensorRefusal(ofProcess: caller.processID)
         if let sensorRefusal, !question.kind.isTyped { return .failure(.sensorRefused(sensorRefusal)) }
         var display: SheetDisplay?
         let choice = FrontEndChoice(
@@ -88,6 +88,10 @@ public struct ProcessPrompter: PlacingPrompter {
                     shown: tellsShown ? ShownSensors(indices: armed) : nil)
             }
         }
+    }
+
+    public func sensorRefusal(ofProcess processID: Int32) -> SensorRefusal? {
+        sessions.refusal(ofProcess: processID, of: userID)
     }
 
     /// Whether the sensor may wait beside a question on a terminal. A finger is not aimed at a window: a program could put its

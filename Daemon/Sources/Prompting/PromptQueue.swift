@@ -31,6 +31,10 @@ public final class PromptQueue: Prompter {
     /// How many questions wait for their turn.
     public var waitingCount: Int { state.withLock { $0.order.waitingCount } }
 
+    public func sensorRefusal(ofProcess processID: Int32) -> SensorRefusal? {
+        prompter.sensorRefusal(ofProcess: processID)
+    }
+
     /// Waits for the turn, then asks. Blocks until the earlier questions have ended; each has a time limit. Returns at
     /// once if there is no place to ask at.
     public func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome {

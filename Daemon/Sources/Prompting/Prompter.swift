@@ -9,6 +9,13 @@ public protocol Prompter: Sendable {
     ///
     /// - Parameter live: ends the question, changes its text about a sensor, and learns when it is visible.
     func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome
+
+    /// Why no sensor may wait for a process now, wherever its question is put; nil when one may. Asks nobody.
+    func sensorRefusal(ofProcess processID: Int32) -> SensorRefusal?
+}
+
+extension Prompter {
+    public func sensorRefusal(ofProcess processID: Int32) -> SensorRefusal? { nil }
 }
 
 /// How a question ended.

@@ -27,6 +27,7 @@ public final class ScriptedPrompter: Prompter {
         var habit: (@Sendable (PromptQuestion) -> Answer)?
         var interlude: (@Sendable () -> Void)?
         var updates: [PromptUpdate] = []
+        var sensorRefusal: SensorRefusal?
     }
 
     private let state = Mutex(State())
@@ -50,6 +51,11 @@ public final class ScriptedPrompter: Prompter {
     public func duringNextQuestion(_ interlude: @escaping @Sendable () -> Void) {
         state.withLock { $0.interlude = interlude }
     }
+
+    /// Has no sensor wait for any process, or every sensor again.
+    public func refuseSensors(because refusal: SensorRefusal?) { state.withLock { $0.sensorRefusal = refusal } }
+
+    public func sensorRefusal(ofProcess processID: Int32) -> SensorRefusal? { state.withLock { $0.sensorRefusal } }
 
     /// The questions since the last ``prepare(_:)``.
     public var asked: [PromptQuestion] { state.withLock { $0.asked } }

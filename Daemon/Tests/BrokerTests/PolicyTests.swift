@@ -60,6 +60,41 @@ struct PolicyTests {
         #expect(try refusals() == [expected[0], .passcodeNotSet, nil, nil, Self.noWatch])
     }
 
+    @Test func `where no sensor is armed, only what needs none is possible`() throws {
+        try fixture.setPasscode()
+        fixture.prompter.refuseSensors(because: .remote)
+        let refused = WireFailureCode.notInteractive
+        #expect(try refusals() == [refused, nil, Self.noWatch, refused, Self.noWatch])
+        let client = try fixture.client()
+        do {
+            try client.preflight(policy: 1)
+            Issue.record("possible")
+        } catch let refused as Refused { #expect(refused.cause == "prompt.sensor-remote") }
+        // What cannot be done anywhere is said first.
+        finger.makeUnavailable(.biometryNotEnrolled)
+        #expect(try refusals()[0] == .biometryNotEnrolled)
+        finger.makeUnavailable(nil)
+        fixture.prompter.refuseSensors(because: nil)
+        #expect(try refusals() == [nil, nil, Self.noWatch, nil, Self.noWatch])
+    }
+
+    @Test(
+        arguments: [([.biometry], false), ([[.biometry, .passcode]], false), ([.biometry, .passcode], true)]
+            as [([FactorSet], Bool)])
+    func `rights say as much where no sensor is armed`(alternatives: [FactorSet], isPossible: Bool) throws {
+        try fixture.setPasscode()
+        try fixture.create("right", Requirement(anyOf: alternatives), .always)
+        let client = try fixture.client()
+        let id = try client.find("right").rightID
+        try client.authorize(rightID: id, in: client.openContext(), preflight: true)
+        fixture.prompter.refuseSensors(because: .notActive)
+        let code = try refusal {
+            try client.authorize(rightID: id, in: client.openContext(), preflight: true)
+        }
+        #expect(code == (isPossible ? nil : .notInteractive))
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
     @Test func `without a passcode are not evaluated either, and nobody is asked`() throws {
         let client = try fixture.client()
         for policy: Int32 in [1, 2, 4] {

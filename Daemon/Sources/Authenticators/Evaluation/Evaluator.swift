@@ -26,9 +26,26 @@ package struct Evaluator {
     }
 
     /// Says whether a demand could be satisfied now; never prompts.
-    package func preflight(_ demand: Demand, held: HeldFactors = .none) throws {
+    ///
+    /// - Parameter processID: the process for which it would be; nil for any. For a program in a session from another machine no
+    ///   sensor is armed.
+    package func preflight(_ demand: Demand, held: HeldFactors = .none, forProcess processID: Int32? = nil) throws {
         _ = try next(demand, inHand: held.factors, after: [:])
+        guard let processID, !canDoWithoutSensors(demand, held) else { return }
+        guard let refusal = prompter.sensorRefusal(ofProcess: processID) else { return }
+        throw Questioning.refusal(.sensorRefused(refusal))
     }
+
+    private func canDoWithoutSensors(_ demand: Demand, _ held: HeldFactors) -> Bool {
+        let failures: [Factor: any Error] = Dictionary(
+            uniqueKeysWithValues: Factor.allCases.filter { !Self.typedFactors.contains(FactorSet($0)) }.map {
+                ($0, Refusal.notInteractive)
+            })
+        return (try? next(demand, inHand: held.factors, after: failures)) != nil
+    }
+
+    /// A device notices all others.
+    private static let typedFactors: FactorSet = [.passcode, .applicationPassword]
 
     /// Proves a demand, asking the person for what is missing on top of what is held.
     ///

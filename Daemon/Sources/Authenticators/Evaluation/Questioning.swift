@@ -83,7 +83,7 @@ package struct Questioning {
             + "whether that is possible."
     }
 
-    private static func refusal(_ reason: PromptUnavailability) -> Refusal {
+    static func refusal(_ reason: PromptUnavailability) -> Refusal {
         switch reason {
         case .notInteractive: Refusal.notInteractive
         case .terminalRefused(let refusal):

@@ -190,7 +190,9 @@ extension Broker {
     private func preflight(
         _ demand: Demand, _ contextID: UInt64, for subject: LimitedSubject? = nil, _ session: Session
     ) throws -> Reply {
-        try session.account.evaluator.preflight(demand, held: held(inContext: contextID, for: subject, session))
+        try session.account.evaluator.preflight(
+            demand, held: held(inContext: contextID, for: subject, session),
+            forProcess: session.caller.program.processID)
         return .done
     }
 

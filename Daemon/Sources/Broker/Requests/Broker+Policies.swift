@@ -1,4 +1,5 @@
 import Authenticators
+import Callers
 import OstiaryWire
 import OwnerKeys
 import Passcodes
@@ -13,7 +14,9 @@ extension Broker {
     ) throws -> Reply {
         let policy = try OwnerPolicy(number: body.policy)
         if body.preflight {
-            try preflight(policy, held: held(inContext: body.contextID, session), session.account)
+            try preflight(
+                policy, held: held(inContext: body.contextID, session), session.account,
+                forProcess: session.caller.program.processID)
             return .done
         }
         let context = try session.contexts.context(body.contextID)
@@ -65,8 +68,12 @@ extension Broker {
     }
 
     /// Throws why a policy could not be evaluated now; never prompts.
-    func preflight(_ policy: OwnerPolicy, held: HeldFactors, _ account: OwnerAccount) throws {
-        try account.evaluator.preflight(policy.demand(), held: held)
+    ///
+    /// - Parameter processID: the process for which it would be; nil where its question will tell.
+    func preflight(
+        _ policy: OwnerPolicy, held: HeldFactors, _ account: OwnerAccount, forProcess processID: Int32? = nil
+    ) throws {
+        try account.evaluator.preflight(policy.demand(), held: held, forProcess: processID)
         // Biometry stands on the passcode, and without one there is nothing to fall back to.
         guard policy.acceptsBiometry, !account.ring.isPasscodeSet else { return }
         guard policy.acceptsCompanion else { throw Refusal.passcodeNotSet }
