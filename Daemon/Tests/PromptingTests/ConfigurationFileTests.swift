@@ -18,6 +18,7 @@ import UnixSocket
         #expect(configuration.frontEnds == [.terminal, .pinentry, .sheet])
         #expect(configuration.terminalPolicy == .any)
         #expect(configuration.faceService == nil && configuration.facePolicy == .never)
+        #expect(configuration.fingerPolicy == .any)
         #expect(configuration.timeLimitSeconds == 120)
         #expect(configuration.contextSeconds == 600)
         #expect(configuration.pinentryPath == nil)
@@ -67,6 +68,7 @@ import UnixSocket
             ("face.pam-service = other", .badValue), ("face.on-terminals = sometimes", .badValue),
             ("face = howdy", .unknownKey),
             ("prompt.display = :0\u{0}", .badValue), ("prompt.display = :\u{1B}0", .badValue),
+            ("finger-on-terminals = sometimes", .badValue), ("prompt.finger-on-terminals = any", .unknownKey),
             ("prompt.sheet-colors = blue", .badValue), ("prompt.sheet-text-percent = 99", .badValue),
             ("prompt.sheet-text-percent = 201", .badValue), ("prompt.sheet-text-percent = 150%", .badValue),
             ("prompt.time-limit-seconds = 4", .badValue), ("prompt.time-limit-seconds = 601", .badValue),
