@@ -39,6 +39,7 @@ let package = Package(
         .executable(name: "ostiary-templates", targets: ["ostiary-templates"]),
         .executable(name: "ostiary-pam", targets: ["ostiary-pam"]),
         .executable(name: "ostiary-sheet", targets: ["ostiary-sheet"]),
+        .executable(name: "ostiary-fingerprint", targets: ["ostiary-fingerprint"]),
         // For the tests of programs that use Ostiary; it is not installed.
         .executable(name: "ostiary-simulator", targets: ["ostiary-simulator"]),
     ],
@@ -135,6 +136,9 @@ let package = Package(
             name: "ostiary-templates", dependencies: [shared, crypto, "CInotify", "TemplateAnswers"],
             swiftSettings: strict),
         .executableTarget(
+            name: "ostiary-fingerprint", dependencies: [shared, "FingerprintReader", "PromptProtocol", arguments],
+            swiftSettings: strict),
+        .executableTarget(
             name: "ostiary-pam", dependencies: [shared, "CPAM", "PAMProtocol", "PromptProtocol"],
             swiftSettings: adapter),
 
@@ -202,7 +206,7 @@ let package = Package(
             name: "FingerprintReaderTests",
             dependencies: [
                 "FingerprintReader", "FingerprintTestSupport", "SystemBusTestSupport", "StoreTestSupport",
-                "TerminalTestSupport", "fingerprint-asker", shared,
+                "TerminalTestSupport", "fingerprint-asker", "ostiary-fingerprint", shared,
             ],
             swiftSettings: adapter),
         .executableTarget(
@@ -273,9 +277,10 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "ostiaryd", "ostiary-prompt", "ostiary-sheet", "ostiary-pam", "ostiary-simulator", "test-caller",
-                "Prompting", "FingerprintReader", "StoreTestSupport", "FingerprintTestSupport", "SystemBusTestSupport",
-                "PAMTestSupport", "TerminalTestSupport", shared, simulatorMessages, grdb,
+                "ostiaryd", "ostiary-prompt", "ostiary-sheet", "ostiary-pam", "ostiary-simulator",
+                "ostiary-fingerprint", "test-caller", "Prompting", "FingerprintReader", "StoreTestSupport",
+                "FingerprintTestSupport", "SystemBusTestSupport", "PAMTestSupport", "TerminalTestSupport", shared,
+                simulatorMessages, grdb,
             ],
             swiftSettings: adapter),
         .executableTarget(

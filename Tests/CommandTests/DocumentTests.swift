@@ -36,6 +36,12 @@ struct DocumentTests {
                 $0.note = "no sensor"
             },
         ]
+        $0.biometry = .with {
+            $0.sensor = "Virtual reader"
+            ($0.fingerCount, $0.missCount, $0.missLimit) = (2, 5, 5)
+            ($0.obstacle, $0.explanation) = ("biometry.lockout", "Too many fingers were not recognised.")
+            ($0.waitsForPasscode, $0.isSetKnown) = (true, true)
+        }
         $0.logRecordCount = 120
         $0.caller = .with {
             $0.program = "/usr/bin/ostiary"
@@ -46,7 +52,9 @@ struct DocumentTests {
     @Test func `status has the documented keys`() throws {
         #expect(
             try JSONOutput.text(StatusDocument(Self.status), on: .oneLine) == """
-                {"daemonVersion":"0.1.0","enclave":"software","factors":[{"available":true,"factor":"passcode",\
+                {"biometry":{"fingerCount":2,"isSetKnown":true,"missCount":5,"missLimit":5,\
+                "obstacle":"biometry.lockout","reader":"Virtual reader","waitsForPasscode":true},\
+                "daemonVersion":"0.1.0","enclave":"software","factors":[{"available":true,"factor":"passcode",\
                 "note":"","strength":"key-bound"},{"available":false,"factor":"biometry","note":"no sensor",\
                 "strength":"broker-bound"}],"logRecordCount":120,"mode":"user",\
                 "passcode":{"failedAttempts":6,"isSet":true,"lockedOutSeconds":61.5},\
@@ -64,6 +72,8 @@ struct DocumentTests {
                 Enclave       software
                 Passcode      set, 6 wrong tries, locked out for 1 min 2 s
                 Store         locked
+                Reader        Virtual reader
+                Fingers       2 enrolled, 5 of 5 wrong fingers. Too many fingers were not recognised.
                 Rights        3, and 1 unreadable: see `ostiary right list`
                 Audit log     120 records
                 This program  /usr/bin/ostiary (advisory)
@@ -72,6 +82,35 @@ struct DocumentTests {
                 passcode  yes        key-bound
                 biometry  no         broker-bound  no sensor
                 """)
+    }
+
+    private func fingerLines(_ change: (inout WireBiometryStatus) -> Void) -> [String] {
+        let text = StatusDocument(.with { $0.biometry = .with(change) }).text
+        return text.split(separator: "\n").filter { $0.hasPrefix("Reader") || $0.hasPrefix("Fingers") }.map(String.init)
+    }
+
+    @Test func `status tells apart: no reader, no finger, wrong fingers that nobody knows, a set that nobody knows`() {
+        #expect(
+            fingerLines { ($0.obstacle, $0.explanation, $0.missCount) = ("biometry.no-sensor", "None is there.", 0) }
+                == [
+                    "Reader        none: None is there.", "Fingers       none can be used",
+                ])
+        #expect(
+            fingerLines { ($0.sensor, $0.missCount, $0.obstacle) = ("r", 0, "biometry.not-enrolled") } == [
+                "Reader        r", "Fingers       none enrolled",
+            ])
+        #expect(
+            fingerLines {
+                ($0.sensor, $0.fingerCount, $0.isSetKnown) = ("r\u{1b}", 1, true)
+                ($0.obstacle, $0.explanation) = ("biometry.record", "Enter the passcode.")
+            } == [
+                #"Reader        r\u{1b}"#, "Fingers       1 enrolled, wrong fingers unreadable. Enter the passcode.",
+            ])
+        #expect(
+            fingerLines { ($0.sensor, $0.fingerCount, $0.missCount) = ("r", 1, 0) } == [
+                "Reader        r", "Fingers       1 enrolled, current set unknown: see `ostiary doctor`",
+            ])
+        #expect(StatusDocument(WireStatus()).biometry == nil)
     }
 
     @Test func `wrong tries that nobody knows are not said to be none`() throws {

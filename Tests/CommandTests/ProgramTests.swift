@@ -17,7 +17,8 @@ struct ProgramTests {
         ["right", "public-key"], ["right", "sign"], ["right", "verify"], ["right", "encrypt"], ["right", "decrypt"],
         ["right", "secret"], ["lock"], ["unlock"], ["log"], ["doctor"], ["test-daemon"], ["grants"],
         ["grants", "list"],
-        ["grants", "revoke"],
+        ["grants", "revoke"], ["fingerprint"], ["fingerprint", "enroll"], ["fingerprint", "list"],
+        ["fingerprint", "delete"], ["fingerprint", "verify"],
     ]
 
     @Test(arguments: commands)

@@ -134,7 +134,9 @@ public final class Broker: Sendable {
         case .hello, .cancel: throw Refusal(.outOfOrder, "The connection answers this itself.")
         case .status: return Reply(.status(try status(for: session)))
         case .environment: return try environment(session)
-        case .diagnose: return Reply(.diagnosis(diagnosis(for: session.account)))
+        case .diagnose:
+            let processID = session.caller.program.processID
+            return Reply(.diagnosis(diagnosis(for: session.account, askedBy: processID)))
         case .repair(let body): return try repair(body, request, session, cancellation)
 
         case .openContext(let body):

@@ -25,8 +25,11 @@ extension ReaderFailure {
         case fprint + "AlreadyInUse": self = .busy
         case bus + "UnknownObject", bus + "UnknownMethod": self = .disconnected
         case bus + "NameHasNoOwner", bus + "NoReply": self = .serviceEnded
-        case bus + "ServiceUnknown", bus + "TimedOut": self = .withoutService
-        case let name where name.hasPrefix(bus + "Spawn."): self = .withoutService
+        case bus + "ServiceUnknown", bus + "Spawn.ServiceNotFound": self = .withoutService
+        case bus + "TimedOut": self = .serviceNotStarted
+        // The bus started it, or had systemd do it.
+        case let name where name.hasPrefix(bus + "Spawn.") || name.hasPrefix("org.freedesktop.systemd1."):
+            self = .serviceNotStarted
         // The connection itself failed, during any call.
         case "": self = .withoutBus
         default: self = .unexpected(error.description)

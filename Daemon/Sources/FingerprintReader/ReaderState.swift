@@ -32,8 +32,10 @@ public enum ReaderState: Equatable, Sendable {
 public enum ReaderFailure: Error, Equatable, Sendable {
     /// The system bus does not answer, or it ended.
     case withoutBus
-    /// fprintd is not installed or cannot be started.
+    /// fprintd is not installed.
     case withoutService
+    /// fprintd is installed and does not start.
+    case serviceNotStarted
     /// The process that owns fprintd's name does not run as the trusted user.
     case untrustedService
     /// No reader is connected.

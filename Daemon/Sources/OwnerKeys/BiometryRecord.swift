@@ -15,7 +15,7 @@ package struct BiometryRecord: Equatable, Sendable {
 
     private static let version: UInt8 = 1
 
-    /// Version (1), whether it rests (1), and the enrolled set behind its length (32 bits): empty when none was seen.
+    /// The bytes of `Documentation/formats/biometry.md`.
     var encoded: Data {
         var writer = CanonicalWriter()
         writer.write(Self.version)
@@ -50,7 +50,8 @@ enum BiometryRecordError: Error { case unknownVersion }
 package struct BiometryRecordStorage: Sendable {
     private let vault: Vault
     private let owner: VaultID
-    private static let subject = Data("biometry".utf8)
+    /// The key of the row.
+    package static let subject = Data("biometry".utf8)
 
     package init(vault: Vault, owner: VaultID) { (self.vault, self.owner) = (vault, owner) }
 

@@ -165,6 +165,7 @@ struct FingerFaultTests {
     @Test func `each reason has a cause of its own kind, and none is a grant`() {
         let failures: [(ReaderFailure, String)] = [
             (.withoutBus, "biometry.service"), (.withoutService, "biometry.service"),
+            (.serviceNotStarted, "biometry.service"),
             (.untrustedService, "biometry.service"), (.withoutReader, "biometry.no-sensor"),
             (.disconnected, "biometry.disconnected"), (.denied, "biometry.denied"),
             (.nothingEnrolled, "biometry.not-enrolled"), (.busy, "biometry.busy"),

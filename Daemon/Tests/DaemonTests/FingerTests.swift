@@ -76,12 +76,35 @@ import UnixSocket
         let stage = try start()
         let right = try fingerRight(stage)
         try logind.setSessions([stage.caller.processID: "ssh"])
-        let refused = try ask(stage, right, [])
-        #expect(refused.refusal == .notInteractive && refused.cause == "prompt.sensor-remote")
+        let preflight = WireRequest.OneOf_Body.evaluatePolicy(.with { ($0.policy, $0.preflight) = (1, true) })
+        for refused in [try ask(stage, right, []), try stage.client.ask(preflight)] {
+            #expect(refused.refusal == .notInteractive && refused.cause == "prompt.sensor-remote")
+        }
         #expect(try !stack.isArmed())
         #expect(!stage.terminal.shows("finger"))
         try logind.setSessions([stage.caller.processID: "here"])
+        #expect(try stage.client.ask(preflight).isDone)
         #expect(try ask(stage, right, ["owner"]).factors == ["biometry"])
+    }
+
+    /// Tests a finger as the person does at a command line.
+    private func test(_ skin: String) throws -> ProcessEnding {
+        let process = try SpawnedProcess(
+            Build.program("ostiary-fingerprint"),
+            ["verify", "--system-bus", stack.bus.path, "--service-user", "\(getuid())"])
+        try eventually("the reader waits") { try stack.isArmed() }
+        try stack.play(.touch(skin))
+        return process.wait()
+    }
+
+    @Test func `a finger that the person tests is no proof, and a wrong one counts nowhere`() throws {
+        let stage = try start()
+        let right = try fingerRight(stage)
+        for _ in 0..<5 { #expect(try test("stranger") == .exited(1)) }
+        #expect(try ask(stage, right, ["owner"]).factors == ["biometry"])
+        #expect(try test("owner") == .exited(0))
+        stage.terminal.clearScreen()
+        #expect(try ask(stage, right, ["a", "b", "c"]).cause == "biometry.not-recognised")
     }
 
     @Test func `wrong fingers of two programs lock biometry, and a kill does not end that`() throws {

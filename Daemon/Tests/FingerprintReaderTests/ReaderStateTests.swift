@@ -1,5 +1,6 @@
 import FingerprintTestSupport
 import Glibc
+import StoreTestSupport
 import SystemBusTestSupport
 import Testing
 
@@ -21,6 +22,13 @@ import Testing
         let reader = FingerprintReader(socketPath: bus.path)
         #expect(reader.state() == .unusable(.withoutService))
         #expect(throws: ReaderFailure.withoutService) { try reader.readers() }
+    }
+
+    @Test func `with an fprintd that does not start`() throws {
+        let folder = try TestFolder()
+        try FingerprintProgram.writeBrokenService(in: folder)
+        let bus = try PrivateBus(servicesFolder: folder.path)
+        #expect(FingerprintReader(socketPath: bus.path).state() == .unusable(.serviceNotStarted))
     }
 
     @Test func `without a reader`() throws {

@@ -26,10 +26,9 @@ struct Ostiary: ParsableCommand {
             """,
         version: version,
         subcommands: [
-            StatusCommand.self, PasscodeCommand.self, RightCommand.self, ItemCommand.self, KeyCommand.self,
-            ApplicationCommand.self, GrantsCommand.self, LockCommand.self, UnlockCommand.self, LogCommand.self,
-            DoctorCommand.self,
-            TestDaemonCommand.self,
+            StatusCommand.self, PasscodeCommand.self, FingerprintCommand.self, RightCommand.self, ItemCommand.self,
+            KeyCommand.self, ApplicationCommand.self, GrantsCommand.self, LockCommand.self, UnlockCommand.self,
+            LogCommand.self, DoctorCommand.self, TestDaemonCommand.self,
         ])
 
     static let version = "0.1.0"

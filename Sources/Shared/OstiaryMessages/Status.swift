@@ -18,6 +18,8 @@ public struct WireStatus: WireMessage, FieldList {
     public var passcode = WirePasscodeStatus()
     public var rights = WireRightStatus()
     public var factors: [WireFactorStatus] = []
+    /// Absent where the daemon was told of no place that knows fingers.
+    public var biometry: WireBiometryStatus?
     public var logRecordCount: UInt64 = 0
     public var caller = WireCaller()
 
@@ -34,6 +36,7 @@ public struct WireStatus: WireMessage, FieldList {
         coder.field(&passcode)
         coder.field(&rights)
         coder.field(&factors)
+        coder.field(&biometry)
         coder.field(&logRecordCount)
         coder.field(&caller)
     }
@@ -77,6 +80,39 @@ public struct WirePasscodeStatus: WireMessage, FieldList {
         coder.field(&isSet)
         coder.field(&failedAttempts)
         coder.field(&lockedOutSeconds)
+    }
+}
+
+/// The owner's fingers.
+public struct WireBiometryStatus: WireMessage, FieldList {
+    /// The name of the reader; empty when none can be used.
+    public var sensor = ""
+    public var fingerCount: UInt32 = 0
+    /// Fingers in a row that were not recognised. Absent when that cannot be read.
+    public var missCount: UInt32?
+    /// As many lock biometry.
+    public var missLimit: UInt32 = 0
+    /// Why no finger can be verified now: the cause that a refusal would have, for example `biometry.lockout`. Empty when one
+    /// can.
+    public var obstacle = ""
+    /// The same for people.
+    public var explanation = ""
+    /// Whether fingers, or faces, can be used again when the passcode was entered once.
+    public var waitsForPasscode = false
+    /// Whether the enrolled set can be told apart from others, which `biometry-current-set` needs.
+    public var isSetKnown = false
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&sensor)
+        coder.field(&fingerCount)
+        coder.field(&missCount)
+        coder.field(&missLimit)
+        coder.field(&obstacle)
+        coder.field(&explanation)
+        coder.field(&waitsForPasscode)
+        coder.field(&isSetKnown)
     }
 }
 

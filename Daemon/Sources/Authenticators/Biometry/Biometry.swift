@@ -1,5 +1,5 @@
 import AccessControl
-import EnrolledTemplates
+package import EnrolledTemplates
 import FingerprintReader
 package import Foundation
 import KeySlots
@@ -135,11 +135,15 @@ package final class Biometry: Sendable {
         // Where there is no service nobody can have enrolled a finger.
         if case .unusable(.withoutBus) = reader { return Look(reader: reader, set: .absent, mark: nil) }
         if case .unusable(.withoutService) = reader { return Look(reader: reader, set: .absent, mark: nil) }
+        if case .unusable(.serviceNotStarted) = reader { return Look(reader: reader, set: .absent, mark: nil) }
         let set = sources.templates.enrolledSet()
         return Look(reader: reader, set: set, mark: EnrolledSetMark(set, fingers: reader))
     }
 
     // MARK: the enrolled set
+
+    /// What `ostiary-templates` says of the enrolled set now.
+    package func enrolledSet() -> EnrolledSet { sources.templates.enrolledSet() }
 
     /// The id of the set that is enrolled now, for objects of the current set.
     package func enrolmentID() throws(Refusal) -> Data {

@@ -61,6 +61,14 @@ package enum BiometryObstacle: Equatable, Sendable {
 }
 
 extension BiometryObstacle {
+    /// Whether entering the passcode once ends it.
+    package var endsWithPasscode: Bool {
+        switch self {
+        case .lockedOut, .rests, .recordUnreadable: true
+        case .reader, .face, .passcodeNotSet, .notEnrolled, .templatesUnreadable: false
+        }
+    }
+
     /// What the planner is told.
     package var unavailability: Unavailability {
         switch self {
@@ -99,33 +107,21 @@ extension BiometryObstacle {
 extension Refusal {
     /// The reader cannot be used.
     init(_ failure: ReaderFailure) {
-        let (cause, words) = Self.reading(failure)
         let code: WireFailureCode = failure == .nothingEnrolled ? .biometryNotEnrolled : .biometryNotAvailable
-        self.init(code, words, cause: cause)
+        self.init(code, failure.explanation, cause: Self.cause(of: failure))
     }
 
-    private static func reading(_ failure: ReaderFailure) -> (cause: String, words: String) {
+    private static func cause(of failure: ReaderFailure) -> String {
         switch failure {
-        case .withoutBus:
-            ("biometry.service", "There is no system bus, so the fingerprint service cannot be reached.")
-        case .withoutService:
-            ("biometry.service", "The fingerprint service fprintd is not installed or does not start.")
-        case .untrustedService:
-            ("biometry.service", "What calls itself fprintd does not run as root, so it is not believed.")
-        case .serviceEnded: ("biometry.service", "The fingerprint service fprintd ended; try again.")
-        case .silent, .stopped: ("biometry.service", "The fingerprint service fprintd does not answer.")
-        case .unexpected: ("biometry.service", "The fingerprint service fprintd answered what it should not.")
-        case .withoutReader: ("biometry.no-sensor", "No fingerprint reader is connected.")
-        case .disconnected: ("biometry.disconnected", "The fingerprint reader was unplugged.")
-        case .denied:
-            (
-                "biometry.denied",
-                "The system (polkit) does not let Ostiary use the fingerprint reader: your session must be active at "
-                    + "this machine."
-            )
-        case .nothingEnrolled: ("biometry.not-enrolled", "No finger is enrolled.")
-        case .busy: ("biometry.busy", "Another program uses the fingerprint reader.")
-        case .readerFault: ("biometry.reader", "The fingerprint reader failed; try again.")
+        case .withoutBus, .withoutService, .serviceNotStarted, .untrustedService, .serviceEnded, .silent, .stopped,
+            .unexpected:
+            "biometry.service"
+        case .withoutReader: "biometry.no-sensor"
+        case .disconnected: "biometry.disconnected"
+        case .denied: "biometry.denied"
+        case .nothingEnrolled: "biometry.not-enrolled"
+        case .busy: "biometry.busy"
+        case .readerFault: "biometry.reader"
         }
     }
 }

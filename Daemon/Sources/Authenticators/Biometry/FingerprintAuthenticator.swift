@@ -55,7 +55,7 @@ package struct FingerprintAuthenticator: Authenticator {
     package func requireProvableEver(_ factor: Factor) throws(Refusal) {
         guard case .unusable(let failure) = biometry.sources.reader.readerState() else { return }
         switch failure {
-        case .withoutBus, .withoutService, .untrustedService, .withoutReader:
+        case .withoutBus, .withoutService, .serviceNotStarted, .untrustedService, .withoutReader:
             let refusal = Refusal(failure)
             throw Refusal(
                 refusal.code,

@@ -5,7 +5,7 @@ import Prompting
 struct FingerprintWords {
     /// Whether the last thing that was said is about a finger that was not recognised; an invitation must not replace it.
     private var hasSaidMiss = false
-    private var badTouchCount = 0
+    private var badTouches = BadTouches()
 
     static func invitation(_ reader: ReaderDescription?) -> DisplayText {
         DisplayText(
@@ -28,18 +28,7 @@ struct FingerprintWords {
         case .armed: return nil
         case .expects(let finger):
             return hasSaidMiss ? nil : DisplayText("Use your \(finger.title) on the fingerprint reader.")
-        case .hint(let hint):
-            badTouchCount += 1
-            return DisplayText(badTouchCount > 2 ? "Clean the reader, and try again." : Self.text(for: hint))
-        }
-    }
-
-    private static func text(for hint: ScanHint) -> String {
-        switch hint {
-        case .scanAgain: "The finger could not be read. Try again."
-        case .swipeTooShort: "That was too short. Swipe your finger more slowly."
-        case .notCentered: "Move your finger to the middle of the reader."
-        case .removeAndScanAgain: "Lift your finger, and try again."
+        case .hint(let hint): return DisplayText(badTouches.words(for: hint))
         }
     }
 }

@@ -1,3 +1,4 @@
+import Authenticators
 import CLinuxShims
 import Foundation
 import Glibc
@@ -10,7 +11,9 @@ import SecretMemory
 extension Broker {
     /// Answers as long as the daemon runs: a check that cannot be made is a problem of its own, and the others are
     /// made.
-    func diagnosis(for account: OwnerAccount) -> WireDiagnosis {
+    ///
+    /// - Parameter processID: the process that asks; it matters where its session is.
+    func diagnosis(for account: OwnerAccount, askedBy processID: Int32 = getpid()) -> WireDiagnosis {
         let store = StoreExamination(vault: vault, account: account, log: log)
         return .with {
             $0.findings = [
@@ -22,6 +25,7 @@ extension Broker {
                 sessionLockFinding(account), faceFinding(account),
                 LoadedCode.ofThisProcess().finding(userID: configuration.user.id),
             ]
+            $0.findings += fingers(of: account, askedBy: processID).findings()
         }
     }
 
@@ -58,6 +62,13 @@ extension Broker {
         }
     }
 
+    private func fingers(of account: OwnerAccount, askedBy processID: Int32) -> FingerExamination {
+        FingerExamination(
+            biometry: account.biometry, sensorRefusal: account.evaluator.prompter.sensorRefusal(ofProcess: processID),
+            terminals: configuration.prompts.fingerPolicy,
+            hasDisplay: { [self] in (try? ProcessPrompter(configuration).display().get()) != nil })
+    }
+
     private func displayFinding() -> WireFinding {
         switch ProcessPrompter(configuration).display() {
         case .success(.wayland): return .ok("display", "The sheet is drawn on a Wayland display.")
@@ -65,7 +76,8 @@ extension Broker {
         case .failure(let refusal):
             return .notice(
                 "display", "There is no display for the sheet: \(refusal.words).",
-                advice: "Documentation/configuration.md says where the daemon looks for one.")
+                advice: "Log in on the desktop, and give its variables to the user manager: `systemctl --user "
+                    + "import-environment WAYLAND_DISPLAY DISPLAY XAUTHORITY`. Or set prompt.display in ostiaryd.conf.")
         }
     }
 

@@ -1,14 +1,16 @@
 import AccessControl
-import AuditLog
 import Auditing
+import AuditLog
 import Authenticators
 import Callers
 import Enclave
+import FingerprintReader
 import Glibc
 import Logging
 import OstiaryWire
 import OwnerKeys
 import ProtectedObjects
+import Refusals
 import Vault
 
 /// What the daemon says about itself.
@@ -33,6 +35,8 @@ extension Broker {
             $0.rights.count = UInt32(clamping: readable.count)
             $0.rights.unreadableCount = UInt32(clamping: listed.count - readable.count)
             $0.factors = factorStatus(session.account, isCounterReadable: attempts != nil)
+            // The factor's state is this one: services that are slow to answer are asked once.
+            $0.biometry = session.account.biometry.map { WireBiometryStatus($0.lastState ?? $0.state()) }
             $0.logRecordCount = trail.audit.recordCount
             $0.caller.program = session.caller.program.displayName
             $0.caller.label = session.caller.label
@@ -70,5 +74,21 @@ extension Broker {
                 ($0.available, $0.note) = (false, "the counter of wrong tries cannot be read")
             }
         }
+    }
+}
+
+extension WireBiometryStatus {
+    fileprivate init(_ state: BiometryState) {
+        self = .with {
+            $0.sensor = state.sensor?.name ?? ""
+            $0.fingerCount = UInt32(clamping: state.fingerCount)
+            $0.missCount = state.obstacle == .recordUnreadable ? nil : state.missCount
+            $0.missLimit = Biometry.missLimit
+            guard let obstacle = state.obstacle else { return }
+            ($0.obstacle, $0.explanation) = (obstacle.refusal.cause, obstacle.refusal.explanation)
+        }
+        let obstacles = [state.obstacle, state.face?.obstacle].compactMap(\.self)
+        waitsForPasscode = obstacles.contains(where: \.endsWithPasscode)
+        isSetKnown = state.enrolmentDigest != nil
     }
 }

@@ -172,7 +172,7 @@ struct StoreExamination {
         }
     }
 
-    /// The counters of wrong passcodes and of wrong application passwords.
+    /// The counters of wrong passcodes, application passwords and fingers.
     func attemptFinding() -> WireFinding {
         let check = "wrong tries"
         let withoutPasscode = "no passcode is accepted, and the passcode can be neither set, changed nor removed."
@@ -186,15 +186,26 @@ struct StoreExamination {
             let bad = stored.compactMap(\.unreadable?.key)
             guard !bad.isEmpty else { return .ok(check, "Counters stored: \(stored.count). Every row verifies.") }
             let message = "\(bad.count) of \(stored.count) counters of wrong tries do not verify"
-            guard bad.contains(AttemptCounters.passcode) else {
+            let isOfFingers = bad.contains(BiometryRecordStorage.subject)
+            let withoutFingers =
+                isOfFingers ? " One counts wrong fingers: no finger is used until you enter your passcode once." : ""
+            if bad.contains(AttemptCounters.passcode) {
                 return .problem(
-                    check, "\(message), so as many rights, keys or items accept no application password.",
-                    advice: "\(Self.restoring), or remove the objects that no longer accept their password. Without a "
-                        + "backup they are lost.")
+                    check, "\(message), the passcode's among them: \(withoutPasscode)\(withoutFingers)",
+                    advice: "\(Self.restoring). \(Self.lossWithoutPasscode)")
             }
+            let objectCount = bad.count - (isOfFingers ? 1 : 0)
+            guard objectCount > 0 else {
+                return .problem(
+                    check, "\(message).\(withoutFingers)",
+                    advice: "\(Self.restoring), or run `ostiary unlock`, which makes this counter new.")
+            }
+            let objects = isOfFingers ? "\(objectCount)" : "as many"
             return .problem(
-                check, "\(message), the passcode's among them: \(withoutPasscode)",
-                advice: "\(Self.restoring). \(Self.lossWithoutPasscode)")
+                check,
+                "\(message), so \(objects) rights, keys or items accept no application password.\(withoutFingers)",
+                advice: "\(Self.restoring), or remove the objects that no longer accept their password. Without a "
+                    + "backup they are lost.")
         }
     }
 

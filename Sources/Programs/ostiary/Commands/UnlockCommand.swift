@@ -9,7 +9,8 @@ struct UnlockCommand: ParsableCommand {
         abstract: "Open the store with your passcode, so that programs can read items that need an unlocked store.",
         discussion: """
             The daemon's own prompt asks for the passcode. The store then stays open until it is locked or the daemon \
-            ends. If the store is open already, or no passcode is set, the command asks nothing.
+            ends. It also lets fingers be used again after wrong fingers or a change of the enrolled ones. If the store is \
+            open and fingers do not wait for the passcode, or if no passcode is set, the command asks nothing.
 
             Example:
               ostiary unlock
@@ -18,8 +19,9 @@ struct UnlockCommand: ParsableCommand {
     func run() throws {
         let status = try OstiaryClient.shared.status()
         guard status.passcode.isSet else { return StandardError.line("No passcode is set, so nothing is locked.") }
-        guard !status.unlocked else { return StandardError.line("The store is unlocked already.") }
-        let interaction = Interaction(reason: "unlock the store")
+        let waitsForPasscode = status.biometry?.waitsForPasscode == true
+        guard !status.unlocked || waitsForPasscode else { return StandardError.line("The store is unlocked already.") }
+        let interaction = Interaction(reason: status.unlocked ? "use fingers again" : "unlock the store")
         // Not the policy "biometry or passcode": nothing but the passcode opens the store.
         try AuthorizationContext().authorize(.requirement(Requirement(anyOf: [.passcode])), interaction: interaction)
         StandardError.line("Unlocked.")

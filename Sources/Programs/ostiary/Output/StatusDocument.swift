@@ -21,6 +21,24 @@ struct StatusDocument: Encodable {
         let note: String
     }
 
+    struct Biometry: Encodable {
+        /// Nil when none can be used.
+        let reader: String?
+        let fingerCount: UInt32
+        /// Wrong fingers in a row; nil when that cannot be read.
+        let missCount: UInt32?
+        let missLimit: UInt32
+        /// The cause for which no finger can be used now; nil when one can.
+        let obstacle: String?
+        let waitsForPasscode: Bool
+        let isSetKnown: Bool
+        fileprivate let explanation: String
+
+        private enum CodingKeys: CodingKey {
+            case reader, fingerCount, missCount, missLimit, obstacle, waitsForPasscode, isSetKnown
+        }
+    }
+
     struct Program: Encodable {
         let path: String
         let label: String
@@ -36,6 +54,8 @@ struct StatusDocument: Encodable {
     let passcode: Passcode
     let rights: Rights
     let factors: [Factor]
+    /// Nil for a daemon that uses no fingers.
+    let biometry: Biometry?
     let logRecordCount: UInt64
     let program: Program
 
@@ -57,6 +77,7 @@ struct StatusDocument: Encodable {
         factors = status.factors.map {
             Factor(factor: $0.factor, available: $0.available, strength: $0.strength, note: $0.note)
         }
+        biometry = status.biometry.map(Biometry.init)
         logRecordCount = status.logRecordCount
         program = Program(path: status.caller.program, label: status.caller.label)
     }
@@ -70,6 +91,10 @@ extension StatusDocument {
         facts.append("Enclave", enclave)
         facts.append("Passcode", passcode.text)
         facts.append("Store", storeText)
+        if let biometry {
+            facts.append("Reader", biometry.readerText)
+            facts.append("Fingers", biometry.fingerText)
+        }
         facts.append("Rights", rightsText)
         facts.append("Audit log", logRecordCount == 1 ? "1 record" : "\(logRecordCount) records")
         facts.append("This program", program.label.isEmpty ? program.path : "\(program.path) (\(program.label))")
@@ -114,5 +139,33 @@ extension StatusDocument.Passcode {
             parts.append("locked out for \(DurationText.text(seconds: seconds))")
         }
         return parts.joined(separator: ", ")
+    }
+}
+
+extension StatusDocument.Biometry {
+    fileprivate init(_ biometry: WireBiometryStatus) {
+        reader = biometry.sensor.isEmpty ? nil : biometry.sensor
+        fingerCount = biometry.fingerCount
+        missCount = biometry.missCount
+        missLimit = biometry.missLimit
+        obstacle = biometry.obstacle.isEmpty ? nil : biometry.obstacle
+        waitsForPasscode = biometry.waitsForPasscode
+        isSetKnown = biometry.isSetKnown
+        explanation = biometry.explanation
+    }
+
+    fileprivate var readerText: String { reader ?? "none: \(explanation)" }
+
+    fileprivate var fingerText: String {
+        guard reader != nil else { return "none can be used" }
+        var parts = [fingerCount == 0 ? "none enrolled" : "\(fingerCount) enrolled"]
+        switch missCount {
+        case nil: parts.append("wrong fingers unreadable")
+        case 0?: break
+        case let count?: parts.append("\(count) of \(missLimit) wrong fingers")
+        }
+        if fingerCount > 0, !isSetKnown { parts.append("current set unknown: see `ostiary doctor`") }
+        let text = parts.joined(separator: ", ")
+        return obstacle == nil || fingerCount == 0 ? text : "\(text). \(explanation)"
     }
 }

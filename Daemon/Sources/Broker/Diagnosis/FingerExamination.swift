@@ -1,0 +1,114 @@
+import Authenticators
+import EnrolledTemplates
+import FingerprintReader
+import OstiaryWire
+import Prompting
+import Refusals
+import TemplateAnswers
+
+/// What the doctor finds about one user's fingers: each thing that does not work, and the command that mends it.
+struct FingerExamination {
+    /// Nil where the daemon was told of no place that knows fingers.
+    let biometry: Biometry?
+    /// Why no sensor waits for the program that asks.
+    let sensorRefusal: SensorRefusal?
+    /// On which terminals a finger may answer.
+    let terminals: TerminalPolicy
+    let hasDisplay: () -> Bool
+
+    private static let reader = "fingerprint reader"
+    private static let fingers = "fingers"
+    private static let set = "set of fingers"
+    private static let questions = "questions for a finger"
+
+    func findings() -> [WireFinding] {
+        guard let biometry else { return [.ok(Self.fingers, "This daemon uses none.")] }
+        let state = biometry.state()
+        let findings = [Self.readerFinding(state), Self.fingerFinding(state)]
+        // Without a reader there is nothing to ask for.
+        guard state.sensor != nil else { return findings }
+        return findings + [Self.setFinding(biometry.enrolledSet()), questionFinding()]
+    }
+
+    private static func readerFinding(_ state: BiometryState) -> WireFinding {
+        guard case .reader(let failure)? = state.obstacle else {
+            return .ok(reader, "\(state.sensor.map { DisplayText(fact: $0.name).string } ?? "One") is connected.")
+        }
+        return switch failure {
+        // A machine without fingers is whole, and so is a session from another machine.
+        case .withoutBus, .withoutService, .withoutReader, .denied, .disconnected, .busy, .nothingEnrolled:
+            .notice(reader, failure.explanation, advice: failure.advice)
+        case .serviceNotStarted, .untrustedService, .serviceEnded, .silent, .readerFault, .stopped, .unexpected:
+            .problem(reader, failure.explanation, advice: failure.advice)
+        }
+    }
+
+    private static func fingerFinding(_ state: BiometryState) -> WireFinding {
+        let unlock = "Run `ostiary unlock`."
+        guard let obstacle = state.obstacle else {
+            let count = state.fingerCount == 1 ? "1 is" : "\(state.fingerCount) are"
+            return .ok(fingers, "\(count) enrolled and can be used.")
+        }
+        let message = obstacle.refusal.explanation
+        return switch obstacle {
+        case .reader, .face:
+            .notice(fingers, "None can be used: see the line `\(reader)`.", advice: "Your passcode does the same.")
+        case .passcodeNotSet:
+            .notice(fingers, "They need a passcode, and none is set.", advice: "Set one with `ostiary passcode set`.")
+        case .notEnrolled: .notice(fingers, message, advice: ReaderFailure.nothingEnrolled.advice)
+        case .lockedOut, .rests: .notice(fingers, message, advice: unlock)
+        case .recordUnreadable: .problem(fingers, message, advice: "\(unlock) That replaces what cannot be read.")
+        case .templatesUnreadable: .problem(fingers, "None is used: see the line `\(set)`.", advice: journal)
+        }
+    }
+
+    private static let journal = "`sudo journalctl -u 'ostiary-templates@*'` says why."
+
+    private static func setFinding(_ found: EnrolledSet) -> WireFinding {
+        switch found {
+        case .digest, .none: return .ok(set, "ostiary-templates tells which fingers are enrolled.")
+        case .absent:
+            return .notice(
+                set,
+                "ostiary-templates does not run, so nothing can be bound to the current set of fingers, and a finger "
+                    + "that is replaced under its name goes unnoticed.",
+                advice: "Run `sudo systemctl enable --now ostiary-templates.socket`.")
+        case .unreadable, .silent:
+            return .problem(
+                set, "ostiary-templates does not tell which fingers are enrolled, so none is used.", advice: journal)
+        case .untrusted:
+            return .problem(
+                set,
+                "The socket of ostiary-templates was not made by root, so it is not believed, and no finger is used.",
+                advice: "Remove \(TemplateSocket.path), and find out who made it. Then run "
+                    + "`sudo systemctl restart ostiary-templates.socket`.")
+        }
+    }
+
+    private func questionFinding() -> WireFinding {
+        if let sensorRefusal {
+            return .notice(
+                Self.questions, "No finger answers for a program where you are: \(sensorRefusal.words).",
+                advice: sensorRefusal.advice)
+        }
+        guard terminals != .never || hasDisplay() else {
+            return .notice(
+                Self.questions, "ostiaryd.conf lets no finger answer on a terminal, and there is no display.",
+                advice: "Set finger-on-terminals to login or any in ostiaryd.conf, or see the line `display`.")
+        }
+        return .ok(Self.questions, "A finger may answer for a program where you are.")
+    }
+}
+
+extension SensorRefusal {
+    fileprivate var advice: String {
+        switch self {
+        case .remote: "Use your passcode, or run the program at the machine itself."
+        case .notActive:
+            "`loginctl` shows your sessions. Change to one at this machine, for example with `loginctl activate ID`."
+        case .sessionLocked: "Unlock it, for example with `loginctl unlock-session`."
+        case .unknownSession: "`systemctl status systemd-logind.service` says whether it runs."
+        case .terminalForbidden: "Set finger-on-terminals to login or any in ostiaryd.conf."
+        }
+    }
+}
