@@ -9,7 +9,7 @@ package import Refusals
 package import SecretMemory
 package import Vault
 
-/// How many objects there may be. The daemon keeps the list of all of them in memory, at about 250 bytes each.
+/// How many objects there may be. The daemon keeps the list of all of them in memory, at 0.5 to 0.7 kilobytes each.
 package struct ObjectLimits: Sendable {
     /// Rights of one owner. A list of them is sorted by name, which takes all of them at once.
     package var rightCount = 20_000
