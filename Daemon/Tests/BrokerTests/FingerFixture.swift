@@ -173,6 +173,8 @@ final class FingerFixture {
         prompter.prepare([Self.passcode])
         let client = try broker.client()
         _ = try client.authorize(Requirement(anyOf: [.passcode]), in: client.openContext())
+        // The set that the entry accepts is looked at a moment later; whoever asks for the state waits for that.
+        _ = try client.status()
     }
 }
 
