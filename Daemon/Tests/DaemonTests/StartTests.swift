@@ -146,7 +146,7 @@ import UnixSocket
         case .newer:
             try patch(folders.store, at: 60, [0, 0, 0, 99])  // user_version in the header of an SQLite file
             return
-                "The store in \(folders.state) has version 99, but this daemon reads only up to 3. Upgrade Ostiary; "
+                "The store in \(folders.state) has version 99, but this daemon reads only up to 4. Upgrade Ostiary; "
                 + "nothing was changed."
         case .otherProgram:
             try patch(folders.store, at: 68, [1, 2, 3, 4])  // application_id
