@@ -58,6 +58,8 @@ let package = Package(
         .systemLibrary(name: "CTSS2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CInotify"),
+        // What relying parties ask authenticators, as plain values.
+        .target(name: "AuthenticatorRequests", dependencies: [shared], swiftSettings: strict),
         // Threads of the daemon, which blocks by design.
         .target(name: "Threading", dependencies: [shared, "CEpoll"], swiftSettings: strict),
         .target(name: "Enclave", dependencies: [shared, crypto], swiftSettings: strict),

@@ -1,0 +1,83 @@
+package import SecretMemory
+
+/// Makes and uses credentials of relying parties: security keys, and this machine itself.
+///
+/// Its calls block until the person has answered, on threads that the caller gives.
+package protocol CredentialAuthenticator: Sendable {
+    /// - Parameters:
+    ///   - question: what the person sees while this runs.
+    ///   - cancellation: ends the call, which then throws ``CredentialRefusal/cancelled``.
+    func create(
+        _ creation: CredentialCreation, with question: any CredentialQuestion,
+        until cancellation: any CredentialCancellation
+    ) throws -> CreatedCredential
+
+    /// As ``create(_:with:until:)``, for a signature.
+    func assert(
+        _ assertion: CredentialAssertion, with question: any CredentialQuestion,
+        until cancellation: any CredentialCancellation
+    ) throws -> AssertedCredential
+}
+
+/// The visible question of one creation or assertion: relying party, program and account stand in it already.
+package protocol CredentialQuestion: Sendable {
+    /// Shows what the person must do now. Never waits.
+    func show(_ step: CredentialStep)
+
+    /// Asks for the PIN of a security key, in a question of its own, and waits.
+    ///
+    /// - Throws: ``CredentialRefusal/cancelled``.
+    func pin(for device: String, triesLeft: Int?, isNew: Bool, wasWrong: Bool) throws -> SecretBytes
+
+    /// Lets the person choose one of several accounts, and waits.
+    ///
+    /// - Returns: an index in `accounts`.
+    /// - Throws: ``CredentialRefusal/cancelled``.
+    func choose(among accounts: [CredentialUser]) throws -> Int
+}
+
+package enum CredentialStep: Sendable, Equatable {
+    /// No security key is plugged in.
+    case insert
+    /// The person touches a key; its name as it says it, nil for any of several.
+    case touch(device: String?)
+    /// The person puts a finger on the sensor of the key.
+    case verifyOnDevice(device: String, triesLeft: Int?)
+    case working
+}
+
+/// Ends the wait of an authenticator. The handler runs on the thread that cancels, or at once when that was before; it must
+/// not block.
+package protocol CredentialCancellation: Sendable {
+    var isCancelled: Bool { get }
+    func whenCancelled(_ handler: @escaping @Sendable () -> Void)
+}
+
+/// Why an authenticator made or signed nothing.
+package enum CredentialRefusal: Error, Sendable, Equatable {
+    /// The person or the program ended it.
+    case cancelled
+    case timedOut
+    /// The authenticator holds one of the excluded credentials.
+    case excluded
+    /// It holds none of the allowed credentials.
+    case noCredential
+    case unsupportedAlgorithm
+    /// It cannot do what was required: `what` names it, for example `largeBlob`.
+    case unsupported(what: String)
+    case pinNotSet
+    /// No try is left until the key is reset.
+    case pinBlocked
+    /// No try is left until the key is unplugged and plugged in again.
+    case pinTemporarilyBlocked
+    case userVerificationBlocked
+    case storageFull
+    /// The key was unplugged in the middle.
+    case removed
+    /// An answer that breaks the specification.
+    case malformedAnswer
+    /// The program that talks to devices ended or could not be started.
+    case helperFailed(reason: String)
+    /// Another refusal, by its CTAP status byte.
+    case refused(status: UInt8)
+}
