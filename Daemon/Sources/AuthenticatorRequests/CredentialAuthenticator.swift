@@ -29,11 +29,21 @@ package protocol CredentialQuestion: Sendable {
     /// - Throws: ``CredentialRefusal/cancelled``.
     func pin(for device: String, triesLeft: Int?, isNew: Bool, wasWrong: Bool) throws -> SecretBytes
 
+    /// Asks whether the person insists on the last try of a PIN, after which only a reset opens the key, and waits.
+    ///
+    /// - Throws: ``CredentialRefusal/cancelled``.
+    func insists(onLastPINTryOf device: String) throws -> Bool
+
     /// Lets the person choose one of several accounts, and waits.
     ///
     /// - Returns: an index in `accounts`.
     /// - Throws: ``CredentialRefusal/cancelled``.
     func choose(among accounts: [CredentialUser]) throws -> Int
+}
+
+extension CredentialQuestion {
+    /// Nobody is asked, and nobody insists.
+    package func insists(onLastPINTryOf device: String) throws -> Bool { false }
 }
 
 package enum CredentialStep: Sendable, Equatable {
@@ -68,6 +78,8 @@ package enum CredentialRefusal: Error, Sendable, Equatable {
     case pinNotSet
     /// No try is left until the key is reset.
     case pinBlocked
+    /// One try is left, and the person did not insist on it.
+    case lastPINTry
     /// No try is left until the key is unplugged and plugged in again.
     case pinTemporarilyBlocked
     case userVerificationBlocked
