@@ -159,6 +159,11 @@ public struct ProcessPrompter: PlacingPrompter {
         }) {
             watch(&process, hasTerminal: terminal != nil, mustBeDrawn: display != nil, caller, live, shown)
         }
+        if case .because(.proved) = interruption, terminal == nil {
+            // A window needs no time to clean up, and the program waits for what a sensor has proved.
+            process.kill()
+            return .interrupted(by: .proved)
+        }
         let end = process.finish(askedFor: request.question.kind.factor)
         if let terminal { before?.restoreIfChanged(on: terminal.number) }
         // An answer does not count if the question was taken away meanwhile.

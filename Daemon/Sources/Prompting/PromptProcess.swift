@@ -98,6 +98,9 @@ struct PromptProcess: ~Copyable {
         return reply == .entered ? Self.readSecret(secretNumber, of: factor) : .reply(reply)
     }
 
+    /// Ends the prompt and its dialog at once, whatever they do.
+    consuming func kill() { process.killAndReap(withGroup: true) }
+
     private static func isReadable(_ descriptor: CInt, within milliseconds: CInt) -> Bool {
         var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         var count = unsafe poll(&polled, 1, milliseconds)
