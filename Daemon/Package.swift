@@ -71,7 +71,7 @@ let package = Package(
         .target(name: "Passcodes", dependencies: [shared, crypto, "CArgon2"], swiftSettings: strict),
         .target(name: "PromptProtocol", dependencies: [shared], swiftSettings: strict),
         .target(
-            name: "Prompting", dependencies: [shared, "PromptProtocol", "PAMProtocol", "SystemBus"],
+            name: "Prompting", dependencies: [shared, "PromptProtocol", "PAMProtocol", "SystemBus", "Threading"],
             swiftSettings: strict),
         // What the programs that ask people have in common.
         .target(name: "PromptProgram", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),

@@ -25,14 +25,20 @@ public struct ChildProcess: ~Copyable, Sendable {
     }
 
     /// Asks the process to end.
-    public borrowing func terminate() { _ = kill(id, SIGTERM) }
+    public borrowing func terminate() { _ = Glibc.kill(id, SIGTERM) }
 
     /// Kills the process, if it is still there, and waits until it is gone. A process that leads a session is killed with
     /// everything that is still in its process group.
-    public consuming func killAndReap(withGroup: Bool = false) {
-        if withGroup { _ = kill(-id, SIGKILL) }
-        _ = kill(id, SIGKILL)
-        while waitpid(id, nil, 0) < 0, errno == EINTR {}
+    public consuming func killAndReap(withGroup: Bool = false) { kill(withGroup: withGroup)() }
+
+    /// The same without the wait.
+    ///
+    /// - Returns: what waits until the process is gone. It must be called once, on any thread.
+    public consuming func kill(withGroup: Bool) -> @Sendable () -> Void {
+        let id = id
+        if withGroup { _ = Glibc.kill(-id, SIGKILL) }
+        _ = Glibc.kill(id, SIGKILL)
+        return { while waitpid(id, nil, 0) < 0, errno == EINTR {} }
     }
 
     /// Lends `strings` as the null-terminated array of C strings that `execve` takes.

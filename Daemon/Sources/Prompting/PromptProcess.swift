@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import PromptProtocol
 import SecretMemory
+import Threading
 import UnixSocket
 
 /// A running `ostiary-prompt` or `ostiary-sheet`, from this side of its pipes.
@@ -98,8 +99,10 @@ struct PromptProcess: ~Copyable {
         return reply == .entered ? Self.readSecret(secretNumber, of: factor) : .reply(reply)
     }
 
-    /// Ends the prompt and its dialog at once, whatever they do.
-    consuming func kill() { process.killAndReap(withGroup: true) }
+    /// Ends the prompt and its dialog at once, whatever they do. Their memory is freed later: a window has much of it.
+    consuming func kill() {
+        Threads.start("ostiary-reaper", process.kill(withGroup: true))
+    }
 
     private static func isReadable(_ descriptor: CInt, within milliseconds: CInt) -> Bool {
         var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

@@ -130,7 +130,13 @@ package final class Biometry: Sendable {
         let mark: EnrolledSetMark?
     }
 
-    func look() -> Look {
+    /// - Parameter known: the reader's state of a moment ago. It is asked for once more only where the names of the fingers are
+    ///   all that tells the enrolled set.
+    func look(knowing known: ReaderState? = nil) -> Look {
+        if let known {
+            let set = sources.templates.enrolledSet()
+            if set != .absent { return Look(reader: known, set: set, mark: EnrolledSetMark(set, fingers: known)) }
+        }
         let reader = sources.reader.readerState()
         // Where there is no service nobody can have enrolled a finger.
         if case .unusable(.withoutBus) = reader { return Look(reader: reader, set: .absent, mark: nil) }
@@ -178,21 +184,26 @@ package final class Biometry: Sendable {
         let mark: EnrolledSetMark
         /// Nil where nobody digests the templates.
         let enrolmentID: Data?
+        let reader: ReaderState
     }
 
     /// Throws unless a finger may be verified now, and tells with which set it is compared. Called with the reader claimed,
     /// before the touch and after it.
-    func comparison(for wanted: Set<Data>, _ factor: Factor) throws -> Comparison {
+    ///
+    /// - Parameter earlier: the comparison before the touch.
+    func comparison(for wanted: Set<Data>, _ factor: Factor, after earlier: Comparison? = nil) throws -> Comparison {
         entries.wait()
-        let seen = look()
+        let seen = look(knowing: earlier?.reader)
         if let obstacle = obstacle(seen, try judged(seen.mark)) { throw obstacle.refusal }
         guard let mark = seen.mark else { throw BiometryObstacle.templatesUnreadable.refusal }
         var id: Data?
         if case .digest(let digest) = seen.set { id = Data(digest) }
-        guard factor == .biometryCurrentSet else { return Comparison(mark: mark, enrolmentID: nil) }
+        guard factor == .biometryCurrentSet else {
+            return Comparison(mark: mark, enrolmentID: nil, reader: seen.reader)
+        }
         guard let id else { throw Refusal.templatesMissing }
         guard wanted.isSubset(of: [id]) else { throw Refusal.setChanged }
-        return Comparison(mark: mark, enrolmentID: id)
+        return Comparison(mark: mark, enrolmentID: id, reader: seen.reader)
     }
 
     // MARK: misses

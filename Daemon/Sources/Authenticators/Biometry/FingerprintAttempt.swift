@@ -77,7 +77,8 @@ final class FingerprintAttempt: SensingAttempt {
     private func proof(comparedWith before: Biometry.Comparison) throws -> Proof {
         try tries.requireLeft(.finger)
         // A set that changed during the touch: nobody knows with which one the finger was compared.
-        guard try biometry.comparison(for: enrolmentIDs, factor) == before else { throw Refusal.setChanged }
+        let after = try biometry.comparison(for: enrolmentIDs, factor, after: before)
+        guard after == before else { throw Refusal.setChanged }
         try biometry.noteMatch()
         guard let half = biometry.privateHalf else { throw BiometryObstacle.rests.refusal }
         return Proof(factor: factor, strength: strength, half: half, enrolmentID: before.enrolmentID)
