@@ -46,6 +46,8 @@ let package = Package(
             targets: [
                 "AccessControl", "CanonicalEncoding", "KeyAlgorithms", "OstiaryWire", "SecretMemory", "UnixSocket",
             ]),
+        // Read by the daemon and by servers alike.
+        .library(name: "CanonicalCBOR", targets: ["CanonicalCBOR"]),
         .executable(name: "ostiary", targets: ["ostiary"]),
         // For the tests of this repository's packages alone.
         .library(name: "SeededRandomness", targets: ["SeededRandomness"]),
@@ -116,6 +118,7 @@ let package = Package(
         .target(
             name: "KeyAlgorithms", dependencies: [crypto, "SecretMemory"],
             path: "Sources/Shared/KeyAlgorithms", swiftSettings: strict),
+        .target(name: "CanonicalCBOR", path: "Sources/Shared/CanonicalCBOR", swiftSettings: strict),
         .target(name: "CanonicalEncoding", path: "Sources/Shared/CanonicalEncoding", swiftSettings: strict),
         .target(
             name: "OstiaryMessages", dependencies: ["CanonicalEncoding"],

@@ -26,7 +26,9 @@ let adapter: [SwiftSetting] = [
 let shared: Target.Dependency = .product(name: "OstiaryShared", package: "Ostiary")
 let simulatorMessages: Target.Dependency = .product(name: "SimulatorMessages", package: "Ostiary")
 let seeded: Target.Dependency = .product(name: "SeededRandomness", package: "Ostiary")
+let cbor: Target.Dependency = .product(name: "CanonicalCBOR", package: "Ostiary")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -60,6 +62,10 @@ let package = Package(
         .systemLibrary(name: "CInotify"),
         // What relying parties ask authenticators, as plain values.
         .target(name: "AuthenticatorRequests", dependencies: [shared], swiftSettings: strict),
+        // An authenticator of CTAP 2.1. It knows neither the store nor prompts.
+        .target(
+            name: "CTAP", dependencies: ["AuthenticatorRequests", "Threading", cbor, crypto, cryptoExtras, shared],
+            swiftSettings: strict),
         // Threads of the daemon, which blocks by design.
         .target(name: "Threading", dependencies: [shared, "CEpoll"], swiftSettings: strict),
         .target(name: "Enclave", dependencies: [shared, crypto], swiftSettings: strict),
@@ -192,6 +198,18 @@ let package = Package(
         .target(
             name: "SystemBusTestSupport", dependencies: ["StoreTestSupport", "TerminalTestSupport", shared],
             path: "Tests/SystemBusTestSupport", swiftSettings: adapter),
+        .testTarget(
+            name: "CTAPTests",
+            dependencies: [
+                "CTAP", "AuthenticatorRequests", "TerminalTestSupport", "software-authenticator", cbor, crypto, seeded,
+                shared,
+            ],
+            exclude: ["Clients"], swiftSettings: adapter),
+        // A security key in software, over a socket.
+        .executableTarget(
+            name: "software-authenticator",
+            dependencies: ["AuthenticatorRequests", "CTAP", "Threading", crypto, shared, arguments],
+            path: "Tests/Programs/software-authenticator", swiftSettings: adapter),
         .testTarget(name: "ThreadingTests", dependencies: ["Threading", shared], swiftSettings: adapter),
         .testTarget(
             name: "SystemBusTests", dependencies: ["SystemBus", "SystemBusTestSupport", "TerminalTestSupport", shared],

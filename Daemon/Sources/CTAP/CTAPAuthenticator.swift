@@ -1,0 +1,98 @@
+package import AuthenticatorRequests
+import CanonicalCBOR
+
+/// Answers the commands of CTAP 2.1. It has one owner, who hands it one command at a time; see ``HIDServer``.
+package struct CTAPAuthenticator: Sendable {
+    let model: AuthenticatorModel
+    let storage: any CredentialStorage
+    /// nil if the authenticator knows no PIN of its own.
+    let pins: (any PINStorage)?
+    let interaction: any UserInteraction
+    private let clock: @Sendable () -> Duration
+    private let poweredOn: Duration
+
+    var agreements = KeyAgreements()
+    var token: PINUserToken?
+    /// Wrong PINs since the last right one, or since the authenticator got power.
+    var wrongPINsInARow = 0
+    var pendingAssertions: PendingAssertions?
+    var enumeration: CredentialEnumeration?
+
+    /// Begins as an authenticator does that just got power.
+    ///
+    /// - Parameter clock: the time since any fixed moment; never goes back.
+    package init(
+        _ model: AuthenticatorModel, storage: any CredentialStorage, pins: (any PINStorage)?,
+        interaction: any UserInteraction, clock: @escaping @Sendable () -> Duration
+    ) {
+        self.model = model
+        self.storage = storage
+        self.pins = pins
+        self.interaction = interaction
+        self.clock = clock
+        poweredOn = clock()
+    }
+
+    var now: Duration { clock() }
+    var isFreshlyPowered: Bool { now - poweredOn < CTAPLimits.reset }
+
+    /// Answers one request: a status byte, and CBOR if the command has an answer. Blocks while the user is asked.
+    ///
+    /// - Parameter cancellation: ends the wait for the user.
+    package mutating func respond(
+        to request: [UInt8], until cancellation: any CredentialCancellation
+    ) -> [UInt8] {
+        do {
+            let answer = try answer(to: request, until: cancellation)
+            return [CTAPStatus.success.rawValue] + (answer?.encoded ?? [])
+        } catch {
+            return [error.rawValue]
+        }
+    }
+
+    private mutating func answer(
+        to request: [UInt8], until cancellation: any CredentialCancellation
+    ) throws(CTAPStatus) -> CBORValue? {
+        guard request.count <= CTAPLimits.messageByteCount else { throw .requestTooLarge }
+        guard let first = request.first, let command = CTAPCommand(rawValue: first) else { throw .invalidCommand }
+        if command != .getNextAssertion { pendingAssertions = nil }
+        if command != .credentialManagement { enumeration = nil }
+        if let token, !token.isAlive(at: now) { self.token = nil }
+        let body = request.dropFirst()
+        switch command {
+        case .getInfo, .reset, .selection, .getNextAssertion:
+            guard body.isEmpty else { throw .invalidLength }
+            return try answer(to: command, until: cancellation)
+        case .makeCredential: return try makeCredential(Parameters(decoding: body), until: cancellation)
+        case .getAssertion: return try getAssertion(Parameters(decoding: body), until: cancellation)
+        case .clientPIN: return try clientPIN(Parameters(decoding: body), until: cancellation)
+        case .credentialManagement: return try manageCredentials(Parameters(decoding: body))
+        }
+    }
+
+    private mutating func answer(
+        to command: CTAPCommand, until cancellation: any CredentialCancellation
+    ) throws(CTAPStatus) -> CBORValue? {
+        switch command {
+        case .getInfo: return try information()
+        case .getNextAssertion: return try getNextAssertion()
+        case .reset:
+            try reset(until: cancellation)
+            return nil
+        default:
+            _ = try interaction.confirmPresence(for: InteractionRequest(purpose: .selection), until: cancellation)
+            return nil
+        }
+    }
+
+    /// Removes all credentials and the PIN (CTAP 2.1, 6.6).
+    private mutating func reset(until cancellation: any CredentialCancellation) throws(CTAPStatus) {
+        guard model.allowsReset, isFreshlyPowered else { throw .notAllowed }
+        _ = try interaction.confirmPresence(for: InteractionRequest(purpose: .reset), until: cancellation)
+        try storage.removeAll()
+        try pins?.removePIN()
+        agreements = KeyAgreements()
+        token = nil
+        wrongPINsInARow = 0
+    }
+}

@@ -1,0 +1,83 @@
+package import AuthenticatorRequests
+import Dispatch
+import Synchronization
+import Threading
+
+/// Serves one authenticator over reports. Whoever owns the reports hands in each one that came and calls ``tick()`` in between;
+/// answers are sent from a thread of this server, too.
+package final class HIDServer: Sendable {
+    /// Answers one command. Blocks while the user is asked.
+    package typealias Responder = @Sendable ([UInt8], any CredentialCancellation) -> [UInt8]
+
+    /// How often to call ``tick()``. A client takes an authenticator that is silent for longer for dead.
+    package static let interval = Duration.milliseconds(100)
+
+    private struct State {
+        var endpoint = HIDEndpoint()
+        var cancellation: CommandCancellation?
+    }
+
+    private let state = Mutex(State())
+    private let commands = WorkThread(name: "ctap")
+    private let send: @Sendable ([[UInt8]]) -> Void
+    private let respond: Responder
+    private let needsUser: @Sendable () -> Bool
+
+    /// - Parameters:
+    ///   - send: sends reports, one after the other. It must not call back.
+    ///   - needsUser: whether the running command waits for the user.
+    package init(
+        send: @escaping @Sendable ([[UInt8]]) -> Void, needsUser: @escaping @Sendable () -> Bool,
+        respond: @escaping Responder
+    ) {
+        self.send = send
+        self.needsUser = needsUser
+        self.respond = respond
+    }
+
+    /// Takes a report of 64 bytes. Waits for nothing but the sending of an answer.
+    package func receive(_ report: [UInt8]) {
+        state.withLock { state in act(on: state.endpoint.receive(report, at: Self.now), &state) }
+    }
+
+    /// Says that a command still runs, and gives up a message that stays incomplete.
+    package func tick() {
+        let waits = needsUser()
+        state.withLock { state in
+            act(on: state.endpoint.expire(at: Self.now), &state)
+            if let reports = state.endpoint.keepalive(needsUser: waits) { send(reports) }
+        }
+    }
+
+    /// Ends the running command, and waits until it ended.
+    package func stop() {
+        state.withLock { $0.cancellation }?.cancel()
+        commands.finish()
+    }
+
+    private func act(on action: HIDEndpoint.Action?, _ state: inout State) {
+        switch action {
+        case nil: break
+        case .send(let reports): send(reports)
+        case .cancel: cancel(state)
+        case .abort(let reports):
+            cancel(state)
+            send(reports)
+        case .run(let request):
+            let cancellation = CommandCancellation()
+            state.cancellation = cancellation
+            commands.run { [self] in
+                let answer = respond(request.bytes, cancellation)
+                self.state.withLock { send($0.endpoint.finish(request, with: answer)) }
+            }
+        }
+    }
+
+    /// Handlers of a cancellation may take locks of their own, so they run apart.
+    private func cancel(_ state: State) {
+        guard let cancellation = state.cancellation else { return }
+        Threads.start("ctap-cancel") { cancellation.cancel() }
+    }
+
+    private static var now: Duration { .nanoseconds(Int64(DispatchTime.now().uptimeNanoseconds)) }
+}

@@ -1,0 +1,58 @@
+import Crypto
+import Foundation
+
+/// pinUvAuthToken: what a client gets for a PIN or a verified user, and shows with its next commands (CTAP 2.1, 6.5.2).
+struct PINUserToken {
+    struct Permissions: OptionSet {
+        let rawValue: UInt8
+        init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        static let makeCredential = Permissions(rawValue: 0x01)
+        static let getAssertion = Permissions(rawValue: 0x02)
+        static let credentialManagement = Permissions(rawValue: 0x04)
+        /// Enrolment of fingers, large blobs, configuration: this authenticator has none of them.
+        static let unavailable = Permissions(rawValue: 0x78)
+    }
+
+    let value = SymmetricKey(size: .bits256)
+    private(set) var permissions: Permissions
+    /// The one relying party that it counts for; nil until the first use, for a token that was given for none.
+    private(set) var relyingParty: String?
+    /// Whether the user touched the authenticator when it was given.
+    private(set) var isUserPresent: Bool
+    private(set) var isUserVerified = true
+    /// What a verification on the authenticator opened.
+    let proof: (any UserProof)?
+    private let made: Duration
+    private var firstUse: Duration?
+
+    init(
+        _ permissions: Permissions, for relyingParty: String?, isUserPresent: Bool, proof: (any UserProof)?,
+        at now: Duration
+    ) {
+        self.permissions = permissions
+        self.relyingParty = relyingParty
+        self.isUserPresent = isUserPresent
+        self.proof = proof
+        made = now
+    }
+
+    func isAlive(at now: Duration) -> Bool {
+        guard let firstUse else { return now - made < CTAPLimits.tokenFirstUse }
+        return now - firstUse < CTAPLimits.tokenUse
+    }
+
+    mutating func noteUse(at now: Duration) {
+        if firstUse == nil { firstUse = now }
+        if now - made >= CTAPLimits.tokenFirstUse { isUserPresent = false }
+    }
+
+    mutating func bind(to relyingParty: String) { self.relyingParty = relyingParty }
+
+    /// After a signature that the user agreed to, the token is good for nothing else.
+    mutating func spend() {
+        isUserPresent = false
+        isUserVerified = false
+        permissions = []
+    }
+}

@@ -1,0 +1,38 @@
+package import AuthenticatorRequests
+
+/// What the user is asked to agree to.
+package struct InteractionRequest: Sendable {
+    package enum Purpose: Sendable {
+        case makeCredential, getAssertion, permissions, selection, reset
+    }
+
+    package var purpose: Purpose
+    /// nil where the command names none.
+    package var relyingParty: RelyingPartyName?
+    package var user: CredentialUser?
+    /// The credentials that will be used, if the command names them.
+    package var credentials: [[UInt8]] = []
+}
+
+/// Touches and verification on the authenticator itself. The calls block until the user did something.
+package protocol UserInteraction: Sendable {
+    /// Waits for a touch.
+    ///
+    /// - Throws: ``CTAPStatus/userActionTimeout``, ``CTAPStatus/operationDenied``, ``CTAPStatus/keepaliveCancel``.
+    func confirmPresence(
+        for request: InteractionRequest, until cancellation: any CredentialCancellation
+    ) throws(CTAPStatus) -> (any UserProof)?
+
+    /// Whether the authenticator verifies users itself: nil if it cannot, false while nothing is enrolled.
+    var isVerificationReady: Bool? { get }
+    /// Tries left of that verification.
+    var verificationTriesLeft: Int { get }
+
+    /// Verifies the user, who is then present too.
+    ///
+    /// - Throws: as ``confirmPresence(for:until:)``, and ``CTAPStatus/verificationInvalid``,
+    ///   ``CTAPStatus/verificationBlocked``.
+    func verify(
+        for request: InteractionRequest, until cancellation: any CredentialCancellation
+    ) throws(CTAPStatus) -> (any UserProof)?
+}

@@ -1,0 +1,82 @@
+import AuthenticatorRequests
+import CTAP
+import CanonicalCBOR
+import Crypto
+import Foundation
+import Synchronization
+
+/// One credential store, in memory, that counts its signatures; and a user who always agrees.
+final class CountingStorage: CredentialStorage, UserInteraction {
+    private struct State {
+        var credentials: [(StoredCredential, P256.Signing.PrivateKey)] = []
+        var signatureCount = 0
+        var questionCount = 0
+    }
+
+    private let state = Mutex(State())
+    var signatureCount: Int { state.withLock { $0.signatureCount } }
+    var questionCount: Int { state.withLock { $0.questionCount } }
+
+    func credentials() -> [StoredCredential] { state.withLock { $0.credentials.map(\.0) } }
+    func remainingCount() -> Int { 10 }
+
+    func create(
+        _ new: NewCredential, replacing replaced: [[UInt8]], under proof: (any UserProof)?,
+        signing message: (StoredCredential, UInt32) -> [UInt8]
+    ) throws(CTAPStatus) -> (StoredCredential, CountedSignature) {
+        let key = P256.Signing.PrivateKey()
+        let credential = StoredCredential(
+            identifier: [UInt8](SHA256.hash(data: key.publicKey.rawRepresentation)), new,
+            publicKey: [UInt8](key.publicKey.rawRepresentation))
+        state.withLock { $0.credentials.insert((credential, key), at: 0) }
+        return (credential, try sign(with: credential, under: proof) { message(credential, $0) })
+    }
+
+    func sign(
+        with credential: StoredCredential, under proof: (any UserProof)?, _ message: (UInt32) -> [UInt8]
+    ) throws(CTAPStatus) -> CountedSignature {
+        let (key, count) = state.withLock { state in
+            state.signatureCount += 1
+            return (state.credentials.first { $0.0.identifier == credential.identifier }?.1, state.signatureCount)
+        }
+        guard let key, let signature = try? key.signature(for: message(UInt32(count))) else { throw .other }
+        return CountedSignature(counter: UInt32(count), bytes: [UInt8](signature.derRepresentation))
+    }
+
+    func outputs(
+        of salts: PRFSalts, with credential: StoredCredential, isVerified: Bool, under proof: (any UserProof)?
+    ) -> PRFOutputs { PRFOutputs(first: [UInt8](repeating: 1, count: 32)) }
+
+    func update(_ user: CredentialUser, of identifier: [UInt8]) {}
+    func remove(_ identifier: [UInt8]) {}
+    func removeAll() {}
+
+    var isVerificationReady: Bool? { true }
+    var verificationTriesLeft: Int { 3 }
+
+    func confirmPresence(
+        for request: InteractionRequest, until cancellation: any CredentialCancellation
+    ) -> (any UserProof)? {
+        state.withLock { $0.questionCount += 1 }
+        return nil
+    }
+
+    func verify(for request: InteractionRequest, until cancellation: any CredentialCancellation) -> (any UserProof)? {
+        state.withLock { $0.questionCount += 1 }
+        return nil
+    }
+}
+
+extension CTAPAuthenticator {
+    /// Without a PIN, and with a clock that stands still.
+    static func forTests(_ storage: CountingStorage) -> CTAPAuthenticator {
+        let model = AuthenticatorModel(
+            identifier: [UInt8](repeating: 7, count: 16), transports: ["usb"], isPlatform: false, alwaysVerifies: false,
+            allowsReset: true)
+        return CTAPAuthenticator(model, storage: storage, pins: nil, interaction: storage, clock: { .zero })
+    }
+
+    mutating func status(_ request: [UInt8]) -> CTAPStatus? {
+        respond(to: request, until: CommandCancellation()).first.flatMap { CTAPStatus(rawValue: $0) }
+    }
+}
