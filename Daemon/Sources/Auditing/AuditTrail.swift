@@ -12,8 +12,8 @@ import Synchronization
 import Threading
 package import Vault
 
-/// What is written about each decision. No record, no release: what grants or hands over throws when the record cannot be
-/// written; what only takes away (refuse, lock, deauthorize, remove) goes on.
+/// Writes the record of each decision. If a record cannot be written, nothing is granted or released. Refusing,
+/// locking, deauthorizing and the removal of a program's own objects go on.
 package final class AuditTrail: Sendable {
     /// Who did what to which object.
     package struct Event: Sendable {
@@ -52,8 +52,8 @@ package final class AuditTrail: Sendable {
 
     // MARK: order
 
-    /// Runs `body`, which decides and records, as one step among all that do: that a grant stands and what is released under
-    /// it, or that grants end. So the log has decisions in their order, and no release behind an end of its grant.
+    /// Runs `body` while no other decision runs. `body` checks a grant and records its use, or ends grants. So the log
+    /// has decisions in their order, and no use stands after the end of its grant.
     ///
     /// `body` waits for nothing but the log and the store.
     package func decide<Result: ~Copyable>(_ body: () throws -> Result) rethrows -> Result {
@@ -62,10 +62,10 @@ package final class AuditTrail: Sendable {
         return try body()
     }
 
-    /// Ends grants at once, whoever is deciding, and then again in one step with the record, for what was granted in between.
+    /// Ends grants at once. Then, together with the record, ends those that were given meanwhile.
     ///
-    /// - Parameter folds: whether equal records in a short time become one: of what a program can do in a loop and what destroys
-    ///   nothing. Each object that is destroyed has its record.
+    /// - Parameter folds: whether equal records of ten seconds become one. Use it for events that a program can repeat
+    ///   and that destroy nothing. Each object that is destroyed has its record.
     package func end(_ event: Event, folds: Bool = false, _ grants: () -> Void) {
         grants()
         decide {
@@ -118,12 +118,12 @@ package final class AuditTrail: Sendable {
         }
     }
 
-    /// Records a connection that is refused or broken off for who is at its other end.
+    /// Records that a connection was refused or closed because of the program at its other end.
     package func refuseConnection(of program: CallerProgram, because cause: String) {
         refuse(Event(name: "connect", program: program), because: Refusal(.callerChanged, "", cause: cause))
     }
 
-    /// Records what took effect and releases nothing.
+    /// Records an event that has happened and that releases nothing.
     package func note(_ event: Event, result: String = "done", reason: String = "") {
         ends.writeAll(writing: writeOrWarn)
         writeOrWarn(entry(event, result, reason: reason))
@@ -153,8 +153,8 @@ package final class AuditTrail: Sendable {
         try vault.write("log.epoch") { try $0.setLogEpoch(record) }
     }
 
-    /// Begins an epoch under the passcode key when the present one's seed is only sealed to the enclave, although there is a
-    /// passcode: the log was begun anew by somebody who did not prove it. The earlier seeds go under the passcode key, too.
+    /// Begins a new epoch if a passcode is set but a seed is sealed by the enclave alone. That is so, for example,
+    /// after a damaged log was replaced without the passcode. All seeds are under the passcode key afterwards.
     ///
     /// A failure leaves everything as it is, to be tried again with the next proof.
     package func coverSeeds(under passcode: PrivateHalf) {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Time since boot, sleep included: what no change of the wall clock can move.
+/// Time since boot, sleep included. Changing the wall clock does not change it.
 package enum BootTime {
     package static func now() -> Duration {
         var time = timespec()

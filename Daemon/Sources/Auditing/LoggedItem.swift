@@ -1,7 +1,7 @@
 import OwnerKeys
 package import Vault
 
-/// An item as the log names it: nothing that its attributes say, since those lie encrypted in the store.
+/// An item with a name in the log. The name contains no attribute, because attributes are encrypted in the store.
 package protocol LoggedItem {
     var id: VaultID { get }
     var itemClass: ItemClass { get }

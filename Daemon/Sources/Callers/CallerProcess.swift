@@ -7,7 +7,7 @@ package import Refusals
 import Synchronization
 package import UnixSocket
 
-/// Why a connection's other end is not, or no longer, a caller that can be named.
+/// Why the program at the other end of a connection cannot be identified, or is no longer the same.
 package enum CallerError: Error, Equatable, Sendable {
     /// Another user than the daemon's.
     case foreignUser(UInt32)
@@ -32,7 +32,7 @@ package final class CallerProcess: Sendable {
     private let directory: SharedDescriptor
     private let executable: ExecutableIdentity
     private let applications: ApplicationRegistry
-    /// Who that is, and the registry's generation for which it was found out.
+    /// The identity, and the number of the registry's state that it was computed from.
     private let known = Mutex<(identity: CallerIdentity, generation: UInt64)?>(nil)
 
     /// Identifies the process that connected `socket`.
@@ -77,11 +77,11 @@ package final class CallerProcess: Sendable {
     /// The groups of items and keys that the caller sees, in order; new ones go into the first. Never empty.
     package var accessGroups: [String] { identity.accessGroups }
 
-    /// How far all that can be trusted.
+    /// How far the identity can be trusted.
     package var label: String { CallerProgram.label }
 
-    /// Throws unless the process lives and runs the file that it ran when it connected; of a program that is known by its
-    /// content, the file must not have been written to either. One system call, or two.
+    /// Throws unless the process is alive and runs the file that it ran at connect. If the program is known by its
+    /// digest, the file must also be unchanged. One system call, or two.
     package func verifyUnchanged() throws(CallerError) {
         guard try ExecutableIdentity(of: directory) == executable else { throw .changed }
         guard applications.isCurrent(identity, process: directory) else { throw .changed }

@@ -51,7 +51,7 @@ package struct CallerProgram: Equatable, Sendable {
         return path
     }
 
-    /// By name, and not all there are: any other program may interpret something, too.
+    /// The names of common interpreters. The list is not complete.
     private static let interpreters = [
         "ash", "awk", "bash", "busybox", "dash", "deno", "env", "fish", "gawk", "gdb", "guile", "java", "julia", "ksh",
         "lua", "luajit", "mawk", "node", "original-awk", "perl", "php", "pwsh", "pypy", "python", "qemu", "ruby", "sh",

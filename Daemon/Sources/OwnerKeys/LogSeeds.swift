@@ -7,8 +7,8 @@ import Refusals
 package import SecretMemory
 package import Vault
 
-/// The seeds that the audit log's epochs started from. Whoever has a seed can make that epoch's records anew, so with a
-/// passcode set the running daemon cannot read them: they lie encrypted under the passcode key.
+/// The seeds that the audit log's epochs started from. With a seed, that epoch's records can be forged. So with a
+/// passcode set the running daemon cannot read the seeds: they are encrypted under the passcode key.
 package struct LogSeeds {
     package let vault: Vault
     package let enclave: any Enclave

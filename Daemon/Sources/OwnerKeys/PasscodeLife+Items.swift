@@ -4,8 +4,8 @@ import KeySlots
 import SecretMemory
 package import Vault
 
-/// Keychain items under new keys: attributes are encrypted anew, access secrets wrapped anew; data stays as it is, since its
-/// key comes from the access secret.
+/// Keychain items under new keys: attributes are encrypted again, access secrets are wrapped again. Data stays as it
+/// is, because its key comes from the access secret.
 extension PasscodeLife {
     /// Brings every item under the new keys. Rows that do not verify stay as they are: refused before, refused after.
     ///

@@ -7,8 +7,8 @@ import Refusals
 package import SecretMemory
 package import Vault
 
-/// Setting, changing and removing the passcode: new key pairs each time, and everything that was wrapped to the old ones
-/// wrapped anew.
+/// Setting, changing and removing the passcode. Each makes new key pairs and wraps everything to them that was wrapped
+/// to the old ones.
 ///
 /// Each is one transaction in which nothing is half done, and then a step in which the keeper finishes: a change leaves both
 /// the old and the new passcode valid until that has dropped the old. A kill in between leaves a store that the next entry

@@ -63,7 +63,7 @@ struct StretchOrder {
     /// A computation of `program` comes in.
     mutating func enter(_ program: String) -> Entry {
         let index = lineIndex(of: program)
-        // Nobody waits while there is room: whoever leaves passes it on.
+        // Nobody waits while there is room: a computation that ends gives its place to the next one.
         if running.count < limits.runCount {
             let ticket = makeTicket()
             give(ticket, toLineAt: index)

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Text that somebody else wrote, made harmless to show: on a terminal, in a dialog, on one line. It is harmless by
-/// construction, also when it comes out of a decoder.
+/// Foreign text that is safe to show on one line of a terminal or dialog. Every initializer, also the one of decoders,
+/// removes or writes out what could do harm.
 ///
 /// There are two kinds. *Words* are a program's text, such as a reason or a title: invisible characters are dropped
 /// from them. *Facts* are names that the person decides by (a program's path, a right's name, a group): nothing is
@@ -23,7 +23,7 @@ public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible
         self.init(Self.escaped(fact), maximumScalarCount: maximumScalarCount)
     }
 
-    /// A fact, and behind it in quotation marks the name that programs give the thing. None of our own words follow it.
+    /// A fact, followed in quotation marks by the name that programs give the thing. Ostiary adds no words after it.
     public init(fact: String, calledByPrograms words: DisplayText) {
         self.init(Self.escaped(fact, calledByPrograms: words))
     }

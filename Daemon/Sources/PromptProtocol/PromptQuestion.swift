@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What one field feeds. One question feeds one factor; nothing typed for one is ever handed to another.
+/// The factor that a typed answer is for. A question asks for one factor, and its answer is never used for another.
 public enum PromptFactor: String, Codable, Equatable, Sendable, CaseIterable {
     case passcode
     case applicationPassword
@@ -108,8 +108,8 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     public let fallbackTitle: DisplayText?
     /// Whether all facts must be shown in full. If they do not fit, the question is not asked.
     public let isShownInFull: Bool
-    /// Whether nothing was proved before and nothing is proved by the answer: any program could answer it on a terminal that
-    /// it made. So a login's terminal or a dialog is preferred.
+    /// Whether nothing was proved before and the answer proves nothing, as without a passcode. A program could then
+    /// answer on a terminal of its own, so a login terminal or a dialog is preferred.
     public let isUnproved: Bool
 
     public init(

@@ -144,7 +144,7 @@ public final class Bus {
     ) throws(BusError) -> BusMessage? {
         while true {
             if let deadline, ContinuousClock.now >= deadline { return nil }
-            // Looked at before each message: messages that keep coming must not hold up whoever ends the wait.
+            // Looked at before each message: messages that keep coming must not delay the end of the wait.
             if let descriptor, try isReadable(descriptor) { return nil }
             var message: OpaquePointer?
             let result = try unsafe BusError.check(sd_bus_process(bus, &message), "sd_bus_process")

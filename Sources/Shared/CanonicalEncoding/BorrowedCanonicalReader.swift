@@ -1,7 +1,8 @@
 /// Reads what ``CanonicalWriter`` wrote, where it lies: what is not kept is not copied. It never reads past the end and never
 /// allocates more than it was given.
 ///
-/// Safe as long as the bytes are, for which whoever makes the reader answers: it must not leave the closure that lends them.
+/// It is safe while the bytes are valid. The code that makes the reader must ensure that: the reader must not leave the
+/// closure that lends the bytes.
 @safe
 public struct BorrowedCanonicalReader {
     @usableFromInline let bytes: UnsafeRawBufferPointer

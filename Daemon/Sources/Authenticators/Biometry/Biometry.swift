@@ -239,7 +239,7 @@ package final class Biometry: Sendable {
     // MARK: the passcode
 
     /// The passcode was entered: misses are forgiven, and the set that is enrolled now is the one that counts. Returns at once;
-    /// whoever asks for the state waits until that is stored.
+    /// a call that asks for the state waits until that is stored.
     package func passcodeWasEntered() {
         entries.enter()
         Threads.start("ostiary-biometry") { [self] in

@@ -54,7 +54,7 @@ package struct Evaluator {
         _ demand: Demand, held: HeldFactors = .none, assuming assumed: FactorSet = [], asking: Asking
     ) throws -> Evaluation {
         var demand = demand
-        // Whoever only wants to use one object must know that this opens many.
+        // A person who only wants to use one object must know that this opens many.
         if unlock(for: demand) == .needsPasscode, demand.consequence == nil { demand.consequence = Self.opensStore }
         var collector = ProofCollector(self, for: demand, asking)
         while true {

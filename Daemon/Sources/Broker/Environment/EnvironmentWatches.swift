@@ -39,7 +39,7 @@ final class EnvironmentWatches: Sendable {
         if let refusal { throw refusal }
     }
 
-    /// Takes the watch of `session` away: whoever takes it answers it. Nil when there is none, or it has another id than
+    /// Takes the watch of `session` away. The caller must answer it. Nil when there is none, or it has another id than
     /// `requestID`.
     func take(of session: Session, requestID: UInt64? = nil) -> EnvironmentWatch? {
         watches.withLock { watches in

@@ -76,7 +76,7 @@ extension Broker {
         let context = try session.contexts.context(body.contextID)
         var asking = try asking(body.question, request, session, cancellation)
         // A program that forbids a prompt asks whether the authorization that it holds still stands; one that allows it asks
-        // the person anew.
+        // the person again.
         if !asking.question.isInteractionAllowed, let held = context.heldRight(id) {
             return try grantAgain(
                 held.factorNames, held.strength, as: event("authorize", session, object: held.identifier), session,

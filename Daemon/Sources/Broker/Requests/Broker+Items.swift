@@ -124,7 +124,7 @@ extension Broker {
                 do { try self.read(opener, selection, body, proofs, session, into: &page) } catch let refusal as Refusal
                     where opener.isProtected && proofs.leavesOut(refusal)
                 {
-                    // Whoever tries passwords in this way is seen in the log as in any other.
+                    // Passwords that are tried in this way are in the log, as in any other.
                     trail.refuse(event(request.eventName, session, object: opener.record.logName), because: refusal)
                     continue
                 }

@@ -42,8 +42,8 @@ final class DraftKeys: Sendable {
         return draft.record
     }
 
-    /// Throws unless the key is still here and its slots can be opened with the keys of now: nobody wraps anew what is not
-    /// stored. To be asked while no keys change.
+    /// Throws unless the key is still here and its slots can be opened with the present keys: a change of the keys
+    /// wraps only stored objects again. Call this while no keys change.
     func requireCurrent(_ id: VaultID, _ publicHalves: [PublicHalf]) throws(Refusal) {
         guard let draft = drafts.withLock({ $0[id] }) else { throw RightStore.keyNotFound }
         guard draft.publicHalves == Set(publicHalves) else { throw Refusal.keysChanged }

@@ -7,8 +7,8 @@ import Refusals
 import Synchronization
 import Threading
 
-/// The ends of grants of one connection. Those that ended by a limit or by the owner's order are recorded, and whoever waits is
-/// told.
+/// The ends of grants of one connection. Those that ended by a limit or by the owner's order are recorded, and waiting
+/// programs are told.
 ///
 /// The contexts report from wherever a grant ends, maybe in the middle of a decision; records are written on a thread.
 final class GrantEnds: Sendable {

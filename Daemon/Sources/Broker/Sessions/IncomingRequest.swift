@@ -2,7 +2,7 @@ import OstiaryWire
 import SecretMemory
 import UnixSocket
 
-/// One request as it came in, handed from the connection's thread to whoever answers it.
+/// One request as it came in, handed from the connection's thread to the one that answers it.
 final class IncomingRequest: @unchecked Sendable {
     // SAFETY: (@unchecked) `tail` is read and taken by the one thread that answers the request.
     let id: UInt64

@@ -21,7 +21,7 @@ enum RequestThread: Equatable, Sendable {
     case connectionUnlessAsking
     /// One of its own that waits for a change, beside those of slow requests: it takes the place of none of them.
     case waiting
-    /// One of its own, which ends when the request has to wait: whoever sees what it waits for answers it.
+    /// One of its own, which ends when the request has to wait. The thread that brings the awaited event answers it.
     case ownUntilWaiting
 }
 

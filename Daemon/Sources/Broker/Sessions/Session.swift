@@ -79,7 +79,7 @@ final class Session: Sendable {
         }
     }
 
-    /// Whoever has not greeted makes the daemon allocate next to nothing.
+    /// Before it greets, a program makes the daemon allocate next to nothing.
     private var frameLimit: Int { hasGreeted ? .max : SessionLimits.greetingByteCount }
 
     /// Whether this is the connection that was greeted with `nonce`.
@@ -293,8 +293,9 @@ final class Session: Sendable {
         try send(Reply(.failure(refusal.message)), to: id)
     }
 
-    /// - Parameter beforeSending: runs when it is this answer's turn. A slow request ends there: not later, because whoever
-    ///   has the answer may use the id again, and not sooner, because what waits to be sent counts against the limit.
+    /// - Parameter beforeSending: runs when it is this answer's turn. A slow request ends there: not later, because a
+    ///   program that has the answer may use the id again, and not sooner, because answers that wait count against the
+    ///   limit.
     private func send(_ reply: consuming Reply, to id: UInt64, beforeSending: () -> Void = {}) throws {
         var message = WireReply()
         message.id = id

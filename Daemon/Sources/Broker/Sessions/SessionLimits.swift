@@ -5,7 +5,8 @@ enum SessionLimits {
     /// Requests of one connection that wait for a person or a slow part.
     static let slowRequestCount = 16
     /// Such requests of all connections. Each holds up to three descriptors, and a process has 1,024 as a rule, of which the
-    /// connections may take half: whoever lets many requests wait must not keep the daemon from accepting or asking.
+    /// connections may take half: a program that lets many requests wait must not keep the daemon from accepting or
+    /// asking.
     static let slowRequestTotal = 128
     /// Body of a frame before the greeting is answered; a hello has some 30 bytes.
     static let greetingByteCount = 4096

@@ -11,7 +11,7 @@ package enum ProgramFileError: Error, Equatable, Sendable {
     case changing
 }
 
-/// SHA-256 digests of files, remembered as long as nothing says that a file is another one.
+/// SHA-256 digests of files. A digest is used again while the file's stamp is unchanged.
 package final class ContentDigests: Sendable {
     private static let capacity = 256
     /// Largest file that is looked at.

@@ -31,9 +31,9 @@ package enum RegistrationPart: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Why text names neither an application nor a group. A name has 1 to 128 letters, digits, `.`, `-` and `_` of ASCII, the
-/// first one a letter or digit. So no name is ever a path, nor "unknown program". Names of Apple's are nobody's here: they
-/// mean something of their own, such as `com.apple.token`, the group of what tokens hold.
+/// Why a text cannot name an application or group. A name has 1 to 128 letters, digits, `.`, `-` and `_` of ASCII, the
+/// first one a letter or digit. So no name is a path or "unknown program". Names that begin with `com.apple.` are
+/// reserved for Apple's own groups, such as `com.apple.token`.
 package enum NameDefect: Equatable, Sendable, CustomStringConvertible {
     case empty, tooLong, firstCharacter, character, reserved
 

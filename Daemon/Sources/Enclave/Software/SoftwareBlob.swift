@@ -8,7 +8,7 @@ enum SoftwareBlob {
     static let version: UInt8 = 1
     static let headerByteCount = 3
 
-    /// The content of a blob. A blob never opens as another sort. 3 is taken: it stands in the records of `StoreKeys`.
+    /// The content of a blob. A blob never opens as another sort. 3 is reserved: records of `StoreKeys` use it.
     enum Content: UInt8, CaseIterable {
         case key = 1
         case secret = 2

@@ -19,7 +19,8 @@ extension EvaluationContext {
         try add(since: era) { $0.beginMeter(of: subject, standsOnKept: standsOnKept, at: now) }
     }
 
-    /// Counts a use of what has limits, just before it is released. Throws when the limits are reached, whoever took the last use.
+    /// Counts a use of an object with limits, just before its result is released. Throws when the limits are reached,
+    /// also if another use at the same time took the last one.
     package func use(_ subject: LimitedSubject) throws(Refusal) {
         try countUse(of: subject) { _ in true }
     }

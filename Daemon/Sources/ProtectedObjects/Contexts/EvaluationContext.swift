@@ -140,8 +140,8 @@ package final class EvaluationContext: Sendable {
         return right
     }
 
-    /// Counts a use of `right` just before its result is released. Throws unless `right` is what this context holds still: neither
-    /// ended nor authorized anew since it was taken, and with a use left.
+    /// Counts a use of `right` just before its result is released. Throws unless this context still holds `right`:
+    /// neither ended nor authorized again since it was taken, and with a use left.
     package func use(_ right: OpenedRight) throws(Refusal) {
         try countUse(of: LimitedSubject(.object(right.id), right.limits)) { $0.rights[right.id]?.right === right }
     }

@@ -7,7 +7,7 @@ struct ListID: Hashable, Sendable {
     let table: VaultTable
 }
 
-/// The entry of one row in a list. A row that does not fit its entry is an old writing of the row, or another row.
+/// The entry of one row in a list. A row that differs from its entry is an older version of the row, or another row.
 struct ListEntry: Equatable, Sendable {
     /// Stands for a row that does not verify; its owner can only remove it.
     static let refused = ListEntry(generation: 0, code: .none, tag: [])

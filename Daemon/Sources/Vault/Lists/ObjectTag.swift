@@ -1,7 +1,7 @@
 import CanonicalEncoding
 import Foundation
 
-/// What kind an object is and whose, without its row: the kind, and a keyed digest of the access group.
+/// An object's kind, and a keyed digest of its access group. With these the list answers without reading the row.
 struct ObjectPlace: Hashable, Sendable {
     let kind: ObjectKind
     let group: UInt64

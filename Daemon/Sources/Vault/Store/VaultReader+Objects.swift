@@ -1,10 +1,10 @@
 public import Foundation
 
-/// Listing and counting objects. What kind an object is, and of which group, is in the list, so an owner's rights are
-/// found and their keys counted without a look at the rows of all others.
+/// Listing and counting objects. The list contains the kind and the group of each object. So an owner's rights are
+/// found and keys are counted without reading the rows of all other objects.
 extension VaultReader {
-    /// The objects of the owner and kind, by id; with those whose kind is unknown, since their rows do not verify, and the
-    /// rows of that kind or of none that are not listed.
+    /// The owner's objects of this kind, by id. Rows that do not verify are included if their kind is this one or
+    /// unknown. So are rows of this kind, or of no kind, that the list does not name.
     public func objects(owner: VaultID, kind: ObjectKind) throws -> [Stored<ObjectRecord>] {
         let manifest = try objectList(of: owner)
         let listedKeys = (manifest.objects(of: kind) + manifest.objectsOfUnknownKind).map(\.bytes)
@@ -16,7 +16,8 @@ extension VaultReader {
         }
     }
 
-    /// Reads the rows in the places of objects and says which of them are refused. Each other row is none of the owner's.
+    /// Reads these rows and reports which are refused: they do not verify, the list does not name them, or they are
+    /// missing.
     ///
     /// - Parameter keys: some of ``objectKeys(owner:)``.
     public func objectFaults(
@@ -44,7 +45,7 @@ extension VaultReader {
         try objectList(of: owner).objects(of: kind, group: place(kind, group, owner).group)
     }
 
-    /// `count` of ``objectIDs(owner:kind:)`` from the one with the number `offset` on, or as many as there are.
+    /// At most `count` of ``objectIDs(owner:kind:)``, beginning at `offset`.
     public func objectIDs(owner: VaultID, kind: ObjectKind, from offset: Int, count: Int) throws -> [VaultID] {
         try objectList(of: owner).objects(of: kind, from: offset, count: count)
     }

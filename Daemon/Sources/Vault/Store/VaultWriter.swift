@@ -3,8 +3,8 @@ public import Foundation
 /// The changes that a closure of ``Vault/write(_:_:)`` can make. All of them are committed, or none. A writer must not
 /// leave the closure.
 ///
-/// Only setting and removing work on a row that no longer verifies. Changing rows of a user who does not exist throws
-/// ``VaultError/notFound``.
+/// A row that does not verify can be replaced or removed, but not changed. Changing rows of a user who does not exist
+/// throws ``VaultError/notFound``.
 public final class VaultWriter: VaultReader {
     // MARK: Users
 
