@@ -78,7 +78,7 @@ struct ArgumentTests {
         ["key", "remove"], ["key", "remove", "k", "--id", "000102030405060708090a0b0c0d0e0f"],
         ["key", "remove", "--id", "k"], ["key", "remove", "--id", "000102030405060708090a0b0c0d0e"],
         ["key", "prune", "g"], ["key", "prune", "--unused-for", "-1"], ["key", "prune", "--unused-for", "x"],
-        ["key", "prune", "--unused-for", "36501"], ["key", "prune", "--group", ""],
+        ["key", "prune", "--unused-for", "36501"], ["key", "prune", "--remove"], ["key", "prune", "--group", ""],
         ["key", "create"], ["key", "create", "k", "--require", "passkode"], ["key", "sign", "k"],
         ["key", "sign", "k", "f", "--algorithm", "ecies-sha256"], ["app", "register", "p"],
         ["app", "register", "p", "--id", ""], ["app", "register", "p", "--id", ".a"],

@@ -159,15 +159,15 @@ struct CommandEndToEndTests {
         #expect(group.hasSuffix("/keychain-calls"))
         #expect(try ostiary("key", "prune").screen.contains("Nothing was removed."))
 
-        #expect(try ostiaryAlone("key", "prune", "--remove") == 3)
-        let cancelled = try ostiary("key", "prune", "--remove", answers: ["\u{3}"])
+        #expect(try ostiaryAlone("key", "prune", "--remove", "--unused-for", "0") == 3)
+        let cancelled = try ostiary("key", "prune", "--remove", "--unused-for", "0", answers: ["\u{3}"])
         #expect(cancelled.status == 3 && cancelled.shows("destroy 3 keys of the enclave for good"))
         #expect(cancelled.shows(group))
         let recent = try ostiary("key", "prune", "--remove", "--unused-for", "1", "--json")
         #expect(try recent.status == 0 && object(recent.screen)["removed"] as? Int == 0)
-        let removed = try ostiary("key", "prune", "--remove", "--group", group, answers: [Self.passcode])
+        let removed = try ostiary("key", "prune", "--remove", "--unused-for", "0", "--group", group, answers: [Self.passcode])
         #expect(removed.status == 0 && removed.screen.contains("Removed 3 keys."), "\(removed.screen)")
-        #expect(try ostiary("key", "prune", "--remove").screen.contains("There are no unused keys."))
+        #expect(try ostiary("key", "prune", "--remove", "--unused-for", "0").screen.contains("There are no unused keys."))
         let left = try object(ostiary("key", "list", "--all", "--json").screen)["keys"] as? [[String: Any]]
         #expect(left?.map { $0["hasItem"] as? Bool } == [true])
     }

@@ -65,7 +65,7 @@ class Machine:
             ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-accel", accelerator, "-cpu", "max", "-m", "2048", "-smp", "2"]
             + ["-nodefaults", "-display", "none", "-no-reboot"]
             + ["-kernel", str(image / "vmlinuz"), "-initrd", str(image / "initrd.img")]
-            + ["-append", "root=/dev/vda rw console=ttyS0 quiet panic=-1 module_blacklist=kvm,kvm_amd,kvm_intel,powernow_k8 systemd.default_timeout_start_sec=60s"]
+            + ["-append", "root=/dev/vda rw console=ttyS0 quiet panic=-1 no_timer_check module_blacklist=kvm,kvm_amd,kvm_intel,powernow_k8 systemd.default_timeout_start_sec=60s"]
             + ["-drive", f"file={image / 'disk.img'},id=system,if=none,format=raw,snapshot=on"]
             + ["-device", "virtio-blk-pci,drive=system"]
             + [option for name, disk in (disks or {}).items() for option in disk.options(name)]

@@ -42,8 +42,11 @@ package final class AuditTrail: Sendable {
     private let epochs = NSLock()
     /// Held for one decision and its record.
     private let deciding = NSLock()
+    private let rate: RecordRate
 
-    package init(audit: AuditLog, vault: Vault, seeds: LogSeeds, log: Logger) {
+    /// - Parameter folder: where the log lies.
+    package init(audit: AuditLog, in folder: String, vault: Vault, seeds: LogSeeds, log: Logger) {
+        rate = RecordRate(folder: folder)
         self.audit = audit
         self.vault = vault
         self.seeds = seeds
@@ -82,8 +85,10 @@ package final class AuditTrail: Sendable {
         do { try audit.anchor() } catch { throw unwritable(error) }
     }
 
-    /// Records a use under an authorization that is recorded already; on disk within a second.
+    /// Records a use under an authorization that is recorded already; on disk within a second. A program in a loop
+    /// cannot fill the disk with these: see ``RecordRate``.
     package func use(_ event: Event, factors: [String], strength: String) throws(Refusal) {
+        try rate.admit(event.program.displayName)
         try write(entry(event, "granted", factors: factors, strength: strength), .soon)
     }
 
@@ -93,6 +98,7 @@ package final class AuditTrail: Sendable {
     package func change(
         _ event: Event, result: String = "begun", durability: AuditLog.Durability = .beforeUse
     ) throws(Refusal) {
+        try rate.admit(event.program.displayName)
         try write(entry(event, result), durability)
     }
 

@@ -47,12 +47,13 @@ package struct PasscodeAuthenticator: Authenticator {
 
     package func begin(_ factor: Factor, for demand: Demand, _ asking: Asking, after proofs: [Proof]) -> FactorAttempt {
         // A lock that comes while the person types ends what is asked; what was typed must not unlock after it.
-        .typing(Attempt(authenticator: self, era: ring.era))
+        .typing(Attempt(authenticator: self, era: ring.era, request: asking.cancellation))
     }
 
     private struct Attempt: TypingAttempt {
         let authenticator: PasscodeAuthenticator
         let era: UInt64
+        let request: RequestCancellation
 
         var kind: PromptKind { .enterPasscode }
         var wrongNotice: DisplayText { DisplayText("Wrong passcode.") }
@@ -63,19 +64,23 @@ package struct PasscodeAuthenticator: Authenticator {
 
         func prove(_ entered: borrowing SecretBytes) throws -> Proof {
             let entered = SecretBytes(copying: entered)
-            let proved = try authenticator.opened(by: entered, since: era)
+            let proved = try authenticator.opened(by: entered, since: era, for: request)
             return Proof(
                 factor: .passcode, strength: authenticator.strength, half: proved.half, session: proved.key.session,
                 detail: proved)
         }
     }
 
-    private func opened(by passcode: borrowing SecretBytes, since era: UInt64) throws -> ProvedPasscode {
+    private func opened(
+        by passcode: borrowing SecretBytes, since era: UInt64, for request: RequestCancellation
+    ) throws -> ProvedPasscode {
         let passcode = SecretBytes(copying: passcode)
         return try keeper.exclusively.withStretchTurn {
             try keeper.exclusively {
                 let proved = try keeper.prove(passcode)
-                ring.add(try life.privateHalves(openedBy: proved), since: era)
+                let halves = try life.privateHalves(openedBy: proved)
+                request.noteOpening()
+                ring.add(halves, since: era)
                 trail.coverSeeds(under: proved.half)
                 biometry?.passcodeWasEntered()
                 return proved

@@ -83,7 +83,8 @@ extension Broker {
             ).open(replacingDamaged: replacingDamagedLog)
             let (enclave, prompter) = (around(enclave), prompter ?? Self.systemPrompter(configuration))
             let seeds = LogSeeds(vault: vault, enclave: enclave)
-            let trail = AuditTrail(audit: audit, vault: vault, seeds: seeds, log: log)
+            let trail = AuditTrail(
+                audit: audit, in: configuration.stateDirectory, vault: vault, seeds: seeds, log: log)
             let account = OwnerAccount(
                 user, owner, ring: ring, vault: vault, keys: keys, enclave: enclave, seeds: seeds, trail: trail,
                 applicationsDirectory: configuration.applicationsDirectory, clock: clock, stretching: stretching,

@@ -104,6 +104,7 @@ public final class Broker: Sendable {
         } catch let needed as PersonNeeded {
             throw needed
         } catch {
+            recordOpening(of: request, session, cancellation)
             let refusal = refusal(for: error)
             if RefusalMapping.isDecision(refusal) {
                 trail.refuse(
@@ -112,6 +113,23 @@ public final class Broker: Sendable {
             }
             throw refusal
         }
+    }
+
+    /// Records that a request that failed afterwards opened the store with the passcode. A store whose opening cannot be recorded
+    /// is locked again.
+    private func recordOpening(
+        of request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?
+    ) {
+        guard let cancellation, cancellation.hasUnrecordedOpening else { return }
+        let opening = AuditTrail.Event(
+            name: "authorize", program: session.caller.program,
+            object: objectName(of: request.row.subject, session), operation: request.eventName)
+        do {
+            try trail.grant(
+                opening, factors: [Factor.passcode.name],
+                strength: session.account.evaluator.authenticators[.passcode].strength(of: .passcode).rawValue)
+            cancellation.noteOpeningRecorded()
+        } catch { lock(session.account, event("lock", session)) }
     }
 
     private func refusal(for error: any Error) -> Refusal {

@@ -110,8 +110,8 @@ extension EnrolledSet {
 public enum TemplatesLimits {
     /// The time for sending the request, which fits into every socket's buffer.
     static let sendSeconds = 1
-    /// The time for the first answer: the helper must be started, and reads some kilobytes.
-    public static let answer: Duration = .seconds(5)
+    /// The time for the first answer: a busy machine takes seconds to start the helper.
+    public static let answer: Duration = .seconds(15)
     /// The first and the longest delay before a missing or ended helper is tried again. The delay doubles.
     static let firstDelay: Duration = .seconds(1)
     static let longestDelay: Duration = .seconds(60)

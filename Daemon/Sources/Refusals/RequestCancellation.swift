@@ -3,7 +3,8 @@ import OstiaryMessages
 package import Prompting
 import Synchronization
 
-/// Ends a request that waits for a person, and remembers on whose behalf.
+/// Ends a request that waits for a person, and remembers on whose behalf. It also remembers whether the request opened the
+/// store and the log does not say so yet.
 package final class RequestCancellation: Sendable {
     package enum Reason: Sendable {
         /// The program asked for it, or gave up the context.
@@ -20,6 +21,7 @@ package final class RequestCancellation: Sendable {
         var question: PromptCancellation?
         /// Ends the wait for a turn.
         var wait: DispatchSemaphore?
+        var hasUnrecordedOpening = false
     }
 
     private let state = Mutex(State())
@@ -62,6 +64,13 @@ package final class RequestCancellation: Sendable {
         defer { state.withLock { $0.wait = nil } }
         body()
     }
+
+    /// The person's passcode has opened the store for this request. Until ``noteOpeningRecorded()``, the log does not say so.
+    package func noteOpening() { state.withLock { $0.hasUnrecordedOpening = true } }
+
+    package func noteOpeningRecorded() { state.withLock { $0.hasUnrecordedOpening = false } }
+
+    package var hasUnrecordedOpening: Bool { state.withLock { $0.hasUnrecordedOpening } }
 
     /// Throws when the request was ended: a proof that arrives afterwards does not count.
     package func check() throws(Refusal) {

@@ -47,6 +47,10 @@ struct Ostiaryd: ParsableCommand {
     @Flag(help: .hidden)
     var reportsReadiness = false
 
+    /// For a daemon of one command: it ends when the process ends that started it, also when that was killed.
+    @Flag(help: .hidden)
+    var endsWithParent = false
+
     /// For tests. Never from the environment: the program that starts the daemon must not be able to hide locks from
     /// it.
     @Option(help: .hidden)
@@ -94,6 +98,12 @@ struct Ostiaryd: ParsableCommand {
         guard !reportsReadiness || ReadinessReport.hasReader else {
             throw StartError("--reports-readiness needs a pipe as descriptor 3.")
         }
+        if endsWithParent {
+            let parent = getppid()
+            guard ostiary_die_with_parent(SIGTERM) == 0, parent != 1, getppid() == parent else {
+                throw StartError("The process that started the daemon has ended.")
+            }
+        }
         let user: SystemUser
         do { user = try SystemUser.current() } catch { throw StartError(error.description) }
         if detach { return try Detachment(of: self, as: user).start() }
@@ -123,6 +133,7 @@ struct Ostiaryd: ParsableCommand {
         } catch {
             let isUsage = exitCode(for: error) == .validationFailure
             let text = fullMessage(for: error)
+            if CommandLine.arguments.contains("--reports-readiness") { ReadinessReport.failed(text) }
             if !text.isEmpty { print(text, to: isUsage ? .standardError : .standardOutput) }
             Foundation.exit(isUsage ? 2 : exitCode(for: error).rawValue)
         }

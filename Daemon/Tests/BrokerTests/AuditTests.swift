@@ -2,6 +2,7 @@ import AccessControl
 import BrokerTestSupport
 import Foundation
 import OstiaryWire
+import PromptProtocol
 import StoreTestSupport
 import Testing
 import Vault
@@ -170,6 +171,42 @@ struct AuditTests {
                         ($0.path, $0.applicationID, $0.question.reason) = ("/usr/bin/head", "com.example.app", "a test")
                     }))
         }
+    }
+
+    @Test func `a passcode that opened the store is recorded, also when its request fails afterwards`() throws {
+        try fixture.setPasscode()
+        let client = try fixture.client()
+        try fixture.create("both", Requirement(anyOf: [[.passcode, .applicationPassword]]), .always)
+        try fixture.create("bound", Requirement(anyOf: [.passcode]), .whenUnlocked)
+        let opening = Line("authorize", "granted", "both", factors: ["passcode"], strength: "key-bound")
+
+        try client.lock()
+        let added = try lines {
+            let code = try fixture.refusalOfAuthorizing("both", answers: [.text(BrokerFixture.passcode), .cancel])
+            #expect(code?.code == .userCancel)
+        }
+        #expect(added == [opening, Line("authorize", "refused", "both", reason: "prompt.cancelled")])
+        #expect(try client.status().unlocked)
+
+        try client.lock()
+        let path = fixture.socketPath
+        let afterRemoval = try lines {
+            fixture.prompter.duringNextQuestion { try? TestClient(socketPath: path).remove("bound") }
+            _ = try fixture.refusalOfAuthorizing("bound", answers: [.text(BrokerFixture.passcode)])
+        }
+        #expect(
+            afterRemoval.contains { $0.event == "authorize" && $0.result == "granted" && $0.factors == ["passcode"] })
+    }
+
+    @Test func `the note that the store is locked ends with the passcode`() throws {
+        try fixture.setPasscode()
+        try fixture.create("both", Requirement(anyOf: [[.passcode, .applicationPassword]]), .whenUnlocked)
+        try fixture.client().lock()
+        fixture.prompter.prepare([.text(BrokerFixture.passcode), .text(BrokerFixture.applicationPassword)])
+        try fixture.client().authorize("both")
+        let asked = fixture.prompter.asked.suffix(2)
+        #expect(asked.first?.consequence?.string.contains("locked") == true)
+        #expect(asked.last?.consequence == nil)
     }
 
     @Test func `each right that is destroyed with others is named`() throws {
@@ -357,7 +394,8 @@ struct AuditTests {
         let client = try broken.client()
         try client.deauthorize(client.openContext())
         #expect(try broken.refusalOfAuthorizing("bound", answers: [.text(BrokerFixture.passcode)]) != nil)
-        #expect(try client.status().unlocked)
+        // That the passcode opened the store cannot be recorded, so the store is locked again.
+        #expect(try !client.status().unlocked)
         try client.lock()
         #expect(try !client.status().unlocked)
         try client.remove("free")

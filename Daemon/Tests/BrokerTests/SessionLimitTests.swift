@@ -1,6 +1,7 @@
 import AccessControl
 import BrokerTestSupport
 import Foundation
+import Glibc
 import OstiaryWire
 import Testing
 import UnixSocket
@@ -146,14 +147,33 @@ struct SessionLimitTests {
         #expect(throws: Refusal.self) { try quota.take() }
     }
 
+    @Test func `a process has so many connections, and another one is served`() throws {
+        let sessions = SessionRegistry()
+        for _ in 0..<SessionLimits.connectionCountOfProcess { #expect(sessions.takePlace(ofProcess: 1)) }
+        #expect(!sessions.takePlace(ofProcess: 1))
+        #expect(sessions.takePlace(ofProcess: 2))
+        sessions.leavePlace(ofProcess: 1)
+        #expect(sessions.takePlace(ofProcess: 1))
+        #expect(!sessions.takePlace(ofProcess: 1))
+    }
+
+    @Test func `all processes together have so many connections`() throws {
+        let sessions = SessionRegistry()
+        let perProcess = SessionLimits.connectionCountOfProcess
+        for number in 0..<SessionLimits.connectionCount {
+            #expect(sessions.takePlace(ofProcess: Int32(1 + number / perProcess)))
+        }
+        #expect(!sessions.takePlace(ofProcess: 100))
+    }
+
     // MARK: the end
 
     @Test func `the store is not closed under a session that did not end in time`() throws {
         let open = AccessControl(availability: .always, using: .unrestricted)
         try fixture.client().create("right", open)
-        #expect(fixture.broker.sessions.takePlace())
+        #expect(fixture.broker.sessions.takePlace(ofProcess: getpid()))
         fixture.broker.close()
         #expect(try fixture.account.rights.list(application: nil).count == 1)
-        fixture.broker.sessions.leavePlace()
+        fixture.broker.sessions.leavePlace(ofProcess: getpid())
     }
 }

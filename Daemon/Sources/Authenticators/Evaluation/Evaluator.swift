@@ -53,9 +53,6 @@ package struct Evaluator {
     package func evaluate(
         _ demand: Demand, held: HeldFactors = .none, assuming assumed: FactorSet = [], asking: Asking
     ) throws -> Evaluation {
-        var demand = demand
-        // A person who only wants to use one object must know that this opens many.
-        if unlock(for: demand) == .needsPasscode, demand.consequence == nil { demand.consequence = Self.opensStore }
         var collector = ProofCollector(self, for: demand, asking)
         while true {
             let inHand = HeldFactors(proofs: collector.proofs).factors.union(held.factors).union(assumed)
@@ -63,7 +60,10 @@ package struct Evaluator {
             guard !offered.isEmpty else {
                 return Evaluation(proofs: collector.proofs, factors: deciding(demand, inHand: inHand), held: held)
             }
-            try collector.collect(offered, held: held.proofs)
+            // A person who only wants to use one object must know that this opens many.
+            let opensStore = unlock(for: demand) == .needsPasscode && offered.contains(.passcode)
+            try collector.collect(
+                offered, consequence: demand.consequence ?? (opensStore ? Self.opensStore : nil), held: held.proofs)
             try asking.cancellation.check()
         }
     }

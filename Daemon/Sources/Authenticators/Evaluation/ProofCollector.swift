@@ -34,8 +34,10 @@ package struct ProofCollector {
     /// Asks for any one of `offered`. Afterwards there is one proof more, or one more reason to offer something else, such as
     /// a wrong entry.
     ///
-    /// - Parameter held: what was proved before this evaluation.
-    mutating func collect(_ offered: [Factor], held: [Proof]) throws {
+    /// - Parameters:
+    ///   - consequence: what else the answer brings about.
+    ///   - held: what was proved before this evaluation.
+    mutating func collect(_ offered: [Factor], consequence: DisplayText?, held: [Proof]) throws {
         var typing: Typing?
         var sensing: [SensorRace.Runner] = []
         for factor in offered {
@@ -50,7 +52,7 @@ package struct ProofCollector {
         }
         try typing?.attempt.requireReady()
         let race = SensorRace(sensing, isAlone: typing == nil) { [recordMiss] runner in recordMiss(runner.factorName) }
-        let question = question(typing, sensing)
+        let question = question(typing, sensing, consequence)
         let questioning = Questioning(prompter: evaluator.prompter, asking: asking)
         let outcome: PromptOutcome
         do { outcome = try questioning.ask(question) { race.start(beside: $0) } } catch {
@@ -109,12 +111,14 @@ package struct ProofCollector {
 
     // MARK: the question
 
-    private func question(_ typing: Typing?, _ sensing: [SensorRace.Runner]) -> PromptQuestion {
+    private func question(
+        _ typing: Typing?, _ sensing: [SensorRace.Runner], _ consequence: DisplayText?
+    ) -> PromptQuestion {
         let wrong = typing.flatMap { wrongEntries[$0.factor] }
         return PromptQuestion(
             typing?.attempt.kind ?? .sensor, sensors: sensing.map(\.attempt.sensor),
             objects: objects(for: typing),
-            operation: DisplayText(fact: demand.operation), consequence: demand.consequence,
+            operation: DisplayText(fact: demand.operation), consequence: consequence,
             reason: asking.question.reason, notice: wrong == nil ? nil : typing?.attempt.wrongNotice,
             triesLeft: wrong?.triesLeft, cancelTitle: asking.question.cancelTitle,
             fallbackTitle: typing?.attempt.offersFallback == false ? nil : fallbackTitle,

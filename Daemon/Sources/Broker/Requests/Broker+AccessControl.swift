@@ -42,6 +42,7 @@ extension Broker {
                 try trail.grant(
                     event("evaluate-access-control", session, operation: operation.name), factors: names,
                     strength: strength)
+                asking.cancellation.noteOpeningRecorded()
                 try context.keep(evaluation, enteredPassword: password, since: era)
                 noteBiometry(evaluation, session.account)
             }

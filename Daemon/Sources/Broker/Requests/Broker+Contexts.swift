@@ -150,6 +150,7 @@ extension Broker {
         try trail.decide {
             try asking.cancellation.check()
             try trail.grant(event, factors: evaluation.factorNames, strength: evaluation.label)
+            asking.cancellation.noteOpeningRecorded()
             try keep()
             noteBiometry(evaluation, session.account)
         }

@@ -71,7 +71,7 @@ extension Broker {
         let event = event(request.eventName, session, object: group, operation: count)
         try askOwner(
             "destroy \(count) of the enclave for good", "keys of \(group) that no item refers to", asking, session,
-            for: event, consequence: DisplayText(Self.consequence))
+            for: event, consequence: DisplayText(Self.consequence + selection.unknownUses))
         try session.verifyCaller()
         try trail.change(event)
         var removedCount = 0
@@ -149,6 +149,13 @@ private struct UnusedKeySelection {
         group = body.accessGroup.isEmpty ? nil : body.accessGroup
         self.time = min(time, now)
         uses = account.keyUses
+    }
+
+    /// What the question says when keys may have been used since `time` without this daemon's knowledge; empty otherwise.
+    var unknownUses: String {
+        let known = Date(timeIntervalSince1970: uses.knownSince)
+        guard known.timeIntervalSince1970 > time else { return "" }
+        return " Uses before \(known.formatted(.iso8601)) are not known."
     }
 
     /// - Parameter open: the objects that are open in programs.

@@ -44,14 +44,21 @@ public final class Server: Sendable {
     }
 
     private func start(_ socket: UnixSocket) {
-        guard broker.sessions.takePlace() else {
-            broker.log.warning("too many connections", metadata: ["limit": "\(SessionLimits.connectionCount)"])
+        guard let processID = try? socket.peerCredentials().processID else { return }
+        guard broker.sessions.takePlace(ofProcess: processID) else {
+            broker.log.warning(
+                "too many connections",
+                metadata: [
+                    "limit": "\(SessionLimits.connectionCount)",
+                    "of one process": "\(SessionLimits.connectionCountOfProcess)",
+                    "process": "\(processID)",
+                ])
             return
         }
         // Who the caller is may take long to find out, or for ever: its file can lie where nobody answers.
         Threads.start("ostiary-session") { [self] in
             serve(socket)
-            broker.sessions.leavePlace()
+            broker.sessions.leavePlace(ofProcess: processID)
             // What many programs needed at once is not kept while none is there.
             if broker.sessions.isEmpty { ostiary_trim_heaps() }
         }

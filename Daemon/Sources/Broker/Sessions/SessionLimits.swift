@@ -2,6 +2,8 @@
 enum SessionLimits {
     /// Connections at once. Each costs a thread and about 20 kB; a desktop session has some dozens of programs.
     static let connectionCount = 256
+    /// Connections of one process, so that a program that opens more and more does not shut out the others.
+    static let connectionCountOfProcess = 64
     /// Requests of one connection that wait for a person or a slow part.
     static let slowRequestCount = 16
     /// Such requests of all connections. Each holds up to three descriptors, and a process has 1,024 as a rule, of which the

@@ -10,24 +10,32 @@ final class SessionRegistry: Sendable {
     private struct Contents {
         /// Connections that are served, or whose caller is still being identified.
         var places = 0
+        var placesOfProcesses: [Int32: Int] = [:]
         var sessions: [ObjectIdentifier: Session] = [:]
     }
 
     private let contents = Mutex(Contents())
     private let running = DispatchGroup()
 
-    /// Takes a place for a connection; false when there are as many as there may be.
-    func takePlace() -> Bool {
+    /// Takes a place for a connection of a process; false when there are as many as there may be, of all or of this one.
+    func takePlace(ofProcess processID: Int32) -> Bool {
         contents.withLock { contents in
-            guard contents.places < SessionLimits.connectionCount else { return false }
+            guard contents.places < SessionLimits.connectionCount,
+                contents.placesOfProcesses[processID, default: 0] < SessionLimits.connectionCountOfProcess
+            else { return false }
             contents.places += 1
+            contents.placesOfProcesses[processID, default: 0] += 1
             running.enter()
             return true
         }
     }
 
-    func leavePlace() {
-        contents.withLock { $0.places -= 1 }
+    func leavePlace(ofProcess processID: Int32) {
+        contents.withLock { contents in
+            contents.places -= 1
+            let left = contents.placesOfProcesses[processID, default: 1] - 1
+            contents.placesOfProcesses[processID] = left > 0 ? left : nil
+        }
         running.leave()
     }
 

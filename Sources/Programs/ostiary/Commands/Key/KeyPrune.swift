@@ -24,7 +24,7 @@ struct KeyPrune: ParsableCommand {
         help: ArgumentHelp(
             "Only keys that were neither made nor, as far as it is known, used in the last days.", valueName: "days"),
         transform: Self.checkedDays)
-    var unusedFor: Int = 0
+    var unusedFor: Int?
 
     @Flag(help: "Destroy the unused keys of one access group.") var remove = false
 
@@ -41,14 +41,21 @@ struct KeyPrune: ParsableCommand {
 
     func validate() throws {
         if let group, group.isEmpty { throw ValidationError("The access group is empty.") }
+        guard !remove || unusedFor != nil else {
+            throw ValidationError("--remove needs --unused-for: since how many days the keys are unused; 0 for all.")
+        }
     }
 
     func run() throws {
         // One moment for the list and the removal, so a key that is made or used in between stays.
-        let unusedSince = Date(timeIntervalSinceNow: -Double(unusedFor) * 86_400)
+        let unusedSince = Date(timeIntervalSinceNow: -Double(unusedFor ?? 0) * 86_400)
         let list = try OstiaryClient.shared.unusedKeys(group: group, unusedSince: unusedSince)
         let document = UnusedKeysDocument(list)
         guard remove else { return try show(document) }
+        if !json.isGiven, document.groups.contains(where: { $0.unused > 0 }) {
+            try StandardOutput.line(document.text())
+            StandardError.line("Uses before \(document.usesKnownSince.localText()) are not known.")
+        }
         let removed = try removeKeys(of: document, since: unusedSince)
         if json.isGiven { return try JSONOutput.print(PrunedKeysDocument(removed: removed)) }
         StandardError.line(removed == 0 ? "There are no unused keys." : "Removed \(Self.counted(removed)).")
@@ -60,7 +67,7 @@ struct KeyPrune: ParsableCommand {
         try StandardOutput.line(document.text())
         StandardError.line(
             "Nothing was removed. Uses before \(document.usesKnownSince.localText()) are not known. "
-                + "`ostiary key prune --group GROUP --remove` destroys the unused keys of a group.")
+                + "`ostiary key prune --group GROUP --unused-for DAYS --remove` destroys the unused keys of a group.")
     }
 
     private func removeKeys(of document: UnusedKeysDocument, since unusedSince: Date) throws -> Int {

@@ -20,7 +20,8 @@ struct TestDaemon {
         process = try ChildProcess(
             program: DaemonProgram.find(),
             arguments: [
-                "ostiaryd", "--reports-readiness", "--runtime-directory", folder.runtimeDirectory, "--state-directory",
+                "ostiaryd", "--reports-readiness", "--ends-with-parent", "--runtime-directory", folder.runtimeDirectory,
+                "--state-directory",
                 folder.stateDirectory, "--configuration", folder.configuration,
                 // Neither the administrator's registrations nor locks of the user's session count for a test.
                 "--applications-directory", folder.path + "/applications", "--system-bus", folder.path + "/no-bus",

@@ -1,0 +1,93 @@
+import Foundation
+import Glibc
+import OstiaryMessages
+import Refusals
+import Synchronization
+
+/// Keeps the last of the disk for the records of all programs: when little space is left, each program may only make so many
+/// records a minute. With space left there is no limit, since a program that signs a lot is no attack.
+final class RecordRate: Sendable {
+    /// Below this much free space the rate counts.
+    static let scarceByteCount: UInt64 = 256 * 1024 * 1024
+    /// Records of one program at once, and each second from then on: 256 MiB last for days.
+    static let burst = 200.0
+    static let perSecond = 5.0
+    /// Records of all programs between two looks at the disk; together they are far smaller than the reserve.
+    private static let recordsPerLook = 1000
+    /// Programs that are told apart; a program can give itself many names.
+    private static let programLimit = 1000
+
+    private struct State {
+        var recordsUntilLook = 0
+        var isScarce = false
+        /// By the program's name in the log.
+        var buckets: [String: Bucket] = [:]
+    }
+
+    private struct Bucket {
+        var tokens: Double
+        var time: Duration
+    }
+
+    private let state = Mutex(State())
+    private let freeByteCount: @Sendable () -> UInt64?
+    private let now: @Sendable () -> Duration
+
+    /// - Parameters:
+    ///   - freeByteCount: what an ordinary user may still write; nil when nobody knows, which limits nothing.
+    ///   - now: the time since boot.
+    init(freeByteCount: @escaping @Sendable () -> UInt64?, now: @escaping @Sendable () -> Duration = BootTime.now) {
+        self.freeByteCount = freeByteCount
+        self.now = now
+    }
+
+    /// Of the file system that holds `folder`.
+    convenience init(folder: String) {
+        self.init(freeByteCount: {
+            var status = statvfs()
+            guard unsafe statvfs(folder, &status) == 0 else { return nil }
+            return UInt64(status.f_bavail) * UInt64(status.f_frsize)
+        })
+    }
+
+    /// Counts a record of the program with this name in the log.
+    ///
+    /// - Throws: when space is scarce and the program has made its share.
+    func admit(_ program: String) throws(Refusal) {
+        let isAdmitted = state.withLock { state in
+            look(&state)
+            guard state.isScarce else { return true }
+            return take(from: &state, program)
+        }
+        guard isAdmitted else {
+            throw Refusal(
+                .tooMany,
+                "Little space is left on the disk, and this program's records would fill it. Free space, or slow down.",
+                cause: "log.rate")
+        }
+    }
+
+    private func look(_ state: inout State) {
+        state.recordsUntilLook -= 1
+        guard state.recordsUntilLook < 0 else { return }
+        // Once it is scarce, each record looks: the disk may have been freed.
+        state.isScarce = freeByteCount().map { $0 < Self.scarceByteCount } ?? false
+        state.recordsUntilLook = state.isScarce ? 0 : Self.recordsPerLook
+        if !state.isScarce { state.buckets = [:] }
+    }
+
+    private func take(from state: inout State, _ name: String) -> Bool {
+        let time = now()
+        if state.buckets.count >= Self.programLimit, state.buckets[name] == nil {
+            guard let oldest = state.buckets.min(by: { $0.value.time < $1.value.time }) else { return false }
+            state.buckets[oldest.key] = nil
+        }
+        var bucket = state.buckets[name] ?? Bucket(tokens: Self.burst, time: time)
+        bucket.tokens = min(Self.burst, bucket.tokens + (time - bucket.time) / .seconds(1) * Self.perSecond)
+        bucket.time = time
+        defer { state.buckets[name] = bucket }
+        guard bucket.tokens >= 1 else { return false }
+        bucket.tokens -= 1
+        return true
+    }
+}

@@ -1,0 +1,69 @@
+import OstiaryMessages
+import Refusals
+import Synchronization
+import Testing
+
+@testable import Auditing
+
+@Suite("The rate of records")
+struct RecordRateTests {
+    private final class Disk: Sendable {
+        let free = Mutex<UInt64?>(0)
+        let seconds = Mutex(0.0)
+    }
+
+    private let disk = Disk()
+    private let one = "/usr/bin/one"
+    private let other = "/usr/bin/other"
+
+    private func rate() -> RecordRate {
+        RecordRate(
+            freeByteCount: { [disk] in disk.free.withLock { $0 } },
+            now: { [disk] in .seconds(disk.seconds.withLock { $0 }) })
+    }
+
+    /// How many of `count` records the program may make.
+    private func admitted(_ program: String, _ count: Int, by rate: RecordRate) -> Int {
+        (0..<count).count { _ in (try? rate.admit(program)) != nil }
+    }
+
+    @Test func `a program in a loop is stopped where space is scarce, and others are not`() {
+        let rate = rate()
+        #expect(admitted(one, 1000, by: rate) == Int(RecordRate.burst))
+        #expect(throws: Refusal.self) { try rate.admit(one) }
+        do { try rate.admit(one) } catch { #expect(error.code == .tooMany && error.cause == "log.rate") }
+        #expect(admitted(other, 10, by: rate) == 10)
+        disk.seconds.withLock { $0 += 2 }
+        #expect(admitted(one, 1000, by: rate) == 10)
+    }
+
+    @Test func `a pause gives no more than the first share`() {
+        let rate = rate()
+        #expect(admitted(one, 1000, by: rate) == Int(RecordRate.burst))
+        disk.seconds.withLock { $0 += 1_000_000 }
+        #expect(admitted(one, 1000, by: rate) == Int(RecordRate.burst))
+    }
+
+    @Test func `there is no limit with space, or where nobody knows the space`() {
+        for free in [RecordRate.scarceByteCount, nil] {
+            disk.free.withLock { $0 = free }
+            #expect(admitted(one, 5000, by: rate()) == 5000)
+        }
+    }
+
+    @Test func `the disk is looked at again`() {
+        disk.free.withLock { $0 = nil }
+        let rate = rate()
+        #expect(admitted(one, 500, by: rate) == 500)
+        disk.free.withLock { $0 = 1 }
+        #expect(admitted(one, 5000, by: rate) < 2000)
+        disk.free.withLock { $0 = .max }
+        #expect(admitted(one, 5000, by: rate) == 5000)
+    }
+
+    @Test func `a program with many names gets no more entries than there are, and stops nobody`() {
+        let rate = rate()
+        for number in 0..<3000 { _ = try? rate.admit("/tmp/\(number)") }
+        #expect(admitted(other, 10, by: rate) == 10)
+    }
+}
