@@ -28,13 +28,13 @@ struct Goal: Equatable {
         return [
             Goal(
                 name: "signature / (round trip + bare signature)", value: median(.authorizedSignature) / parts,
-                bound: .atMost, limit: 1.6),
+                bound: .atMost, limit: 1.5),
             Goal(
                 name: "the same with many rights stored",
-                value: median(.authorizedSignatureManyRights) / partsManyRights, bound: .atMost, limit: 1.6),
+                value: median(.authorizedSignatureManyRights) / partsManyRights, bound: .atMost, limit: 1.5),
             Goal(
                 name: "ssh-agent / signature", value: median(.agentSignature) / median(.authorizedSignature),
-                bound: .atLeast, limit: 5),
+                bound: .atLeast, limit: 6),
             Goal(
                 name: "throughput, many clients / one client",
                 value: median(.throughputManyClients) / median(.throughputOneClient), bound: .atLeast, limit: 1),
