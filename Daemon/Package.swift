@@ -40,6 +40,7 @@ let package = Package(
         .executable(name: "ostiary-prompt", targets: ["ostiary-prompt"]),
         .executable(name: "ostiary-templates", targets: ["ostiary-templates"]),
         .executable(name: "ostiary-pam", targets: ["ostiary-pam"]),
+        .executable(name: "ostiary-association", targets: ["ostiary-association"]),
         .executable(name: "ostiary-sheet", targets: ["ostiary-sheet"]),
         .executable(name: "ostiary-fingerprint", targets: ["ostiary-fingerprint"]),
         // For the tests of programs that use Ostiary; it is not installed.
@@ -54,6 +55,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CGTK4", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
         .systemLibrary(name: "CPAM", pkgConfig: "pam", providers: [.apt(["libpam0g-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
@@ -92,10 +94,13 @@ let package = Package(
         .target(name: "TemplateAnswers", swiftSettings: strict),
         .target(name: "EnrolledTemplates", dependencies: [shared, "TemplateAnswers"], swiftSettings: strict),
         .target(name: "SessionLocks", dependencies: ["SystemBus"], swiftSettings: strict),
+        // Both sides of the helper that fetches association files of domains.
+        .target(name: "AssociationFiles", dependencies: [shared], swiftSettings: strict),
         // What joins the modules above, from the bottom up; the last answers requests.
         .target(name: "Refusals", dependencies: [shared, "Passcodes", "Prompting"], swiftSettings: strict),
         .target(
-            name: "Callers", dependencies: [shared, crypto, logging, "Vault", "Prompting", "Refusals"],
+            name: "Callers",
+            dependencies: [shared, crypto, logging, "AssociationFiles", "Vault", "Prompting", "Refusals"],
             swiftSettings: strict),
         .target(
             name: "OwnerKeys",
@@ -130,11 +135,12 @@ let package = Package(
                 shared, crypto, logging, "Enclave", "StoreKeys", "KeySlots", "Vault", "AuditLog", "Passcodes",
                 "Prompting", "SessionLocks", "FingerprintReader", "TemplateAnswers", "EnrolledTemplates", "PAMProtocol",
                 "PAMBiometry", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects",
-                "Threading",
+                "AssociationFiles", "AuthenticatorRequests", "Threading",
             ],
             swiftSettings: strict),
         .executableTarget(
-            name: "ostiaryd", dependencies: ["Broker", "Prompting", shared, logging, arguments], swiftSettings: strict),
+            name: "ostiaryd", dependencies: ["AssociationFiles", "Broker", "Prompting", shared, logging, arguments],
+            swiftSettings: strict),
         .executableTarget(
             name: "ostiary-prompt", dependencies: [shared, "PromptProgram", "PromptProtocol"], swiftSettings: strict),
         .executableTarget(
@@ -149,12 +155,15 @@ let package = Package(
         .executableTarget(
             name: "ostiary-pam", dependencies: [shared, "CPAM", "PAMProtocol", "PromptProtocol"],
             swiftSettings: adapter),
+        .executableTarget(
+            name: "ostiary-association", dependencies: [shared, "AssociationFiles", "CCurl"], swiftSettings: adapter),
 
         // A daemon with a scripted person, reader and clock, for the tests of programs. No other program links it.
         .target(
             name: "Simulation",
             dependencies: [
-                shared, simulatorMessages, crypto, logging, "Authenticators", "Broker", "EnrolledTemplates",
+                shared, simulatorMessages, crypto, logging, "AssociationFiles", "AuthenticatorRequests",
+                "Authenticators", "Broker", "EnrolledTemplates",
                 "FingerprintReader", "OwnerKeys", "Passcodes", "PromptProtocol", "Prompting",
             ],
             swiftSettings: strict),
@@ -286,13 +295,21 @@ let package = Package(
             name: "BrokerTests",
             dependencies: [
                 "Broker", "ProtectedObjects", "Authenticators", "Auditing", "OwnerKeys", "Callers", "Refusals",
-                "AuditLog", "Passcodes", "Enclave", "StoreKeys", "KeySlots", "Vault", "BrokerTestSupport",
+                "AssociationFiles", "AuthenticatorRequests", "Prompting", "Simulation", "AuditLog", "Passcodes",
+                "Enclave", "StoreKeys", "KeySlots", "Vault", "BrokerTestSupport",
                 "PasscodeKeeperContract", "PromptProtocol", "StoreTestSupport", "FingerprintReader",
                 "FingerprintTestSupport", "SystemBusTestSupport", "PAMTestSupport", "TerminalTestSupport",
                 "broker-crasher", "ostiaryd", "ostiary-templates", "ostiary-pam", shared, crypto, grdb, seeded,
                 "Threading",
             ],
             resources: [.copy("Stores")], swiftSettings: adapter),
+        // A server of HTTPS with an authority of its own, and the helper that asks it.
+        .testTarget(
+            name: "AssociationTests",
+            dependencies: [
+                "AssociationFiles", "Callers", "Prompting", "StoreTestSupport", "ostiary-association", shared,
+            ],
+            exclude: ["association-server.py"], swiftSettings: adapter),
         // The real programs, as processes, spoken to and attacked from outside.
         .testTarget(
             name: "DaemonTests",

@@ -34,6 +34,8 @@ import Testing
         (.diskFull, .status(-34)), (.logUnwritable, .status(-36)), (.internal, .status(-2070)),
         (.missingEntitlement, .status(-34018)), (.noSuchAttribute, .status(-25303)), (.noSuchClass, .status(-25306)),
         (.programChanged, .status(-34018)),
+        (.notAssociated, .status(-34018)), (.credentialExcluded, .status(-25299)), (.noCredential, .status(-25300)),
+        (.authenticatorFailed, .status(-25291)), (.invalidAuthenticatorAnswer, .status(-26275)),
         (.unsupportedAlgorithm, .status(-50)), (.decryptionFailed, .status(-50)), (.invalidPeerKey, .status(-50)),
     ]
 

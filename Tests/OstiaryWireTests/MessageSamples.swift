@@ -82,6 +82,9 @@ extension WirePasscodeAction: RandomValue {}
 extension WireFinding.Verdict: RandomValue {}
 extension WireSynchronizable: RandomValue {}
 extension WireKeyKind: RandomValue {}
+extension WireAttachment: RandomValue {}
+extension WirePreference: RandomValue {}
+extension WireAttestation: RandomValue {}
 
 // MARK: - Choices
 
@@ -134,7 +137,7 @@ extension WireRequest.OneOf_Body: RandomChoice {
             { .pruneKeys($0.value()) },
             { .registerApplication($0.value()) }, { .listApplications($0.value()) }, { .removeApplication($0.value()) },
             { .listGrants($0.value()) }, { .revokeGrants($0.value()) }, { .awaitGrantEnd($0.value()) },
-            { .heldGrants($0.value()) },
+            { .heldGrants($0.value()) }, { .registerCredential($0.value()) }, { .assertCredential($0.value()) },
         ]
     }
 }
@@ -148,6 +151,7 @@ extension WireReply.OneOf_Body: RandomChoice {
             { .applications($0.value()) }, { .keys($0.value()) }, { .unusedKeys($0.value()) }, { .repair($0.value()) },
             { .environment($0.value()) },
             { .grants($0.value()) }, { .grantEnds($0.value()) }, { .heldGrants($0.value()) },
+            { .registeredCredential($0.value()) }, { .assertedCredential($0.value()) },
         ]
     }
 }

@@ -67,7 +67,7 @@ extension Broker {
         _ configuration: BrokerConfiguration, log: Logger, stretching: PasscodeStretching,
         prompter: (any Prompter)? = nil, clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil,
         replacingDamagedLog: Bool = false, adding added: AddedAuthenticators = .none,
-        around: (any Enclave) -> any Enclave = { $0 }
+        authenticators: CredentialAuthenticators = .none, around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
         let user = configuration.user
         let clock = try clock ?? Self.systemClock()
@@ -92,7 +92,8 @@ extension Broker {
                 log: log)
             return Broker(
                 configuration: configuration, log: log, enclave: enclave, vault: vault, clock: clock,
-                prompter: prompter, seeds: seeds, trail: trail, accounts: [account])
+                prompter: prompter, seeds: seeds, trail: trail, accounts: [account],
+                authenticators: authenticators)
         } catch let error as VaultError {
             throw BrokerOpeningError.store(
                 "The store in \(configuration.stateDirectory) cannot be used: \(error.words). Restore it from a "

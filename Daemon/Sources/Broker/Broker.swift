@@ -1,4 +1,5 @@
 import AccessControl
+import AssociationFiles
 import AuditLog
 import Auditing
 import Authenticators
@@ -35,6 +36,8 @@ public final class Broker: Sendable {
     let sessions = SessionRegistry()
     let slowRequests = SlowRequestQuota()
     let credentials = CredentialQuota()
+    let authenticators: CredentialAuthenticators
+    let associations: Associations
     let grantEnds = WorkThread(name: "ostiary-grant-ends")
     let watches = EnvironmentWatches()
     /// Looks at environments that somebody watches, one after another.
@@ -42,7 +45,8 @@ public final class Broker: Sendable {
 
     init(
         configuration: BrokerConfiguration, log: Logger, enclave: any Enclave, vault: Vault, clock: any BootClock,
-        prompter: any Prompter, seeds: LogSeeds, trail: AuditTrail, accounts: [OwnerAccount]
+        prompter: any Prompter, seeds: LogSeeds, trail: AuditTrail, accounts: [OwnerAccount],
+        authenticators: CredentialAuthenticators
     ) {
         self.configuration = configuration
         self.log = log
@@ -55,6 +59,10 @@ public final class Broker: Sendable {
         self.seeds = seeds
         self.trail = trail
         self.accounts = accounts
+        self.authenticators = authenticators
+        associations = Associations(
+            program: configuration.associationProgram, folder: configuration.associationsDirectory,
+            trustedUserID: configuration.associationsUserID, server: configuration.associationServer)
         for account in accounts {
             account.sensor?.whenSensorChanges { [weak self, weak account] isAnotherSet in
                 guard let self, let account else { return }
@@ -211,6 +219,9 @@ public final class Broker: Sendable {
         case .listApplications(let body): return listApplications(body, session)
         case .removeApplication(let body): return try removeApplication(body, request, session, cancellation)
 
+        case .registerCredential(let body): return try registerCredential(body, request, session, cancellation)
+        case .assertCredential(let body): return try assertCredential(body, request, session, cancellation)
+
         case .passcode(let body): return try changePasscode(body, request, session, cancellation)
         case .lock: return lock(session)
         case .readLog(let body): return Reply(.logPage(try logPage(body)))
@@ -236,6 +247,7 @@ public final class Broker: Sendable {
         case .name(let name): name
         case .object(let id): name(ofObject: id, session)
         case .application(let id): NameDefect(id) == nil ? id : ""
+        case .relyingParty(let domain): RelyingPartyIdentifier(domain)?.domain ?? ""
         }
     }
 

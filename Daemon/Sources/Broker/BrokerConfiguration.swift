@@ -1,3 +1,4 @@
+public import AssociationFiles
 package import Authenticators
 import EnrolledTemplates
 import FingerprintReader
@@ -21,6 +22,16 @@ public struct BrokerConfiguration: Sendable {
     public let applicationsDirectory: String
     /// Where the administrator registers programs for all users.
     public static let systemApplicationsDirectory = "/etc/ostiary/apps.d"
+    /// Absolute path of `ostiary-association`.
+    let associationProgram: String
+    /// Folder of the administrator's association files.
+    let associationsDirectory: String
+    /// The user to whom these files must belong; root, except in tests.
+    let associationsUserID: UInt32
+    /// Where the administrator confirms programs in place of domains.
+    public static let systemAssociationsDirectory = "/etc/ostiary/associations.d"
+    /// Where the files of domains are fetched, in tests.
+    let associationServer: AssociationServer
     /// Path of the system bus's socket, which knows who sits at this machine; nil for the usual one.
     let systemBus: String?
     /// Where fingers are known; nil for nowhere.
@@ -35,8 +46,15 @@ public struct BrokerConfiguration: Sendable {
         version: String,
         applicationsDirectory: String = Self.systemApplicationsDirectory, systemBus: String? = nil,
         fingers: FingerSources? = nil, face: FaceSource? = nil,
+        associationProgram: String = "/nonexistent",
+        associationsDirectory: String = Self.systemAssociationsDirectory,
+        associationsUserID: UInt32 = 0, associationServer: AssociationServer = AssociationServer(),
         adoptedUserName: String? = nil
     ) {
+        self.associationProgram = associationProgram
+        self.associationsDirectory = associationsDirectory
+        self.associationsUserID = associationsUserID
+        self.associationServer = associationServer
         self.user = user
         self.applicationsDirectory = applicationsDirectory
         self.stateDirectory = stateDirectory

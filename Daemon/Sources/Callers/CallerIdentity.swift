@@ -11,6 +11,8 @@ package struct CallerIdentity: Equatable, Sendable {
     let accessGroups: [String]
     /// A program is registered at this path, and the file that runs is another one.
     package let isChanged: Bool
+    /// The relying parties whose credentials it may make and use, if these confirm it.
+    package let webCredentials: [String]
     /// The digest that the executable's file must keep; nil where the path says enough.
     let content: Data?
 
@@ -20,6 +22,7 @@ package struct CallerIdentity: Equatable, Sendable {
         applicationID = nil
         accessGroups = [program.application]
         self.isChanged = isChanged
+        webCredentials = []
         content = nil
     }
 
@@ -28,6 +31,7 @@ package struct CallerIdentity: Equatable, Sendable {
         applicationID = registration.applicationID
         accessGroups = registration.accessGroups
         isChanged = false
+        webCredentials = registration.webCredentials
         if case .content(let digest) = registration.identity { content = digest } else { content = nil }
     }
 }

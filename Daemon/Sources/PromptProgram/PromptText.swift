@@ -20,6 +20,10 @@ public struct PromptText {
         case .applicationPassword: "Ostiary asks for the password of this item, not for your passcode."
         case .newApplicationPassword: "Ostiary asks for a new password for this item, not for your passcode."
         case .repeatApplicationPassword: "Ostiary asks for the item's new password again, not for your passcode."
+        case .keyPIN: "Ostiary asks for the PIN of your security key, not for your passcode."
+        case .newKeyPIN: "Ostiary asks for a new PIN for your security key, not for your passcode."
+        case .repeatKeyPIN: "Ostiary asks for the security key's new PIN again, not for your passcode."
+        case .choice: "Ostiary asks you to choose."
         case .confirmation: "Ostiary asks you to confirm."
         case .sensor: "Ostiary asks for \(sensors.map { Self.noun(of: $0.kind) }.joined(separator: " or "))."
         }
@@ -29,6 +33,9 @@ public struct PromptText {
     public var sensors: [PromptSensor] { question.sensors }
 
     public var isTyped: Bool { question.kind.isTyped }
+
+    /// What can be chosen, in order.
+    public var options: [String] { question.kind.options.map(\.string) }
 
     private static func alternatives(_ sensors: [PromptSensor]) -> String {
         sensors.map { " or \(noun(of: $0.kind))" }.joined()
@@ -60,6 +67,10 @@ public struct PromptText {
         case .applicationPassword: "Item password"
         case .newApplicationPassword: "New item password"
         case .repeatApplicationPassword: "Repeat new item password"
+        case .keyPIN: "PIN of the security key"
+        case .newKeyPIN: "New PIN of the security key"
+        case .repeatKeyPIN: "Repeat the new PIN"
+        case .choice: "Number"
         case .confirmation: "Type yes to go on"
         case .sensor: "Waiting"
         }
@@ -117,7 +128,8 @@ public struct PromptText {
     public var spoken: String {
         let facts = facts.map { "\($0.label): \($0.lead)\($0.text)\($0.detail)." }
         let reason = reason.map { "\($0.label): “\($0.words)”." }
-        return ([heading] + facts + [reason, warning, notice].compactMap(\.self)).joined(separator: " ")
+        let options = options.enumerated().map { "\($0.offset + 1): \($0.element)." }
+        return ([heading] + facts + options + [reason, warning, notice].compactMap(\.self)).joined(separator: " ")
     }
 
     public var warning: String? {

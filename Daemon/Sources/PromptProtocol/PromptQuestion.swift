@@ -4,6 +4,10 @@ public import Foundation
 public enum PromptFactor: String, Codable, Equatable, Sendable, CaseIterable {
     case passcode
     case applicationPassword
+    /// The PIN of a security key.
+    case keyPIN
+    /// The number of one of several options; no secret.
+    case choice
 }
 
 /// The kinds of questions.
@@ -14,6 +18,12 @@ public enum PromptKind: Codable, Equatable, Sendable {
     case applicationPassword
     case newApplicationPassword
     case repeatApplicationPassword
+    /// The PIN of a security key, which is for that key alone.
+    case keyPIN
+    case newKeyPIN
+    case repeatKeyPIN
+    /// One of at most nine options. The answer is its number, counted from 1, as a digit.
+    case choice([DisplayText])
     /// A warning that the person confirms by typing "yes", or with a button; no secret is asked for.
     case confirmation(warning: DisplayText)
     /// Nothing is typed: one of the question's sensors is waited for.
@@ -21,6 +31,14 @@ public enum PromptKind: Codable, Equatable, Sendable {
 
     /// Whether the person answers with keys or a button, and not only by cancelling.
     public var isTyped: Bool { self != .sensor }
+
+    /// The options, if one of several is to be chosen.
+    public var options: [DisplayText] {
+        if case .choice(let options) = self { options } else { [] }
+    }
+
+    /// Whether the answer is the number of an option.
+    public var isChoice: Bool { factor == .choice }
 
     /// Whether the answer is a confirmation.
     public var isConfirmation: Bool {
@@ -32,6 +50,8 @@ public enum PromptKind: Codable, Equatable, Sendable {
         switch self {
         case .enterPasscode, .newPasscode, .repeatPasscode: .passcode
         case .applicationPassword, .newApplicationPassword, .repeatApplicationPassword: .applicationPassword
+        case .keyPIN, .newKeyPIN, .repeatKeyPIN: .keyPIN
+        case .choice: .choice
         case .confirmation, .sensor: nil
         }
     }

@@ -33,7 +33,7 @@ public final class PromptCancellation: Sendable {
     }
 
     /// Readable when the question was taken away.
-    var descriptor: CInt { signal.descriptor }
+    package var descriptor: CInt { signal.descriptor }
 }
 
 /// Wakes a thread that waits in `poll`, permanently.

@@ -22,6 +22,8 @@ package final class RequestCancellation: Sendable {
         /// Ends the wait for a turn.
         var wait: DispatchSemaphore?
         var hasUnrecordedOpening = false
+        /// Called when the request is ended.
+        var handlers: [@Sendable () -> Void] = []
     }
 
     private let state = Mutex(State())
@@ -29,11 +31,13 @@ package final class RequestCancellation: Sendable {
     package init() {}
 
     package func cancel(_ reason: Reason) {
-        let question = state.withLock { state in
+        let (question, handlers) = state.withLock { state in
+            defer { state.handlers = [] }
             if state.first == nil { state.first = reason }
             state.wait?.signal()
-            return state.question
+            return (state.question, state.handlers)
         }
+        for handler in handlers { handler() }
         switch reason {
         case .caller: question?.cancel(because: .superseded)
         case .connectionEnded: question?.cancel(because: .clientGone)
@@ -53,6 +57,16 @@ package final class RequestCancellation: Sendable {
         defer { state.withLock { $0.question = nil } }
         try check()
         return try body(question)
+    }
+
+    /// Calls `handler` once when the request is ended, on the thread that ends it, or at once when it was ended before. It must
+    /// not block.
+    package func whenCancelled(_ handler: @escaping @Sendable () -> Void) {
+        let isEnded = state.withLock { state in
+            if state.first == nil { state.handlers.append(handler) }
+            return state.first != nil
+        }
+        if isEnded { handler() }
     }
 
     /// Runs `body`, which waits for `semaphore`, and signals that when the request is ended. One wait at a time.

@@ -81,7 +81,8 @@ extension SimulatedQuestion {
         self.init(
             kind: Kind(question.kind), program: program, reason: question.reason?.string ?? "",
             operation: question.operation.string, objects: question.objects?.names.map(\.string) ?? [],
-            offersFinger: question.sensors.contains { $0.kind == .finger }, notice: question.notice?.string,
+            offersFinger: question.sensors.contains { $0.kind == .finger },
+            offersSecurityKey: question.sensors.contains { $0.kind == .securityKey }, notice: question.notice?.string,
             triesLeft: question.triesLeft, cancelTitle: question.cancelTitle?.string,
             fallbackTitle: question.fallbackTitle?.string)
     }
@@ -97,6 +98,8 @@ extension SimulatedQuestion.Kind {
             case .applicationPassword: .applicationPassword
             case .newApplicationPassword: .newApplicationPassword
             case .repeatApplicationPassword: .repeatedApplicationPassword
+            case .keyPIN, .newKeyPIN, .repeatKeyPIN: .keyPIN
+            case .choice: .choice
             case .confirmation: .confirmation
             case .sensor: .touch
             }

@@ -11,6 +11,7 @@ import Synchronization
 package final class SimulatedPerson: PlacingPrompter {
     private let script: PersonScript
     private let reader: SimulatedReader
+    private let securityKey: SimulatedSecurityKey
     private let clock: ManualClock
     private let timeLimit: Duration
     private let readerChanged: @Sendable () -> Void
@@ -19,11 +20,13 @@ package final class SimulatedPerson: PlacingPrompter {
     ///   - timeLimit: how long a question stays.
     ///   - readerChanged: called after the person unplugged the reader.
     package init(
-        _ script: PersonScript, reader: SimulatedReader, clock: ManualClock, timeLimit: Duration,
+        _ script: PersonScript, reader: SimulatedReader, securityKey: SimulatedSecurityKey, clock: ManualClock,
+        timeLimit: Duration,
         readerChanged: @escaping @Sendable () -> Void
     ) {
         self.script = script
         self.reader = reader
+        self.securityKey = securityKey
         self.clock = clock
         self.timeLimit = timeLimit
         self.readerChanged = readerChanged
@@ -91,7 +94,13 @@ package final class SimulatedPerson: PlacingPrompter {
                 if question.offersFinger { _ = wait(live) { hasGivenUp.isRaised } }
             case .touches(let finger) where question.offersFinger:
                 if let failure = touch(finger, live, hasGivenUp) { return .unscripted(failure) }
-            case .enters, .confirms, .choosesFallback, .touches:
+            case .touchesSecurityKey where question.offersSecurityKey:
+                guard wait(live, until: { [securityKey] in securityKey.isWaiting }) else {
+                    return .unscripted("The security key did not wait for a touch in time.")
+                }
+                if live.cancellation.interruption == nil { securityKey.touch() }
+                _ = wait(live) { false }
+            case .enters, .confirms, .choosesFallback, .touches, .touchesSecurityKey:
                 return .unscripted("The script says that the person \(action), which does not fit the question.")
             }
             done.append(action)

@@ -1,3 +1,4 @@
+import AssociationFiles
 import Authenticators
 import Broker
 import FingerprintReader
@@ -18,6 +19,7 @@ package final class Simulator {
     private let clock = ManualClock()
     private let reader = SimulatedReader()
     private let script = PersonScript()
+    private let securityKey = SimulatedSecurityKey()
     private let user: SystemUser
     private let log: Logger
     private var broker: Broker
@@ -35,7 +37,7 @@ package final class Simulator {
                 atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         }
         do {
-            let parts = SimulatedParts(clock: clock, reader: reader, script: script)
+            let parts = SimulatedParts(clock: clock, reader: reader, script: script, securityKey: securityKey)
             broker = try parts.openBroker(in: folder, user, log)
             server = try Self.serve(broker, in: folder)
         } catch {
@@ -80,6 +82,7 @@ package final class Simulator {
             case .connectReader(let isConnected):
                 reader.connect(isConnected)
                 look()
+            case .associate(let domain, let applications): try associate(domain, applications)
             case .advance(let duration): try advance(by: duration)
             case .restart: try restart()
             case .report: return .report(script.report)
@@ -110,6 +113,16 @@ package final class Simulator {
         return known
     }
 
+    /// Has a domain name the programs that may use its credentials.
+    private func associate(_ domain: String, _ applications: [String]) throws {
+        guard RelyingPartyIdentifier(domain) != nil else { throw SimulatorRefusal("\(domain) is no domain.") }
+        let associations = SimulatorFolders.associations(in: folder)
+        try FileManager.default.createDirectory(
+            atPath: associations, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let file = try JSONEncoder().encode(["webcredentials": ["apps": applications]])
+        try file.write(to: URL(fileURLWithPath: "\(associations)/\(domain).json"))
+    }
+
     /// Has the daemon notice a change, as the helper for templates or the next caller would.
     private func look() { _ = broker.accounts[0].biometryState() }
 
@@ -125,7 +138,8 @@ package final class Simulator {
 
     private func restart() throws {
         stop()
-        broker = try SimulatedParts(clock: clock, reader: reader, script: script).openBroker(in: folder, user, log)
+        broker = try SimulatedParts(clock: clock, reader: reader, script: script, securityKey: securityKey)
+            .openBroker(in: folder, user, log)
         server = try Self.serve(broker, in: folder)
     }
 }
@@ -141,13 +155,15 @@ private struct SimulatedParts {
     let clock: ManualClock
     let reader: SimulatedReader
     let script: PersonScript
+    let securityKey: SimulatedSecurityKey
 
     func openBroker(in folder: String, _ user: SystemUser, _ log: Logger) throws -> Broker {
         let prompts = PromptConfiguration()
         let fingers = FingerSources(BiometrySources(reader: reader, templates: reader))
         let account = LateAccount()
         let person = SimulatedPerson(
-            script, reader: reader, clock: clock, timeLimit: .seconds(prompts.timeLimitSeconds),
+            script, reader: reader, securityKey: securityKey, clock: clock,
+            timeLimit: .seconds(prompts.timeLimitSeconds),
             readerChanged: { account.look() })
         let (start, began) = (ContinuousClock.now, clock.now().time)
         let queue = PromptQueue(
@@ -155,8 +171,10 @@ private struct SimulatedParts {
         let broker = try Broker.open(
             BrokerConfiguration(
                 user: user, stateDirectory: SimulatorFolders.state(in: folder), promptProgram: "/nowhere",
-                prompts: prompts, version: "simulator", applicationsDirectory: folder + "/apps.d", fingers: fingers),
-            log: log, stretching: .quick, prompter: queue, clock: clock)
+                prompts: prompts, version: "simulator", applicationsDirectory: folder + "/apps.d", fingers: fingers,
+                associationsDirectory: SimulatorFolders.associations(in: folder), associationsUserID: user.id),
+            log: log, stretching: .quick, prompter: queue, clock: clock,
+            authenticators: CredentialAuthenticators(securityKeys: securityKey))
         account.set(broker.accounts[0])
         return broker
     }

@@ -33,6 +33,9 @@ struct PinentryDescription {
                 before: "\(fact.label): \(fact.lead)", text: fact.text, after: fact.detail,
                 isWhole: showsAll || fact.isOfOstiary)
         }
+        for (index, option) in text.options.enumerated() {
+            facts.append(Line(before: "\(index + 1): ", text: option, isWhole: false))
+        }
         if let warning = text.warning { facts.append(Line(before: "", text: warning, isWhole: true)) }
         self.facts = facts
         reason = text.reason.map { Line(before: "\($0.label): “", text: $0.words, after: "”", isWhole: false) }

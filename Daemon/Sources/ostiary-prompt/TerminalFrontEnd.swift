@@ -13,10 +13,12 @@ struct TerminalFrontEnd {
 
     /// Time within which the rest of an escape sequence follows its first byte, also over slow lines.
     private static let escapePatience: Duration = .milliseconds(200)
-    /// Enough for "yes" and some mistyping.
+    /// Enough for "yes" or a number, and some mistyping.
     private static let confirmationByteCount = 16
 
     private var isConfirmation: Bool { request.question.kind.isConfirmation }
+    /// Whether what is typed is no secret, and is shown.
+    private var isEchoed: Bool { isConfirmation || request.question.kind.isChoice }
     private var isTyped: Bool { request.question.kind.isTyped }
 
     /// Draws the question, waits for an answer, restores the terminal.
@@ -38,7 +40,7 @@ struct TerminalFrontEnd {
 
     private func readLine(_ layout: TerminalLayout, _ watch: borrowing PromptWatch) -> Answer {
         var editor = LineEditor(
-            capacity: isConfirmation ? Self.confirmationByteCount : PromptLimits.secretByteCount,
+            capacity: isEchoed ? Self.confirmationByteCount : PromptLimits.secretByteCount,
             offersFallback: request.question.fallbackTitle != nil)
         while true {
             let step: LineEditor.Step
@@ -64,7 +66,7 @@ struct TerminalFrontEnd {
             case .submitted: return isConfirmation ? confirmation(of: editor.line) : .entered(editor.take())
             case .tooLong: _ = draw("\r\nToo long: at most \(editor.line.capacity) bytes.\r\n\(layout.field)")
             case .ignored: break
-            case .edited: if isConfirmation { redraw(editor.line, layout) }
+            case .edited: if isEchoed { redraw(editor.line, layout) }
             }
         }
     }
@@ -81,7 +83,7 @@ struct TerminalFrontEnd {
         unsafe .reply(line.withUnsafeBytes { unsafe $0.elementsEqual("yes".utf8) } ? .confirmed : .cancelled)
     }
 
-    /// Shows the typed text of a confirmation, letters only.
+    /// Shows the typed text of a confirmation or a choice, ASCII only.
     private func redraw(_ line: borrowing SecretLine, _ layout: TerminalLayout) {
         let typed = unsafe line.withUnsafeBytes { bytes in
             unsafe String(decoding: bytes.map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)

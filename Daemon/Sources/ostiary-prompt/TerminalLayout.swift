@@ -28,6 +28,7 @@ struct TerminalLayout {
         var lines = ["", text.heading]
         for fact in text.facts { lines += labelled(fact.label, fact.lead + fact.text + fact.detail) }
         if let reason = text.reason { lines += labelled(reason.label, "“\(reason.words)”") }
+        for (index, option) in text.options.enumerated() { lines += labelled("\(index + 1)", option) }
         if let warning = text.warning { lines += labelled("Warning", warning) }
         if let notice = text.notice { lines += wrapped(notice, indent: 0) }
         for sensor in text.sensors { lines += self.lines(of: sensor) }
@@ -43,7 +44,7 @@ struct TerminalLayout {
     var field: String { "\(text.field): " }
 
     private var keys: String {
-        let typing = text.warning == nil ? "Typing is not shown. " : ""
+        let typing = text.warning == nil && text.options.isEmpty ? "Typing is not shown. " : ""
         let enter = text.isTyped ? "\(typing)Enter: continue. " : ""
         let other = text.fallbackTitle == nil ? "" : " Tab: another way."
         return "\(enter)Ctrl-C: Cancel.\(other)"

@@ -3,6 +3,7 @@ import CLinuxShims
 import Glibc
 import PromptProgram
 import PromptProtocol
+import SecretMemory
 
 /// Asks in a window. This thread runs the loop: GTK draws in it. After each round the loop checks whether the person,
 /// the daemon or the clock has ended the question.
@@ -45,12 +46,20 @@ struct SheetFrontEnd {
                 case .cancelled: return .reply(.cancelled)
                 case .fallback: return .reply(.fallback)
                 case .confirmed: return .reply(.confirmed)
+                case .chosen(let index): return .entered(Self.number(of: index))
                 case .submitted:
                     if let secret = sheet.takeSecret() { return .entered(secret) }
                 }
             }
             g_main_context_iteration(nil, 1)
         }
+    }
+
+    /// The number of an option as it would be typed.
+    private static func number(of index: Int) -> SecretBytes {
+        var number = SecretBytes(zeroed: 1)
+        number.withUnsafeMutableBytes { $0[0] = UInt8(ascii: "1") + UInt8(index) }
+        return number
     }
 
     /// libwayland keeps recent messages in a ring of 4 KiB, key codes among them. The compositor's answers overwrite
@@ -66,6 +75,8 @@ final class SheetEvents {
         /// The question is on the screen.
         case drawn
         case submitted, confirmed, cancelled, fallback
+        /// The option with this index.
+        case chosen(Int)
     }
 
     private var events: [Event] = []

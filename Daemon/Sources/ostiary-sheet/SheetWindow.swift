@@ -44,7 +44,11 @@ final class SheetWindow {
         append(scrolled(words(of: text)), to: content)
         append(notice, to: content)
         gtk_widget_set_visible(notice, text.notice == nil ? 0 : 1)
-        if question.kind.factor != nil { addField(text.field) }
+        if question.kind.isChoice {
+            addOptions(text.options)
+        } else if question.kind.factor != nil {
+            addField(text.field)
+        }
         for sensor in text.sensors { addSensor(sensor) }
         addButtons(text)
         if let first { setAccessibleDescription(text.spoken, of: first) }
@@ -113,6 +117,16 @@ final class SheetWindow {
         first = field.widget
     }
 
+    /// One button for each option.
+    private func addOptions(_ options: [String]) {
+        let column = makeBox(GTK_ORIENTATION_VERTICAL, spacing: 10, classes: "options")
+        for (index, option) in options.enumerated() {
+            let button = addButton(option, to: column) { $0.choose(.chosen(index)) }
+            if first == nil { first = button }
+        }
+        append(column, to: content)
+    }
+
     /// Only a key or a click in this window counts.
     private func choose(_ event: SheetEvents.Event) {
         if input.isBeingHandled { events.add(event) }
@@ -153,7 +167,7 @@ final class SheetWindow {
             gtk_widget_set_sensitive(button, 0)
             confirmation = button
             gtk_window_set_default_widget(window, cancel)
-        } else if question.kind.factor != nil {
+        } else if question.kind.factor != nil, !question.kind.isChoice {
             let button = addButton("Continue", to: row) { $0.choose(.submitted) }
             gtk_widget_add_css_class(button, "suggested-action")
             gtk_window_set_default_widget(window, button)

@@ -49,7 +49,10 @@ struct Daemon {
                 systemBus: options.systemBus, fingers: options.fingerSources,
                 face: try prompts.faceService.map {
                     options.faceSource($0, program: try Self.program("ostiary-pam"))
-                }, adoptedUserName: options.adoptUserName)
+                },
+                associationProgram: try Self.program("ostiary-association"),
+                associationsDirectory: options.associationsDirectory, associationServer: options.server,
+                adoptedUserName: options.adoptUserName)
             return try Broker.open(configuration, log: log, replacingDamagedLog: options.replaceDamagedLog)
         } catch let error as BrokerOpeningError { throw StartError(error.description) }
     }

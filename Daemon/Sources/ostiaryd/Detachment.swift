@@ -35,8 +35,15 @@ struct Detachment {
         var arguments = [
             "ostiaryd", "--reports-readiness", "--runtime-directory", options.runtimeDirectory, "--state-directory",
             options.stateDirectory, "--applications-directory", options.applicationsDirectory, "--system-bus",
-            options.systemBus, "--finger-services-user", "\(options.fingerServicesUser)",
+            options.systemBus, "--finger-services-user", "\(options.fingerServicesUser)", "--associations-directory",
+            options.associationsDirectory,
         ]
+        if !options.associationServer.isEmpty {
+            arguments += [
+                "--association-server", options.associationServer, "--association-authorities",
+                options.associationAuthorities,
+            ]
+        }
         if let socket = options.templatesSocket { arguments += ["--templates-socket", socket] }
         if let configuration = options.configuration { arguments += ["--configuration", configuration] }
         if let name = options.adoptUserName { arguments += ["--adopt-user-name", name] }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import AssociationFiles
 import Broker
 import CLinuxShims
 import Foundation
@@ -33,6 +34,10 @@ struct Ostiaryd: ParsableCommand {
     @Option(help: "The folder of the administrator's registrations of programs (*.conf); it must belong to root.")
     var applicationsDirectory = BrokerConfiguration.systemApplicationsDirectory
 
+    @Option(
+        help: "The folder of the administrator's association files (DOMAIN.json); it must belong to root.")
+    var associationsDirectory = BrokerConfiguration.systemAssociationsDirectory
+
     @Flag(help: "Run in the background; return when the daemon accepts connections.")
     var detach = false
 
@@ -64,6 +69,19 @@ struct Ostiaryd: ParsableCommand {
     @Option(help: .hidden)
     var templatesSocket: String?
 
+    /// For tests: the host and port from which the association files of all domains are fetched, and the certificate
+    /// authorities that count there.
+    @Option(help: .hidden)
+    var associationServer = ""
+
+    /// For tests.
+    @Option(help: .hidden)
+    var associationAuthorities = ""
+
+    var server: AssociationServer {
+        AssociationServer(connectTo: associationServer, authorities: associationAuthorities)
+    }
+
     var fingerSources: FingerSources {
         FingerSources(
             systemBus: systemBus, serviceUserID: fingerServicesUser, templatesSocket: templatesSocket,
@@ -86,7 +104,7 @@ struct Ostiaryd: ParsableCommand {
     func validate() throws {
         let paths = [
             runtimeDirectory, stateDirectory, configuration, applicationsDirectory, systemBus, templatesSocket,
-            pamFolder,
+            pamFolder, associationsDirectory,
         ]
         for path in paths.compactMap(\.self) where !path.hasPrefix("/") {
             throw ValidationError("'\(path)' is not an absolute path.")

@@ -25,6 +25,9 @@ package final class BrokerFixture {
     private let fingers: FingerSources?
     private let face: FaceSource?
     private let prompts: PromptConfiguration
+    private let authenticators: CredentialAuthenticators
+    /// The folder of the administrator's association files; it does not exist at first.
+    package var associationsDirectory: String { folder.path("associations.d") }
 
     package let stateDirectory: String
     package static func stateDirectory(in folder: TestFolder) -> String { folder.path("state") }
@@ -39,6 +42,7 @@ package final class BrokerFixture {
         clock: TestClock = TestClock(), observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false,
         adoptedUserName: String? = nil, sensors: AddedAuthenticators = .none, fingers: FingerSources? = nil,
         face: FaceSource? = nil, prompts: PromptConfiguration = PromptConfiguration(),
+        authenticators: CredentialAuthenticators = .none,
         around: @escaping (any Enclave) -> any Enclave = { $0 }
     ) throws {
         let folder = try folder ?? TestFolder()
@@ -49,10 +53,11 @@ package final class BrokerFixture {
         self.fingers = fingers
         self.face = face
         self.prompts = prompts
+        self.authenticators = authenticators
         self.stateDirectory = stateDirectory ?? Self.stateDirectory(in: folder)
         broker = try Self.open(
-            self.stateDirectory, stretching, prompter, clock, observer, replacingDamagedLog, folder.path("apps.d"),
-            adoptedUserName, sensors, fingers, face, prompts, around)
+            self.stateDirectory, stretching, prompter, clock, observer, replacingDamagedLog, folder,
+            adoptedUserName, sensors, fingers, face, prompts, authenticators, around)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 
@@ -62,9 +67,10 @@ package final class BrokerFixture {
 
     private static func open(
         _ state: String, _ stretching: PasscodeStretching, _ prompter: ScriptedPrompter, _ clock: TestClock,
-        _ observer: (any WriteObserver)?, _ replacingDamagedLog: Bool, _ applicationsDirectory: String,
+        _ observer: (any WriteObserver)?, _ replacingDamagedLog: Bool, _ folder: TestFolder,
         _ adoptedUserName: String? = nil, _ sensors: AddedAuthenticators = .none,
         _ fingers: FingerSources?, _ face: FaceSource?, _ prompts: PromptConfiguration,
+        _ authenticators: CredentialAuthenticators,
         _ around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
         umask(0o077)
@@ -72,11 +78,12 @@ package final class BrokerFixture {
             BrokerConfiguration(
                 user: try SystemUser.current(), stateDirectory: state, promptProgram: "/nonexistent",
                 prompts: prompts, version: "test",
-                applicationsDirectory: applicationsDirectory, fingers: fingers, face: face,
+                applicationsDirectory: folder.path("apps.d"), fingers: fingers, face: face,
+                associationsDirectory: folder.path("associations.d"), associationsUserID: geteuid(),
                 adoptedUserName: adoptedUserName),
             log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, stretching: stretching, prompter: prompter,
             clock: clock, observer: observer, replacingDamagedLog: replacingDamagedLog,
-            adding: sensors, around: around)
+            adding: sensors, authenticators: authenticators, around: around)
     }
 
     private static func serve(_ broker: Broker, in folder: TestFolder) throws -> (Server, String) {
@@ -99,8 +106,8 @@ package final class BrokerFixture {
     package func restart() throws {
         close()
         broker = try Self.open(
-            stateDirectory, stretching, prompter, clock, nil, false, folder.path("apps.d"), nil, sensors,
-            fingers, face, prompts)
+            stateDirectory, stretching, prompter, clock, nil, false, folder, nil, sensors,
+            fingers, face, prompts, authenticators)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 

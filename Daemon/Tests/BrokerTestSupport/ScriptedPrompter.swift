@@ -75,7 +75,9 @@ public final class ScriptedPrompter: Prompter {
             state.asked.append(question)
             return state.interlude.take()
         }
-        let isSeen = state.withLock { $0.habit != nil || $0.answers.first != .waitUnseen }
+        let isSeen = state.withLock { state in
+            state.habit != nil || ![.waitUnseen, .nobody].contains(state.answers.first)
+        }
         return live.showingUpdates(with: { update in self.state.withLock { $0.updates.append(update) } }) {
             if isSeen { live.noteShown() }
             interlude?()

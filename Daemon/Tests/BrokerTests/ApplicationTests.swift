@@ -282,6 +282,50 @@ struct ApplicationTests {
         #expect(try list().map(\.path) == [moved])
     }
 
+    @Test func `a row from before programs had domains is read`() throws {
+        try register()
+        let row = try #require(
+            try fixture.broker.vault.read { try $0.objects(owner: fixture.account.id, kind: .application) }.first?
+                .record)
+        var former = row
+        // Version 1 ended behind the identity.
+        former.payload = row.payload.map { Data([1]) + $0.dropFirst().dropLast() }
+        #expect(Registration(former)?.applicationID == "com.example.tool")
+        #expect(Registration(former)?.webCredentials == [])
+    }
+
+    @Test func `domains are stored, shown to the owner, and kept when the program is adopted`() throws {
+        fixture.prompter.prepare([.confirm])
+        let request = WireRegisterApplicationRequest.with {
+            ($0.path, $0.applicationID) = (program, "com.example.tool")
+            $0.webCredentials = ["example.com", "login.example.org"]
+            $0.question = TestClient.question
+        }
+        try client.call(.registerApplication(request))
+        #expect(
+            fixture.prompter.asked.first?.operation.string.hasSuffix(
+                "and let it make and use credentials for example.com, login.example.org") == true)
+        try fixture.restart()
+        let again = try fixture.client()
+        guard case .applications(let list) = try again.call(.listApplications(.init())).body else {
+            throw TestClient.UnexpectedAnswer()
+        }
+        #expect(list.applications.map(\.webCredentials) == [["example.com", "login.example.org"]])
+    }
+
+    @Test(arguments: [
+        ["com"], ["Example.com"], ["example.com", "example.com"], Array(repeating: "example.com", count: 17),
+    ])
+    func `what is no list of domains is refused before the owner is asked`(domains: [String]) throws {
+        fixture.prompter.prepare([.confirm])
+        let request = WireRegisterApplicationRequest.with {
+            ($0.path, $0.applicationID, $0.webCredentials) = (program, "com.example.tool", domains)
+            $0.question = TestClient.question
+        }
+        #expect(try refusal { try client.call(.registerApplication(request)) } == .invalidParameter)
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
     @Test func `an altered row makes a program unregistered`() throws {
         try register()
         let vault = fixture.broker.vault
@@ -454,6 +498,11 @@ struct ApplicationTests {
                     applicationID: "com.example.app", groups: ["b", "a"], path: "/usr/bin/example",
                     identity: .rootOwned,
                     isOfSystem: true))
+        let domains = try SystemApplications.parse(text + "webcredentials = example.com, example.org\n")
+        #expect(domains.webCredentials == ["example.com", "example.org"])
+        for wrong in ["Example.com", "com", "example.com, example.com", "example.com,,example.org"] {
+            #expect(throws: (any Error).self) { try SystemApplications.parse(text + "webcredentials = \(wrong)\n") }
+        }
         let first = text.replacing("b, a", with: "com.example.app, b")
         #expect(try SystemApplications.parse(first).groups == ["com.example.app", "b"])
     }

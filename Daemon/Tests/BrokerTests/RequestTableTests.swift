@@ -30,6 +30,7 @@ struct RequestTableTests {
         ("delete_items", .deleteItems(.init())),
         ("list_grants", .listGrants(.init())), ("revoke_grants", .revokeGrants(.init())),
         ("await_grant_end", .awaitGrantEnd(.init())), ("held_grants", .heldGrants(.init())),
+        ("register_credential", .registerCredential(.init())), ("assert_credential", .assertCredential(.init())),
     ]
 
     /// A line of the document's table.
@@ -109,7 +110,8 @@ struct RequestTableTests {
             (.exchange(.init()), "key-exchange"), (.decapsulate(.init()), "key-exchange"),
             (.readSecret(.init()), "read"),
             (.findRight(.init()), "findRight"), (.createRight(.init()), "create"),
-            (.removeAllRights(.init()), "remove-all"),
+            (.removeAllRights(.init()), "remove-all"), (.registerCredential(.init()), "credential-register"),
+            (.assertCredential(.init()), "credential-assert"),
         ]
         for (body, name) in names { #expect(body.row.eventName == name) }
     }
@@ -122,6 +124,10 @@ struct RequestTableTests {
         #expect(
             WireRequest.OneOf_Body.removeApplication(.with { $0.applicationID = "a.b" }).row.subject
                 == .application("a.b"))
+        let assertion = WireCredentialAssertion.with { $0.relyingPartyID = "example.com" }
+        #expect(
+            WireRequest.OneOf_Body.assertCredential(.with { $0.assertions = [assertion] }).row.subject
+                == .relyingParty("example.com"))
         #expect(WireRequest.OneOf_Body.addItem(.init()).row.subject == .nothing)
     }
 

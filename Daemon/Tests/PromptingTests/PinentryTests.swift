@@ -186,6 +186,20 @@ extension RealPromptTests {
             #expect(asking.wait() == .entered("x", .passcode))
         }
 
+        @Test func `a choice takes a number, and the options are in the description`() throws {
+            let log = FileManager.default.temporaryDirectory.appendingPathComponent("log-\(UUID().uuidString)").path
+            defer { try? FileManager.default.removeItem(atPath: log) }
+            let script =
+                "echo OK; while read -r l; do printf '%s\\n' \"$l\" >> \(log); "
+                + "case \"$l\" in GETPIN*) echo 'D 2'; echo OK;; *) echo OK;; esac; done"
+            let options = ["anne", "bob"].map { DisplayText($0) }
+            let question = PromptQuestion(.choice(options), operation: DisplayText("sign in"))
+            let asking = try Asking(
+                Self.prompter(try Self.program(script), display: ":9"), question, on: process.caller(nil))
+            #expect(asking.wait() == .entered("2", .choice))
+            #expect(try String(contentsOfFile: log, encoding: .utf8).contains("%0A1: anne%0A2: bob"))
+        }
+
         @Test func `a confirmation takes the button`() throws {
             let question = PromptQuestion(
                 .confirmation(warning: DisplayText("Sure?")), operation: DisplayText("remove"))

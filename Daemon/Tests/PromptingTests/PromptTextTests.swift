@@ -109,7 +109,8 @@ import UnixSocket
             (.enterPasscode, .passcode), (.newPasscode, .passcode), (.repeatPasscode, .passcode),
             (.applicationPassword, .applicationPassword), (.newApplicationPassword, .applicationPassword),
             (.repeatApplicationPassword, .applicationPassword), (.confirmation(warning: DisplayText("x")), nil),
-            (.sensor, nil),
+            (.sensor, nil), (.keyPIN, .keyPIN), (.newKeyPIN, .keyPIN), (.repeatKeyPIN, .keyPIN),
+            (.choice([DisplayText("x")]), .choice),
         ]
         for (kind, factor) in kinds { #expect(kind.factor == factor) }
     }

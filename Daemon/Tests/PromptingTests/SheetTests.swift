@@ -87,6 +87,13 @@ extension RealPromptTests {
             #expect(asking.wait() == .confirmed)
         }
 
+        @Test func `a choice has a button for each option`() throws {
+            let options = ["anne", "bob"].map { DisplayText($0) }
+            let asking = try ask(PromptQuestion(.choice(options), operation: DisplayText("sign in")))
+            for key in ["Tab", "Return"] { try server.press(key) }
+            #expect(asking.wait() == .entered("2", .choice))
+        }
+
         @Test func `under another program's window the sheet gets no key`() throws {
             let asking = try ask()
             try server.type("a")

@@ -213,6 +213,24 @@ extension RealPromptTests {
             #expect(asking.wait() == .entered("swordfish", .applicationPassword))
         }
 
+        @Test func `the PIN of a security key is asked for by its name, and is never handed over as passcode`() throws {
+            let question = PromptQuestion(.keyPIN, operation: DisplayText("sign in"), triesLeft: 3)
+            let asking = try ask(question, field: "PIN of the security key: ")
+            #expect(terminal.screen.contains("not for your passcode") && terminal.screen.contains("3 tries left."))
+            terminal.type("1234\r")
+            #expect(asking.wait() == .entered("1234", .keyPIN))
+        }
+
+        @Test func `a choice lists its options and shows the typed number`() throws {
+            let options = ["anne", "bob"].map { DisplayText($0) }
+            let question = PromptQuestion(.choice(options), operation: DisplayText("sign in"))
+            let asking = try ask(question, field: "Number: ")
+            #expect(terminal.screen.contains("1         anne") && terminal.screen.contains("2         bob"))
+            #expect(!terminal.screen.contains("Typing is not shown."))
+            terminal.type("2\r")
+            #expect(asking.wait() == .entered("2", .choice))
+        }
+
         @Test func `typed ahead input is not taken as an answer`() throws {
             terminal.type("typed ahead\r")
             let asking = try ask()

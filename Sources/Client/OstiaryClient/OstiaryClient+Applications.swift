@@ -7,6 +7,8 @@ public struct RegisteredApplication: Sendable, Equatable {
     public let applicationID: String
     /// In order; the first is where items without a group go.
     public let accessGroups: [String]
+    /// The domains whose credentials the program may make and use.
+    public let webCredentials: [String]
     /// How far the registration can be trusted, for example `advisory`.
     public let label: String
     /// The file is no longer the one that was registered.
@@ -32,9 +34,10 @@ public struct RegisteredApplication: Sendable, Equatable {
     }
 
     public init(
-        path: String, applicationID: String, accessGroups: [String], label: String, isChanged: Bool, isOfSystem: Bool,
-        leftBehind: LeftBehind? = nil
+        path: String, applicationID: String, accessGroups: [String], webCredentials: [String] = [], label: String,
+        isChanged: Bool, isOfSystem: Bool, leftBehind: LeftBehind? = nil
     ) {
+        self.webCredentials = webCredentials
         self.leftBehind = leftBehind
         self.path = path
         self.applicationID = applicationID
@@ -46,14 +49,17 @@ public struct RegisteredApplication: Sendable, Equatable {
 }
 
 extension OstiaryClient {
-    /// Gives the program at `path` an application id and access groups. The owner is asked.
+    /// Gives the program at `path` an application id and access groups, and lets it use the credentials of domains. The owner
+    /// is asked.
     public func registerApplication(
-        path: String, applicationID: String, accessGroups: [String], interaction: Interaction
+        path: String, applicationID: String, accessGroups: [String], webCredentials: [String] = [],
+        interaction: Interaction
     ) throws -> RegisteredApplication {
         try change(interaction) {
             $0.path = path
             $0.applicationID = applicationID
             $0.accessGroups = accessGroups
+            $0.webCredentials = webCredentials
         }
     }
 
@@ -108,7 +114,8 @@ extension RegisteredApplication {
     init(_ application: WireApplication) {
         self.init(
             path: application.path, applicationID: application.applicationID, accessGroups: application.accessGroups,
-            label: application.label, isChanged: application.changed, isOfSystem: application.ofSystem,
+            webCredentials: application.webCredentials, label: application.label, isChanged: application.changed,
+            isOfSystem: application.ofSystem,
             leftBehind: application.leftBehind.map(LeftBehind.init))
     }
 }

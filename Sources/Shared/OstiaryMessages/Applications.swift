@@ -6,6 +6,8 @@ public struct WireRegisterApplicationRequest: WireMessage, FieldList {
     /// With `adopts`: the registration of the program. If empty, the registration of its path.
     public var applicationID = ""
     public var accessGroups: [String] = []
+    /// The relying parties whose credentials it may make and use.
+    public var webCredentials: [String] = []
     /// The registered program was rebuilt or upgraded and stays the same program.
     public var adopts = false
     public var question = WireQuestion()
@@ -16,6 +18,7 @@ public struct WireRegisterApplicationRequest: WireMessage, FieldList {
         coder.field(&path)
         coder.field(&applicationID)
         coder.field(&accessGroups)
+        coder.field(&webCredentials)
         coder.field(&adopts)
         coder.field(&question)
     }
@@ -49,6 +52,8 @@ public struct WireApplication: WireMessage, FieldList {
     public var path = ""
     public var applicationID = ""
     public var accessGroups: [String] = []
+    /// The relying parties whose credentials it may make and use.
+    public var webCredentials: [String] = []
     public var label = ""
     /// Whether the file differs from the registered one.
     public var changed = false
@@ -63,6 +68,7 @@ public struct WireApplication: WireMessage, FieldList {
         coder.field(&path)
         coder.field(&applicationID)
         coder.field(&accessGroups)
+        coder.field(&webCredentials)
         coder.field(&label)
         coder.field(&changed)
         coder.field(&ofSystem)

@@ -76,6 +76,19 @@ public enum WireFailureCode: Int, CaseIterable, Sendable {
     case noSuchClass = 71
     case programChanged = 72
 
+    // Credentials of relying parties.
+    /// The program may not use the relying party's credentials: it is not registered for the domain, or the domain does
+    /// not confirm it.
+    case notAssociated = 90
+    /// The authenticator holds one of the excluded credentials.
+    case credentialExcluded = 91
+    /// The authenticator holds none of the allowed credentials, or no authenticator is at hand.
+    case noCredential = 92
+    /// The authenticator could not do it.
+    case authenticatorFailed = 93
+    /// The authenticator gave an answer that breaks its specification.
+    case invalidAuthenticatorAnswer = 94
+
     // Keys.
     case unsupportedAlgorithm = 80
     case decryptionFailed = 81

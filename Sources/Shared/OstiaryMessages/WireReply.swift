@@ -26,6 +26,8 @@ public struct WireReply: FrameMessage, FieldList {
         case grantEnds(WireGrantEnds)
         case heldGrants(WireHeldGrants)
         indirect case environment(WireEnvironment)
+        indirect case registeredCredential(WireRegisteredCredential)
+        indirect case assertedCredential(WireAssertedCredential)
     }
 
     /// The id of the request.
@@ -80,6 +82,8 @@ extension WireReply.OneOf_Body: WireChoice {
         case .grantEnds(let message): writer.write(choice: 21, message)
         case .heldGrants(let message): writer.write(choice: 22, message)
         case .environment(let message): writer.write(choice: 18, message)
+        case .registeredCredential(let message): writer.write(choice: 24, message)
+        case .assertedCredential(let message): writer.write(choice: 25, message)
         }
     }
 
@@ -106,6 +110,8 @@ extension WireReply.OneOf_Body: WireChoice {
             case 21: reader.choice(Self.grantEnds)
             case 22: reader.choice(Self.heldGrants)
             case 18: reader.choice(Self.environment)
+            case 24: reader.choice(Self.registeredCredential)
+            case 25: reader.choice(Self.assertedCredential)
             default: nil
             }
         guard let body else { return nil }

@@ -58,6 +58,9 @@ public struct WireRequest: FrameMessage, FieldList {
         indirect case registerApplication(WireRegisterApplicationRequest)
         case listApplications(WireListApplicationsRequest)
         indirect case removeApplication(WireRemoveApplicationRequest)
+
+        indirect case registerCredential(WireRegisterCredentialRequest)
+        indirect case assertCredential(WireAssertCredentialRequest)
     }
 
     /// Chosen by the program: not 0, and not the id of a request that still runs.
@@ -133,6 +136,8 @@ extension WireRequest.OneOf_Body: WireChoice {
         case .registerApplication(let message): writer.write(choice: 80, message)
         case .listApplications(let message): writer.write(choice: 81, message)
         case .removeApplication(let message): writer.write(choice: 82, message)
+        case .registerCredential(let message): writer.write(choice: 100, message)
+        case .assertCredential(let message): writer.write(choice: 101, message)
         }
     }
 
@@ -183,6 +188,8 @@ extension WireRequest.OneOf_Body: WireChoice {
             case 91: reader.choice(Self.revokeGrants)
             case 92: reader.choice(Self.awaitGrantEnd)
             case 93: reader.choice(Self.heldGrants)
+            case 100: reader.choice(Self.registerCredential)
+            case 101: reader.choice(Self.assertCredential)
             default: nil
             }
         guard let body else { return nil }

@@ -193,6 +193,29 @@ public final class SimulatedDevice: Sendable {
         throw SimulationError.refused("Five wrong fingers did not lock out biometry.")
     }
 
+    // MARK: programs and domains
+
+    /// Registers a program, as `ostiary app register` does. The owner agrees.
+    ///
+    /// - Parameters:
+    ///   - path: the program; this process's when nil.
+    ///   - id: its application id, for example `com.example.app`.
+    ///   - webCredentials: the domains whose credentials it may make and use, if these confirm it.
+    public func registerProgram(_ path: String? = nil, id: String, webCredentials: [String]) async throws {
+        let path = try path ?? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let answer = passcode.withLock { $0 }.map(PersonAction.enters) ?? .confirms
+        try await asOwner([answer]) { client, interaction in
+            try client.registerApplication(
+                path: path, applicationID: id, accessGroups: [], webCredentials: webCredentials,
+                interaction: interaction)
+        }
+    }
+
+    /// Has a domain confirm programs, as its file `apple-app-site-association` does.
+    public func associate(_ domain: String, with applications: [String]) async throws {
+        try await tell(.associate(domain: domain, applications: applications))
+    }
+
     // MARK: time
 
     /// Moves the device's clock: grants end, and delays after wrong passcodes pass. Returns when the daemon has done what was due.

@@ -27,6 +27,10 @@ public struct SimulatedPerson: Sendable {
         does(Array(repeating: .touches(nil), count: times))
     }
 
+    /// Touches the security key, when it waits.
+    @discardableResult
+    public func touchesSecurityKey() -> SimulatedPerson { does([.touchesSecurityKey]) }
+
     /// Types a passcode or an application password, the right one or a wrong one.
     @discardableResult
     public func enters(_ text: String) -> SimulatedPerson { does([.enters(text)]) }

@@ -2,6 +2,8 @@
 public enum PersonAction: Codable, Equatable, Sendable, CustomStringConvertible {
     /// Touches the reader; nil for a finger that nobody enrolled.
     case touches(SimulatedFinger?)
+    /// Touches the security key.
+    case touchesSecurityKey
     /// Types a passcode or a password, and confirms it.
     case enters(String)
     /// Agrees to a warning.
@@ -19,6 +21,7 @@ public enum PersonAction: Codable, Equatable, Sendable, CustomStringConvertible 
         switch self {
         case .touches(let finger?): "touches \(finger.rawValue)"
         case .touches(nil): "touches a finger that is not enrolled"
+        case .touchesSecurityKey: "touches the security key"
         case .enters: "enters a text"
         case .confirms: "confirms"
         case .cancels: "cancels"

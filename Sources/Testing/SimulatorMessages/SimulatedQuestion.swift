@@ -8,9 +8,13 @@ public struct SimulatedQuestion: Codable, Equatable, Sendable, CustomStringConve
         case applicationPassword
         case newApplicationPassword
         case repeatedApplicationPassword
+        /// The PIN of a security key.
+        case keyPIN
+        /// The number of one of several options.
+        case choice
         /// A warning to agree to.
         case confirmation
-        /// To touch the reader; nothing can be typed.
+        /// To touch the reader or the security key; nothing can be typed.
         case touch
     }
 
@@ -41,6 +45,8 @@ public struct SimulatedQuestion: Codable, Equatable, Sendable, CustomStringConve
     public let objects: [String]
     /// Whether a finger may answer, beside what is typed.
     public let offersFinger: Bool
+    /// Whether the security key is waited for.
+    public let offersSecurityKey: Bool
     /// What was wrong with the last try; nil at the first one.
     public let notice: String?
     public let triesLeft: Int?
@@ -55,7 +61,7 @@ public struct SimulatedQuestion: Codable, Equatable, Sendable, CustomStringConve
 
     public init(
         kind: Kind, program: String, reason: String, operation: String, objects: [String], offersFinger: Bool,
-        notice: String?, triesLeft: Int?, cancelTitle: String?, fallbackTitle: String?
+        offersSecurityKey: Bool = false, notice: String?, triesLeft: Int?, cancelTitle: String?, fallbackTitle: String?
     ) {
         self.kind = kind
         self.program = program
@@ -63,6 +69,7 @@ public struct SimulatedQuestion: Codable, Equatable, Sendable, CustomStringConve
         self.operation = operation
         self.objects = objects
         self.offersFinger = offersFinger
+        self.offersSecurityKey = offersSecurityKey
         self.notice = notice
         self.triesLeft = triesLeft
         self.cancelTitle = cancelTitle

@@ -9,6 +9,8 @@ public enum SimulatorRequest: Codable, Equatable, Sendable {
     case enroll(SimulatedFinger)
     case delete(SimulatedFinger)
     case connectReader(Bool)
+    /// Has a domain name the programs, by their application ids, that may use its credentials.
+    case associate(domain: String, applications: [String])
     /// Moves the clock.
     case advance(Duration)
     /// Ends the daemon's part and starts it again on the same store.
@@ -26,7 +28,7 @@ public enum SimulatorAnswer: Codable, Equatable, Sendable {
     case refused(String)
 
     /// Of these messages.
-    public static let version = 1
+    public static let version = 2
 }
 
 /// What happened so far.
@@ -48,4 +50,5 @@ public struct SimulatorReport: Codable, Equatable, Sendable {
 public enum SimulatorFolders {
     public static func runtime(in folder: String) -> String { folder + "/run" }
     public static func state(in folder: String) -> String { folder + "/state" }
+    public static func associations(in folder: String) -> String { folder + "/associations.d" }
 }

@@ -28,10 +28,13 @@ package struct QuestionStyle {
     }
 
     /// Of a request that brought no question: nobody is asked.
-    package static let askingNobody = QuestionStyle()
+    package static let askingNobody = QuestionStyle(isInteractionAllowed: false)
+    /// Of a request whose program says nothing of its own.
+    package static let withoutReason = QuestionStyle(isInteractionAllowed: true)
 
-    private init() {
-        (reason, isInteractionAllowed, cancelTitle, fallbackTitle) = (DisplayText(""), false, nil, nil)
+    private init(isInteractionAllowed: Bool) {
+        self.isInteractionAllowed = isInteractionAllowed
+        (reason, cancelTitle, fallbackTitle) = (DisplayText(""), nil, nil)
         hidesFallback = true
     }
 

@@ -37,7 +37,7 @@ package struct Questioning {
     /// Puts a question and returns what it came to.
     ///
     /// - Parameter onShown: called when the person can see it.
-    func ask(
+    package func ask(
         _ question: PromptQuestion, onShown: @escaping @Sendable (LiveQuestion) -> Void = { _ in }
     ) throws(Refusal) -> PromptOutcome {
         guard asking.question.isInteractionAllowed else { throw Refusal.notInteractive }

@@ -38,9 +38,9 @@ extension Broker {
         return Reply(.applications(.with { $0.applications = [shown] }))
     }
 
-    /// Registrations of one page: each may hold a path of 4,096 bytes and groups of as many, and a message must stay below
+    /// Registrations of one page: each may hold a path of 4,096 bytes, and groups and domains of as many, and a message must stay below
     /// `messageByteCount`.
-    private static let pageCount = 25
+    private static let pageCount = 20
 
     func listApplications(_ body: WireListApplicationsRequest, _ session: Session) -> Reply {
         let all = session.account.applications.all()
@@ -73,7 +73,9 @@ extension Broker {
     private static func request(_ registration: Registration) -> String {
         let groups =
             registration.groups.isEmpty ? "" : " with the groups \(registration.groups.joined(separator: ", "))"
-        return "register the program as \(registration.applicationID)\(groups)"
+        let domains = registration.webCredentials.joined(separator: ", ")
+        let credentials = domains.isEmpty ? "" : ", and let it make and use credentials for \(domains)"
+        return "register the program as \(registration.applicationID)\(groups)\(credentials)"
     }
 
     /// Asks the owner: for the passcode, or while there is none for a confirmation. Shows all that is decided, or asks
@@ -129,7 +131,7 @@ extension OwnerAccount {
         }
         let registration = Registration(
             applicationID: former?.applicationID ?? body.applicationID, groups: former?.groups ?? body.accessGroups,
-            path: file.path, identity: identity)
+            webCredentials: former?.webCredentials ?? body.webCredentials, path: file.path, identity: identity)
         if let defect = registration.defect {
             throw Refusal(.invalidParameter, "\(defect)", cause: "application.name")
         }
@@ -138,9 +140,10 @@ extension OwnerAccount {
 
     /// The registration that a rebuilt program had: the one of its path, or after it moved the one that is named.
     fileprivate func formerRegistration(_ body: WireRegisterApplicationRequest) throws(Refusal) -> Registration {
-        guard body.accessGroups.isEmpty else {
+        guard body.accessGroups.isEmpty, body.webCredentials.isEmpty else {
             throw Refusal(
-                .invalidParameter, "An adopted program keeps its groups; name none.", cause: "application.name")
+                .invalidParameter, "An adopted program keeps its groups and domains; name none.",
+                cause: "application.name")
         }
         return try ownRegistration {
             body.applicationID.isEmpty ? $0.path == body.path : $0.applicationID == body.applicationID
@@ -163,6 +166,7 @@ extension OwnerAccount {
             $0.path = registration.path
             $0.applicationID = registration.applicationID
             $0.accessGroups = registration.groups
+            $0.webCredentials = registration.webCredentials
             $0.label = CallerProgram.label
             $0.changed = !applications.isInPlace(registration)
             $0.ofSystem = registration.isOfSystem

@@ -33,6 +33,8 @@ enum RequestSubject: Equatable, Sendable {
     /// The id of a right or key.
     case object(Data)
     case application(String)
+    /// The domain of a relying party.
+    case relyingParty(String)
 }
 
 /// What the daemon accepts of one request, and what the log calls it.
@@ -140,6 +142,16 @@ extension WireRequest.OneOf_Body {
         case .removeApplication(let body):
             RequestRow(
                 "application-remove", .own, terminal: true, of: .application(body.applicationID), forChanged: true)
+
+        // Credentials of relying parties.
+        case .registerCredential(let body):
+            RequestRow(
+                "credential-register", .own, terminal: true,
+                of: .relyingParty(body.creations.first?.relyingPartyID ?? ""))
+        case .assertCredential(let body):
+            RequestRow(
+                "credential-assert", .own, terminal: true,
+                of: .relyingParty(body.assertions.first?.relyingPartyID ?? ""))
 
         // Keychain items. Most ask for nothing; reading one takes microseconds, changing one a disk flush.
         case .addItem(let body):

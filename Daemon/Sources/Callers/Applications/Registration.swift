@@ -15,16 +15,20 @@ package struct Registration: Equatable, Sendable {
     package let applicationID: String
     /// The access groups that were given, in order; the application's own may be one of them.
     package let groups: [String]
+    /// The relying parties whose credentials the program may make and use, in order.
+    package let webCredentials: [String]
     package let path: String
     package let identity: Identity
     /// From the administrator's folder, not from the owner.
     package var isOfSystem = false
 
     package init(
-        applicationID: String, groups: [String], path: String, identity: Identity, isOfSystem: Bool = false
+        applicationID: String, groups: [String], webCredentials: [String] = [], path: String, identity: Identity,
+        isOfSystem: Bool = false
     ) {
         self.applicationID = applicationID
         self.groups = groups
+        self.webCredentials = webCredentials
         self.path = path
         self.identity = identity
         self.isOfSystem = isOfSystem
@@ -32,6 +36,8 @@ package struct Registration: Equatable, Sendable {
 
     /// Most groups of one program.
     static let groupCount = 16
+    /// Most relying parties of one program.
+    static let webCredentialCount = 16
     /// Most registrations of one owner.
     package static let count = 256
 
@@ -42,10 +48,12 @@ package struct Registration: Equatable, Sendable {
 // MARK: - Stored
 
 extension Registration {
-    private static let formatVersion: UInt8 = 1
+    private static let formatVersion: UInt8 = 2
+    /// The version before programs had relying parties.
+    private static let formerFormatVersion: UInt8 = 1
 
-    /// `version (1) || path || number of groups (1) || each group || 0, or 1 and the digest (32)`; texts behind their length
-    /// in four bytes.
+    /// `version (1) || path || number of groups (1) || each group || 0, or 1 and the digest (32) || number of relying parties
+    /// (1) || each`; texts behind their length in four bytes.
     private var encoded: Data {
         var writer = CanonicalWriter()
         writer.write(Self.formatVersion)
@@ -58,6 +66,8 @@ extension Registration {
             writer.write(UInt8(1))
             writer.write(fixed: digest)
         }
+        writer.write(UInt8(webCredentials.count))
+        for domain in webCredentials { writer.write(Array(domain.utf8), length: UInt32.self) }
         return Data(writer.bytes)
     }
 
@@ -77,7 +87,8 @@ extension Registration {
         guard record.kind == .application, let payload = record.payload else { return nil }
         var reader = CanonicalReader(Array(payload))
         do {
-            guard try reader.read(UInt8.self) == Self.formatVersion else { return nil }
+            let version = try reader.read(UInt8.self)
+            guard [Self.formerFormatVersion, Self.formatVersion].contains(version) else { return nil }
             path = try reader.readText(length: UInt32.self)
             var groups: [String] = []
             for _ in 0..<(try reader.read(UInt8.self)) { groups.append(try reader.readText(length: UInt32.self)) }
@@ -87,6 +98,11 @@ extension Registration {
             case 1: identity = .content(Data(try reader.read(fixed: 32)))
             default: return nil
             }
+            var domains: [String] = []
+            if version == Self.formatVersion {
+                for _ in 0..<(try reader.read(UInt8.self)) { domains.append(try reader.readText(length: UInt32.self)) }
+            }
+            webCredentials = domains
             try reader.finish()
         } catch { return nil }
         applicationID = record.attributes.identifier

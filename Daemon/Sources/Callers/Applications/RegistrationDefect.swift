@@ -1,3 +1,5 @@
+import AssociationFiles
+
 /// A rule of registrations that is broken. Its description says which one and what to do, and repeats no name: what a caller
 /// sends goes into no message.
 package enum RegistrationDefect: Error, Equatable, Sendable, CustomStringConvertible {
@@ -6,6 +8,11 @@ package enum RegistrationDefect: Error, Equatable, Sendable, CustomStringConvert
     case repeatedGroup(Int)
     case tooManyGroups
     case relativePath
+    /// The relying party with this number is no domain.
+    case webCredential(Int)
+    /// The relying party with this number was named before.
+    case repeatedWebCredential(Int)
+    case tooManyWebCredentials
 
     package var description: String {
         switch self {
@@ -13,6 +20,12 @@ package enum RegistrationDefect: Error, Equatable, Sendable, CustomStringConvert
         case .repeatedGroup(let number): "Access group \(number) is named twice; name each group once."
         case .tooManyGroups: "There are more than \(Registration.groupCount) access groups; name fewer."
         case .relativePath: "The path does not begin with /; give the whole path."
+        case .webCredential(let number):
+            "Domain \(number) for credentials is no domain; write it in lower case and ASCII, such as example.com."
+        case .repeatedWebCredential(let number):
+            "Domain \(number) for credentials is named twice; name each domain once."
+        case .tooManyWebCredentials:
+            "There are more than \(Registration.webCredentialCount) domains for credentials; name fewer."
         }
     }
 }
@@ -84,7 +97,18 @@ extension Registration {
     package var defect: RegistrationDefect? {
         if let defect = NameDefect(applicationID) { return .name(.applicationID, defect) }
         guard path.hasPrefix("/") else { return .relativePath }
-        return Self.defect(of: groups)
+        return Self.defect(of: groups) ?? Self.defect(ofWebCredentials: webCredentials)
+    }
+
+    /// The same of the relying parties alone.
+    static func defect(ofWebCredentials domains: [String]) -> RegistrationDefect? {
+        guard domains.count <= webCredentialCount else { return .tooManyWebCredentials }
+        var seen: Set<String> = []
+        for (index, domain) in domains.enumerated() {
+            guard RelyingPartyIdentifier(domain) != nil else { return .webCredential(index + 1) }
+            guard seen.insert(domain).inserted else { return .repeatedWebCredential(index + 1) }
+        }
+        return nil
     }
 
     /// The same of the groups alone.

@@ -8,6 +8,7 @@ import Prompting
 ///     application-id = com.example.app
 ///     path = /usr/bin/example
 ///     access-groups = com.example.shared, com.example.other
+///     webcredentials = example.com
 ///
 /// Folder and files must belong to root, and nobody else may write to them; otherwise they do not count. A file with a
 /// line that is not understood does not count at all.
@@ -80,24 +81,31 @@ struct SystemApplications: Sendable {
         var values: [String: (value: String, line: Int)] = [:]
         do throws(ConfigurationError) {
             try ConfigurationFile.forEachEntry(in: text) { (key, value, line) throws(ConfigurationLineError) in
-                guard ["application-id", "path", "access-groups"].contains(key) else { throw .unknownKey }
+                guard ["application-id", "path", "access-groups", "webcredentials"].contains(key) else {
+                    throw .unknownKey
+                }
                 values[key] = (value, line)
             }
         } catch { throw .file(error) }
         guard let id = values["application-id"] else { throw .without(key: "application-id") }
         guard let path = values["path"] else { throw .without(key: "path") }
-        let groups = values["access-groups"].map { Self.groups($0.value) } ?? []
+        let groups = values["access-groups"].map { Self.names($0.value) } ?? []
+        let webCredentials = values["webcredentials"].map { Self.names($0.value) } ?? []
         if let defect = NameDefect(id.value) { throw .defect(line: id.line, .name(.applicationID, defect)) }
         guard path.value.hasPrefix("/") else { throw .defect(line: path.line, .relativePath) }
         if let defect = Registration.defect(of: groups) {
             throw .defect(line: values["access-groups"]?.line ?? 0, defect)
         }
+        if let defect = Registration.defect(ofWebCredentials: webCredentials) {
+            throw .defect(line: values["webcredentials"]?.line ?? 0, defect)
+        }
         guard !CallerProgram.isInterpreter(path.value) else { throw .interpreter }
         return Registration(
-            applicationID: id.value, groups: groups, path: path.value, identity: .rootOwned, isOfSystem: true)
+            applicationID: id.value, groups: groups, webCredentials: webCredentials, path: path.value,
+            identity: .rootOwned, isOfSystem: true)
     }
 
-    private static func groups(_ value: String) -> [String] {
+    private static func names(_ value: String) -> [String] {
         value.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
     }
 }

@@ -91,6 +91,12 @@ package enum ErrorSurface: Equatable, Sendable {
         case .noSuchClass: (.status(errSecNoSuchClass), "item.no-such-class")
         case .programChanged: (.status(errSecMissingEntitlement), "application.changed")
 
+        case .notAssociated: (.status(errSecMissingEntitlement), "association.missing")
+        case .credentialExcluded: (.status(errSecDuplicateItem), "credential.excluded")
+        case .noCredential: (.status(errSecItemNotFound), "credential.none")
+        case .authenticatorFailed: (.status(errSecNotAvailable), "credential.failed")
+        case .invalidAuthenticatorAnswer: (.status(errSecDecode), "credential.malformed-answer")
+
         case .unsupportedAlgorithm: (.status(errSecParam), "key.unsupported-algorithm")
         case .decryptionFailed: (.status(errSecParam), "key.decryption-failed")
         case .invalidPeerKey: (.status(errSecParam), "key.invalid-peer-key")

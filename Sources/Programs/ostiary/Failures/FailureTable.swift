@@ -81,6 +81,12 @@ extension WireFailureCode {
         case .noSuchClass: FailureClass("noSuchClass", .failed)
         case .programChanged: FailureClass("programChanged", .refused)
 
+        case .notAssociated: FailureClass("notAssociated", .refused)
+        case .credentialExcluded: FailureClass("credentialExcluded", .failed)
+        case .noCredential: FailureClass("noCredential", .failed)
+        case .authenticatorFailed: FailureClass("authenticatorFailed", .failed)
+        case .invalidAuthenticatorAnswer: FailureClass("invalidAuthenticatorAnswer", .failed)
+
         case .unsupportedAlgorithm: FailureClass("unsupportedAlgorithm", .failed)
         case .decryptionFailed: FailureClass("decryptionFailed", .failed)
         case .invalidPeerKey: FailureClass("invalidPeerKey", .failed)

@@ -5,6 +5,7 @@ struct ApplicationDocument: Encodable {
     let path: String
     let id: String
     let accessGroups: [String]
+    let webCredentials: [String]
     let label: String
     let changed: Bool
     let ofSystem: Bool
@@ -15,6 +16,7 @@ struct ApplicationDocument: Encodable {
         path = application.path
         id = application.applicationID
         accessGroups = application.accessGroups
+        webCredentials = application.webCredentials
         label = application.label
         changed = application.isChanged
         ofSystem = application.isOfSystem

@@ -13,8 +13,12 @@ struct ApplicationRegister: ParsableCommand {
             them. The prompt and the output say how many there are. The program sees them again when you remove its \
             registration.
 
-            Example:
+            With --webcredentials the program may sign in with security keys and passkeys at that domain, if the \
+            domain's file /.well-known/apple-app-site-association names the id under webcredentials.
+
+            Examples:
               ostiary app register ~/bin/mail --id com.example.mail --group com.example.shared
+              ostiary app register ~/bin/mail --id com.example.mail --webcredentials example.com
             """)
 
     @OptionGroup var path: ProgramPath
@@ -29,11 +33,19 @@ struct ApplicationRegister: ParsableCommand {
         transform: Self.checked)
     var groups: [String] = []
 
+    @Option(
+        name: .customLong("webcredentials"),
+        help: ArgumentHelp(
+            "A domain whose credentials the program may make and use; may be given several times.",
+            valueName: "domain"))
+    var webCredentials: [String] = []
+
     @OptionGroup var json: JSONFlag
 
     func run() throws {
         let registered = try OstiaryClient.shared.registerApplication(
             path: path.resolved(), applicationID: applicationID, accessGroups: groups,
+            webCredentials: webCredentials,
             interaction: Interaction(reason: "register \(applicationID) and what it may share"))
         try ApplicationListDocument([registered]).announce("Registered", asJSON: json.isGiven)
     }

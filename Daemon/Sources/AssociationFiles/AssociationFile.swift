@@ -1,0 +1,41 @@
+public import Foundation
+
+/// What a domain says about the programs that may use its credentials: the file `apple-app-site-association`, of which only the
+/// service `webcredentials` counts ("Supporting associated domains", Apple).
+///
+///     {"webcredentials": {"apps": ["com.example.mail"]}}
+public struct AssociationFile: Equatable, Sendable {
+    /// The names of the programs, as the domain gives them.
+    public let applications: [String]
+
+    /// The largest file, as on Apple's systems.
+    public static let maximumByteCount = 128 * 1024
+    /// The path on each domain's server.
+    public static let path = "/.well-known/apple-app-site-association"
+
+    /// Reads a file. Without the service it names no program.
+    public init(_ bytes: Data) throws(AssociationFileError) {
+        guard bytes.count <= Self.maximumByteCount else { throw .tooLarge }
+        do {
+            applications = try JSONDecoder().decode(Contents.self, from: bytes).webcredentials?.apps ?? []
+        } catch { throw .malformed }
+    }
+
+    /// Whether the file names the program, exactly as it was registered.
+    public func lists(_ applicationID: String) -> Bool {
+        applications.contains { $0.utf8.elementsEqual(applicationID.utf8) }
+    }
+
+    private struct Contents: Decodable {
+        struct Service: Decodable { let apps: [String]? }
+
+        let webcredentials: Service?
+    }
+}
+
+/// Why bytes are no association file.
+public enum AssociationFileError: Error, Equatable, Sendable {
+    case tooLarge
+    /// Not JSON, or not of this form.
+    case malformed
+}

@@ -1,0 +1,182 @@
+import AssociationFiles
+import Auditing
+import AuthenticatorRequests
+import Authenticators
+import Callers
+import Foundation
+import OstiaryWire
+import Passcodes
+import Prompting
+import Refusals
+import SecretMemory
+
+/// Credentials of relying parties. A program gets them only for domains that it is registered for and that confirm it.
+extension Broker {
+    func registerCredential(
+        _ body: WireRegisterCredentialRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        var options: [RequestedCreation] = []
+        for message in body.creations { options.append(try RequestedCreation(message)) }
+        let relyingParty = try relyingParty(of: options.map(\.relyingParty), options.map(\.attachment))
+        let asking = try credentialAsking(request, session, cancellation)
+        try requireAssociation(of: relyingParty, session, asking)
+        options.removeAll { authenticators[$0.attachment] == nil }
+        guard let account = options.first?.creation.user else { throw Refusal.noAuthenticator }
+        let prompt = prompt(
+            relyingParty, "register a credential for the account \(account.shownName.string)", asking)
+        let (option, made) = try carryOut(prompt, among: options.map { ($0.attachment, $0) }) { option, authenticator in
+            try authenticator.create(option.creation, with: prompt, until: prompt.stop)
+        }
+        try made.check(for: relyingParty)
+        try release("credential-register", relyingParty, made.attachment, session, asking)
+        return Reply(
+            .registeredCredential(
+                .with {
+                    $0.attachment = made.attachment.message
+                    $0.credentialID = Data(made.credentialIdentifier)
+                    $0.clientDataJSON = option.clientData.json
+                    $0.attestationObject = Data(made.attestationObject)
+                    $0.transports = made.transports
+                    $0.supportsPRF = made.supportsPRF
+                    $0.supportsLargeBlob = made.supportsLargeBlob
+                }), tail: Self.tail(made.prf))
+    }
+
+    func assertCredential(
+        _ body: WireAssertCredentialRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        var options: [RequestedAssertion] = []
+        for message in body.assertions { options.append(try RequestedAssertion(message)) }
+        let relyingParty = try relyingParty(of: options.map(\.relyingParty), options.map(\.attachment))
+        let asking = try credentialAsking(request, session, cancellation)
+        try requireAssociation(of: relyingParty, session, asking)
+        // What a security key holds is unknown until the person was asked to insert and touch it.
+        options.removeAll {
+            authenticators[$0.attachment] == nil || body.onlyIfAtHand && $0.attachment == .crossPlatform
+        }
+        guard !options.isEmpty else { throw Refusal.noAuthenticator }
+        let prompt = prompt(relyingParty, "sign in", asking)
+        let (option, made) = try carryOut(prompt, among: options.map { ($0.attachment, $0) }) { option, authenticator in
+            try authenticator.assert(option.assertion, with: prompt, until: prompt.stop)
+        }
+        try made.check(against: option.assertion, for: relyingParty)
+        try release("credential-assert", relyingParty, made.attachment, session, asking)
+        return Reply(.assertedCredential(Self.message(made, option.clientData)), tail: Self.tail(made.prf))
+    }
+
+    private static func message(_ made: AssertedCredential, _ clientData: ClientData) -> WireAssertedCredential {
+        .with {
+            $0.attachment = made.attachment.message
+            $0.credentialID = Data(made.credentialIdentifier)
+            $0.clientDataJSON = clientData.json
+            $0.authenticatorData = Data(made.authenticatorData)
+            $0.signature = Data(made.signature)
+            $0.userHandle = made.userHandle.map { Data($0) }
+            $0.usedAppID = made.usedAppID
+            switch made.largeBlob {
+            case .read(let blob): $0.largeBlob = blob.map { Data($0) }
+            case .written(let isWritten): $0.wroteLargeBlob = isWritten
+            case nil: break
+            }
+        }
+    }
+
+    // MARK: whether it is allowed
+
+    /// The one relying party that all options are about.
+    private func relyingParty(
+        of relyingParties: [RelyingPartyIdentifier], _ attachments: [AuthenticatorAttachment]
+    ) throws(Refusal) -> RelyingPartyIdentifier {
+        guard let first = relyingParties.first, relyingParties.allSatisfy({ $0 == first }),
+            attachments.count <= CredentialLimits.optionCount,
+            Set(attachments.map { $0 == .platform }).count == attachments.count
+        else {
+            throw Refusal(
+                .invalidParameter, "The request names no relying party, several, or one kind of authenticator twice.",
+                cause: "credential.options")
+        }
+        return first
+    }
+
+    private func credentialAsking(
+        _ request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?
+    ) throws -> Asking {
+        Asking(
+            caller: session.caller, terminal: request.terminal, question: .withoutReason,
+            cancellation: try slow(cancellation))
+    }
+
+    private func requireAssociation(
+        of relyingParty: RelyingPartyIdentifier, _ session: Session, _ asking: Asking
+    ) throws(Refusal) {
+        let identity = session.caller.identity
+        guard let applicationID = identity.applicationID, identity.webCredentials.contains(relyingParty.domain) else {
+            throw .programNotRegisteredForDomain
+        }
+        let verdict = try asking.cancellation.endingQuestion { prompt throws(Refusal) in
+            associations.verdict(on: relyingParty, for: applicationID, at: clock.now().time, until: prompt)
+        }
+        try asking.cancellation.check()
+        if let refusal = Refusal.association(verdict) { throw refusal }
+    }
+
+    /// The caller, the domain and the person's wish must still stand; then the record is written, and the answer may go.
+    private func release(
+        _ name: String, _ relyingParty: RelyingPartyIdentifier, _ attachment: AuthenticatorAttachment,
+        _ session: Session, _ asking: Asking
+    ) throws {
+        try session.verifyCaller()
+        guard session.caller.identity.webCredentials.contains(relyingParty.domain) else {
+            throw Refusal.programNotRegisteredForDomain
+        }
+        let kind = attachment == .platform ? "this machine" : "security key"
+        try trail.decide {
+            try asking.cancellation.check()
+            try trail.grant(
+                event(name, session, object: relyingParty.domain, operation: kind), factors: [], strength: "")
+        }
+    }
+
+    // MARK: carrying out
+
+    private func prompt(
+        _ relyingParty: RelyingPartyIdentifier, _ operation: String, _ asking: Asking
+    ) -> CredentialPrompt {
+        CredentialPrompt(
+            Questioning(prompter: prompter, asking: asking), relyingParty: DisplayText(fact: relyingParty.domain),
+            operation: DisplayText(operation))
+    }
+
+    /// Lets the person choose the kind of authenticator if there are two, and has it do the work.
+    private func carryOut<Option, Made>(
+        _ prompt: CredentialPrompt, among options: [(AuthenticatorAttachment, Option)],
+        _ work: (Option, any CredentialAuthenticator) throws -> Made
+    ) throws -> (Option, Made) {
+        defer { prompt.dismiss() }
+        do {
+            let index = options.count == 1 ? 0 : try prompt.choose(options.map { Self.name(of: $0.0) })
+            let (attachment, option) = options[index]
+            guard let authenticator = authenticators[attachment] else { throw Refusal.noAuthenticator }
+            if attachment == .crossPlatform { try prompt.begin() }
+            let made = try work(option, authenticator)
+            prompt.dismiss(because: .proved)
+            return (option, made)
+        } catch let refusal as CredentialRefusal {
+            throw prompt.refusal ?? Refusal.credential(refusal)
+        }
+    }
+
+    private static func name(of attachment: AuthenticatorAttachment) -> DisplayText {
+        switch attachment {
+        case .platform: DisplayText("Passkey of this machine")
+        case .crossPlatform: DisplayText("Security key")
+        }
+    }
+
+    private static func tail(_ outputs: PRFOutputs?) -> SecretBytes {
+        var bytes = Data((outputs?.first ?? []) + (outputs?.second ?? []))
+        return SecretBytes(taking: &bytes)
+    }
+}

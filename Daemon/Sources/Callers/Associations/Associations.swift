@@ -1,0 +1,69 @@
+package import AssociationFiles
+package import Prompting
+import Synchronization
+
+/// Knows which domains confirm which programs.
+///
+/// The administrator's file counts before the domain's own. A domain's yes counts for some time, so that a sign-in does not wait
+/// for the network each time; a no is asked for again.
+package final class Associations: Sendable {
+    private struct Subject: Hashable {
+        let relyingParty: RelyingPartyIdentifier
+        let applicationID: String
+    }
+
+    /// How long a domain's yes counts: as long as on Apple's systems.
+    package static let lifetime: Duration = .seconds(24 * 3600)
+    /// The most that are remembered; a program names 16 domains at most.
+    private static let subjectCount = 1024
+
+    private let administrator: AdministratorAssociations
+    private let helper: AssociationHelper
+    /// When each yes was given, on the clock that no one sets.
+    private let confirmed = Mutex<[Subject: Duration]>([:])
+
+    /// - Parameters:
+    ///   - program: the absolute path of `ostiary-association`.
+    ///   - folder: the administrator's folder.
+    ///   - trustedUserID: the user to whom the administrator's files must belong; root, except in tests.
+    ///   - server: where the files are fetched, in tests.
+    package init(
+        program: String, folder: String, trustedUserID: UInt32 = 0, server: AssociationServer = AssociationServer()
+    ) {
+        administrator = AdministratorAssociations(folder: folder, trustedUserID: trustedUserID)
+        helper = AssociationHelper(program: program, server: server)
+    }
+
+    /// Says whether `relyingParty` confirms the program. Blocks while a domain is asked.
+    ///
+    /// - Parameters:
+    ///   - now: CLOCK_BOOTTIME.
+    ///   - cancellation: ends the wait.
+    package func verdict(
+        on relyingParty: RelyingPartyIdentifier, for applicationID: String, at now: Duration,
+        until cancellation: PromptCancellation
+    ) -> AssociationVerdict {
+        if let verdict = administrator.verdict(on: relyingParty, for: applicationID) { return verdict }
+        let subject = Subject(relyingParty: relyingParty, applicationID: applicationID)
+        if isConfirmed(subject, at: now) { return .associated }
+        let verdict = helper.verdict(on: relyingParty, for: applicationID, until: cancellation)
+        if verdict == .associated { remember(subject, at: now) }
+        return verdict
+    }
+
+    private func isConfirmed(_ subject: Subject, at now: Duration) -> Bool {
+        confirmed.withLock { confirmed in
+            guard let then = confirmed[subject] else { return false }
+            if then <= now, now - then < Self.lifetime { return true }
+            confirmed[subject] = nil
+            return false
+        }
+    }
+
+    private func remember(_ subject: Subject, at now: Duration) {
+        confirmed.withLock { confirmed in
+            if confirmed.count >= Self.subjectCount { confirmed.removeAll() }
+            confirmed[subject] = now
+        }
+    }
+}
