@@ -33,6 +33,7 @@ let package = Package(
     products: [
         .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
         .library(name: "LocalAuthenticationEmbeddedUI", targets: ["LocalAuthenticationEmbeddedUI"]),
+        .library(name: "AuthenticationServices", targets: ["AuthenticationServices"]),
         .library(name: "Security", targets: ["Security"]),
         .library(name: "CryptoKit", targets: ["CryptoKit"]),
         .library(name: "OstiaryClient", targets: ["OstiaryClient"]),
@@ -73,6 +74,11 @@ let package = Package(
         .target(
             name: "LocalAuthenticationEmbeddedUI", dependencies: ["LocalAuthentication"],
             path: "Sources/Frameworks/LocalAuthenticationEmbeddedUI", swiftSettings: strict),
+        .target(name: "CAuthenticationServices", path: "Sources/Frameworks/CAuthenticationServices"),
+        .target(
+            name: "AuthenticationServices",
+            dependencies: ["CAuthenticationServices", "OstiaryClient", "OstiaryWire", "SecretMemory", crypto],
+            path: "Sources/Frameworks/AuthenticationServices", swiftSettings: strict),
         .target(
             name: "Security",
             dependencies: [
@@ -171,6 +177,10 @@ let package = Package(
                 "OstiaryClient",
                 "OstiaryTesting", "OstiaryWire", "SecretMemory", "Security", "UnixSocket", crypto,
             ],
+            swiftSettings: adapter),
+        .testTarget(
+            name: "AuthenticationServicesTests",
+            dependencies: ["AuthenticationServices", "OstiaryClient", "OstiaryWire", "SecretMemory", crypto],
             swiftSettings: adapter),
         .testTarget(
             name: "CommandTests",

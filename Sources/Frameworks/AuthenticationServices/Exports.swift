@@ -1,0 +1,2 @@
+@_exported public import CAuthenticationServices
+@_exported public import Foundation
