@@ -14,6 +14,19 @@ let package = Package(
         .executableTarget(name: "sign-challenge", dependencies: frameworks),
         .executableTarget(name: "enclave-key", dependencies: frameworks),
         .executableTarget(name: "protected-password", dependencies: frameworks),
+        // Accounts with security keys, and their tests with a relying party that did not come from here.
+        .target(
+            name: "Accounts", dependencies: [.product(name: "AuthenticationServices", package: "Ostiary")]),
+        .executableTarget(
+            name: "security-key-account",
+            dependencies: ["Accounts", .product(name: "AuthenticationServices", package: "Ostiary")]),
+        .testTarget(
+            name: "AccountsTests",
+            dependencies: [
+                "Accounts", .product(name: "AuthenticationServices", package: "Ostiary"),
+                .product(name: "LocalAuthenticationTesting", package: "Ostiary"),
+            ],
+            exclude: ["relying-party.py"]),
         // An app and its tests, which run against a simulated device: Documentation/testing.md
         .target(name: "Notes", dependencies: frameworks),
         .testTarget(
