@@ -2,8 +2,8 @@ public import CLocalAuthentication
 public import Foundation
 public import Security
 
-/// The longest time for which unlocking the machine can stand in for an evaluation, 300 seconds (Apple's
-/// `LATouchIDAuthenticationMaximumAllowableReuseDuration`).
+/// The longest time for which an earlier biometric proof can stand in for an evaluation, 300 seconds (Apple's
+/// `LATouchIDAuthenticationMaximumAllowableReuseDuration`). Only proofs that Ostiary took count: unlocking the machine is none.
 public let LATouchIDAuthenticationMaximumAllowableReuseDuration: TimeInterval = 300
 
 /// A question to the owner of the machine, and the proofs from its answer (Apple's `LAContext`).
@@ -17,8 +17,9 @@ public let LATouchIDAuthenticationMaximumAllowableReuseDuration: TimeInterval = 
 /// can ignore it. If that matters, use a saved right (``LARightStore``), whose key nobody can compute without the
 /// person.
 ///
-/// The daemon keeps the proofs as long as the context lives, and the context lives until its evaluations have replied.
-/// While a proof still counts, evaluating the context again succeeds without a prompt. Calls of different threads do
+/// The daemon keeps each proof for ten minutes (`prompt.context-seconds` in `ostiaryd.conf`), and at most as long as the context
+/// lives. A lock, another passcode and a change of the enrolled fingers end it sooner. The context lives until its evaluations have
+/// replied. While a proof still counts, evaluating the context again succeeds without a prompt. Calls of different threads do
 /// not disturb each other; replies come on threads of their own.
 open class LAContext: NSObject {
     private let evaluator: PolicyEvaluator

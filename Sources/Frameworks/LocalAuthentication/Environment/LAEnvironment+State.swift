@@ -71,7 +71,8 @@ extension LAEnvironment {
         public let biometryType: LABiometryType
         /// Whether a finger is enrolled.
         public let isEnrolled: Bool
-        /// Whether too many wrong fingers were tried: the passcode has to be entered first.
+        /// Whether the passcode has to be entered first: too many wrong fingers were tried, the enrolled fingers changed, or it was not
+        /// entered since the daemon started.
         public let isLockedOut: Bool
         /// Changes with the enrolled fingers and shows nothing of them; empty when none is enrolled or the fingers cannot be
         /// digested. This program alone gets this digest: another program gets another one for the same fingers.

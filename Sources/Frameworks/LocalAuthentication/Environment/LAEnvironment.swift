@@ -39,7 +39,11 @@ public final class LAEnvironment: NSObject, Sendable {
     public var state: State { State(try? service.environment()) }
 
     /// Has `observer` called after each change, until it is removed or released; it is not kept alive. Adding it again does
-    /// nothing. Blocks for a message to the daemon: every change after this call is told.
+    /// nothing. Blocks for a message to the daemon.
+    ///
+    /// Told after this call are a passcode that is set or removed, a lockout and its end, and fingers that are enrolled, replaced
+    /// or deleted where `ostiary-templates` runs. A reader that is plugged in or out is noticed, and then told, when any program
+    /// next asks for the state.
     ///
     /// The calls come one after another, on a thread of this object. A daemon that ends and comes back is told only if something
     /// changed meanwhile. At most 32 processes of one program are told, and 128 of all programs; further ones wait until one of
