@@ -41,6 +41,7 @@ let package = Package(
         .executable(name: "ostiary-templates", targets: ["ostiary-templates"]),
         .executable(name: "ostiary-pam", targets: ["ostiary-pam"]),
         .executable(name: "ostiary-association", targets: ["ostiary-association"]),
+        .executable(name: "ostiary-fido", targets: ["ostiary-fido"]),
         .executable(name: "ostiary-sheet", targets: ["ostiary-sheet"]),
         .executable(name: "ostiary-fingerprint", targets: ["ostiary-fingerprint"]),
         // For the tests of programs that use Ostiary; it is not installed.
@@ -60,6 +61,8 @@ let package = Package(
         .systemLibrary(name: "CPAM", pkgConfig: "pam", providers: [.apt(["libpam0g-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CTSS2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
+        .systemLibrary(name: "CFIDO2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
+        .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CInotify"),
         // What relying parties ask authenticators, as plain values.
@@ -152,6 +155,18 @@ let package = Package(
         .executableTarget(
             name: "ostiary-fingerprint", dependencies: [shared, "FingerprintReader", "PromptProtocol", arguments],
             swiftSettings: strict),
+        .target(name: "SystemCallFilter", dependencies: ["CSeccomp"], swiftSettings: adapter),
+        // Both sides of the helper that speaks to a security key.
+        .target(name: "SecurityKeyProtocol", dependencies: [shared], swiftSettings: strict),
+        .target(
+            name: "SecurityKeys",
+            dependencies: [
+                shared, "AuthenticatorRequests", "FingerprintReader", "PromptProtocol", "SecurityKeyProtocol",
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "ostiary-fido", dependencies: [shared, "CFIDO2", "SecurityKeyProtocol", "SystemCallFilter"],
+            swiftSettings: adapter),
         .executableTarget(
             name: "ostiary-pam", dependencies: [shared, "CPAM", "PAMProtocol", "PromptProtocol"],
             swiftSettings: adapter),
@@ -255,6 +270,21 @@ let package = Package(
                 "SystemBusTestSupport", "PAMTestSupport", "StoreTestSupport", "TerminalTestSupport", "ostiary-pam",
                 "pam-asker", shared,
             ],
+            swiftSettings: adapter),
+        // Security keys in software, with the real libfido2 in the real helper.
+        .target(
+            name: "SecurityKeyTestSupport",
+            dependencies: ["AuthenticatorRequests", "CTAP", "StoreTestSupport", shared, crypto],
+            path: "Tests/SecurityKeyTestSupport", swiftSettings: adapter),
+        .testTarget(
+            name: "SecurityKeysTests",
+            dependencies: [
+                "SecurityKeys", "SecurityKeyProtocol", "AuthenticatorRequests", "CTAP", "SecurityKeyTestSupport",
+                "StoreTestSupport", "TerminalTestSupport", "ostiary-fido", "filter-breaker", shared, crypto,
+            ],
+            swiftSettings: adapter),
+        .executableTarget(
+            name: "filter-breaker", dependencies: [shared, "SystemCallFilter"], path: "Tests/Programs/filter-breaker",
             swiftSettings: adapter),
         // PAM services of a test's own.
         .target(

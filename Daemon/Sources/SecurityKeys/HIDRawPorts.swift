@@ -1,0 +1,73 @@
+import Foundation
+import Glibc
+package import UnixSocket
+
+/// The security keys that the kernel shows as hidraw devices (hidraw(4)). udev gives them to the user at the seat.
+package struct HIDRawPorts: SecurityKeyPorts {
+    private static let folder = "/sys/class/hidraw"
+
+    package init() {}
+
+    package func present() -> [SecurityKeyPort] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: Self.folder)) ?? []
+        return names.sorted().compactMap(port(named:))
+    }
+
+    private func port(named name: String) -> SecurityKeyPort? {
+        let link = Self.folder + "/" + name
+        // The path has a number that the kernel gives to each device that is plugged in.
+        let path = URL(fileURLWithPath: link).resolvingSymlinksInPath().path
+        guard let bytes = Self.contents(of: link + "/device/report_descriptor", HIDReportDescriptor.maximumByteCount),
+            HIDReportDescriptor(bytes).isFIDO
+        else { return nil }
+        let text = Self.contents(of: link + "/device/uevent", 4096).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let line = text.split(separator: "\n").first { $0.hasPrefix("HID_NAME=") }
+        return SecurityKeyPort(identifier: path, name: line.map { String($0.dropFirst("HID_NAME=".count)) } ?? name)
+    }
+
+    private static func contents(of path: String, _ count: Int) -> [UInt8]? {
+        guard let handle = FileHandle(forReadingAtPath: path) else { return nil }
+        defer { try? handle.close() }
+        return (try? handle.read(upToCount: count)).map { Array($0) }
+    }
+
+    package func open(_ port: SecurityKeyPort) throws(SystemCallError) -> Descriptor {
+        let name = URL(fileURLWithPath: port.identifier).lastPathComponent
+        let path = "/dev/" + name
+        return try Descriptor(
+            unsafe Glibc.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY), from: "open", subject: path)
+    }
+}
+
+/// A HID report descriptor (Device Class Definition for HID 1.11, 6.2.2), of which only the first usage counts.
+struct HIDReportDescriptor {
+    /// What the kernel keeps at most (HID_MAX_DESCRIPTOR_SIZE).
+    static let maximumByteCount = 4096
+    private static let fidoUsagePage: UInt32 = 0xF1D0
+    private static let authenticatorUsage: UInt32 = 1
+
+    private let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Whether the device says that it is a FIDO authenticator (CTAP 2.1, 11.2.8.1).
+    var isFIDO: Bool {
+        var position = 0
+        var page: UInt32?
+        while position < bytes.count {
+            let prefix = bytes[position]
+            // A long item says its length in its next byte.
+            guard prefix != 0xFE else { return false }
+            let count = prefix & 3 == 3 ? 4 : Int(prefix & 3)
+            guard position + count < bytes.count else { return false }
+            let value = bytes[position + 1..<position + 1 + count].reversed().reduce(0) { $0 << 8 | UInt32($1) }
+            switch prefix & 0xFC {
+            case 0x04: page = value
+            case 0x08: return page == Self.fidoUsagePage && value == Self.authenticatorUsage
+            default: break
+            }
+            position += 1 + count
+        }
+        return false
+    }
+}

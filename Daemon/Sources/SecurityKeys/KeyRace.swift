@@ -1,0 +1,330 @@
+import AuthenticatorRequests
+import FingerprintReader
+import Glibc
+import SecretMemory
+import SecurityKeyProtocol
+import UnixSocket
+
+/// One task, and all keys that are plugged in or come meanwhile. The key that the person touches first does it; the others
+/// are cancelled.
+///
+/// Everything happens on the caller's thread. Each key has a helper of its own, so a key that lies or hangs disturbs no
+/// other.
+final class KeyRace<Task: KeyTask> {
+    private let task: Task
+    private let question: any CredentialQuestion
+    private let program: String
+    private let ports: any SecurityKeyPorts
+    private let deadline: ContinuousClock.Instant
+    private var keys: [PluggedKey] = []
+    /// Ports whose key takes no part any more.
+    private var refused: Set<SecurityKeyPort> = []
+    private var shown: CredentialStep?
+    /// Why a key could not be opened or spoken to. It counts only when nothing else comes.
+    private var startFailure: String?
+
+    /// How long keys that come and go may stay unnoticed.
+    private static var lookMilliseconds: CInt { 250 }
+    /// The most keys at once.
+    private static var keyCount: Int { 8 }
+    /// How long keys get to stop blinking.
+    private static var endMilliseconds: CInt { 700 }
+
+    init(
+        _ task: Task, _ question: any CredentialQuestion, program: String, ports: any SecurityKeyPorts,
+        limit: Duration
+    ) {
+        self.task = task
+        self.question = question
+        self.program = program
+        self.ports = ports
+        deadline = .now.advanced(by: limit)
+    }
+
+    func run(until cancellation: any CredentialCancellation) throws -> Task.Outcome {
+        guard !cancellation.isCancelled else { throw CredentialRefusal.cancelled }
+        let stop: ReaderStop
+        do { stop = try ReaderStop() } catch { throw CredentialRefusal.helperFailed(reason: "\(error)") }
+        cancellation.whenCancelled { stop.cancel() }
+        defer { endAll() }
+        while true {
+            try plugIn()
+            decide()
+            try continueAlone()
+            showStep()
+            for key in try wait(stop) {
+                if let outcome = try take(key) { return outcome }
+            }
+        }
+    }
+
+    // MARK: keys come and go
+
+    private func plugIn() throws {
+        // The person has chosen: what comes now is too late.
+        guard !keys.contains(where: \.isChosen) else { return }
+        let present = ports.present()
+        refused.formIntersection(present)
+        for port in present where !refused.contains(port) && !keys.contains(where: { $0.port == port }) {
+            guard keys.count < Self.keyCount else { return }
+            do throws(SystemCallError) {
+                keys.append(try PluggedKey(port, program: program, ports: ports))
+            } catch {
+                refused.insert(port)
+                // Without the helper no key will ever work; a key that cannot be opened is one of possibly several.
+                guard error.call != "posix_spawn" else { throw CredentialRefusal.helperFailed(reason: "\(error)") }
+                startFailure = "\(error)"
+            }
+        }
+    }
+
+    private func remove(_ key: PluggedKey) {
+        refused.insert(key.port)
+        key.end()
+        keys.removeAll { $0 === key }
+    }
+
+    // MARK: decisions
+
+    /// Begins with what each key can do, once it is known.
+    private func decide() {
+        // Whether a key is the only one shows when all have said what they are.
+        guard !keys.contains(where: { if case .describing(.decide) = $0.state { true } else { false } }) else { return }
+        for key in keys {
+            guard case .described = key.state else { continue }
+            switch task.plan(for: key.description) {
+            case .ask(let request): begin(request, on: key)
+            case .askWithPIN: select(key, .askForPIN)
+            case .askWithNewPIN: select(key, .setFirstPIN)
+            case .refuse(let refusal): select(key, .refuse(refusal))
+            }
+        }
+    }
+
+    private func begin(_ request: KeyRequest, on key: PluggedKey, pin: KeyPIN? = nil) {
+        key.state = .working
+        key.send(request, pin: pin)
+    }
+
+    /// Waits for a touch. The only key needs none: it is ``continueAlone()`` that goes on.
+    private func select(_ key: PluggedKey, _ next: PluggedKey.Next) {
+        key.state = .selecting(next)
+        if keys.count > 1 { key.send(.select) } else { key.isChosen = !next.isRefusal }
+        if keys.count == 1, next.isRefusal { key.send(.select) }
+    }
+
+    /// Asks at once for the PIN of the only key.
+    private func continueAlone() throws {
+        guard keys.count == 1, let key = keys.first, key.isChosen, case .selecting(let next) = key.state else { return }
+        try proceed(key, next)
+    }
+
+    private func proceed(_ key: PluggedKey, _ next: PluggedKey.Next) throws {
+        switch next {
+        case .refuse(let refusal): throw refusal
+        case .askForPIN: try askForPIN(key, wasWrong: false)
+        case .setFirstPIN:
+            let pin = try typedPIN(for: key, isNew: true, wasWrong: false)
+            key.state = .settingPIN(pin)
+            key.send(.setPIN, pin: pin)
+        }
+    }
+
+    /// The person has chosen this key.
+    private func choose(_ chosen: PluggedKey) {
+        chosen.isChosen = true
+        for key in keys where key !== chosen {
+            if key.isBusy { key.send(.cancel) }
+            key.state = key.isBusy ? .cancelled : .out
+        }
+    }
+
+    // MARK: PINs
+
+    private func askForPIN(_ key: PluggedKey, wasWrong: Bool) throws {
+        let tries = key.description.pinTries
+        guard tries != 0 else { throw CredentialRefusal.pinBlocked }
+        if tries == 1, !key.insists {
+            guard try question.insists(onLastPINTryOf: key.name) else { throw CredentialRefusal.lastPINTry }
+            key.insists = true
+        }
+        let pin = try typedPIN(for: key, isNew: false, wasWrong: wasWrong)
+        guard key.description.features.contains(.needsNewPIN) else {
+            guard let request = task.plan(for: key.description).withPIN().request else { return }
+            return begin(request, on: key, pin: pin)
+        }
+        let new = try typedPIN(for: key, isNew: true, wasWrong: false)
+        key.state = .settingPIN(new)
+        key.send(.changePIN(currentByteCount: UInt8(pin.byteCount)), pin: pin.joined(with: new))
+    }
+
+    /// Asks until it is a PIN that a key would look at: nothing else may cost a try.
+    private func typedPIN(for key: PluggedKey, isNew: Bool, wasWrong: Bool) throws -> KeyPIN {
+        var wasWrong = wasWrong
+        while true {
+            let tries = isNew ? nil : key.description.pinTries.map(Int.init)
+            let pin = KeyPIN(try question.pin(for: key.name, triesLeft: tries, isNew: isNew, wasWrong: wasWrong))
+            if pin.isWellFormed { return pin }
+            wasWrong = true
+        }
+    }
+
+    // MARK: waiting
+
+    private func showStep() {
+        let busy = keys.filter(\.isBusy)
+        let step: CredentialStep
+        if busy.isEmpty {
+            step = .insert
+        } else if let key = keys.first(where: \.isChosen) ?? (busy.count == 1 ? busy.first : nil) {
+            step = self.step(for: key)
+        } else {
+            step = .touch(device: nil)
+        }
+        guard step != shown else { return }
+        shown = step
+        question.show(step)
+    }
+
+    private func step(for key: PluggedKey) -> CredentialStep {
+        switch key.state {
+        case .describing, .described, .settingPIN, .cancelled, .out: return .working
+        case .selecting: return .touch(device: key.name)
+        case .working:
+            guard task.plan(for: key.description).verifiesUser else { return .touch(device: key.name) }
+            let tries = key.description.verificationTries.map(Int.init)
+            return .verifyOnDevice(device: key.name, triesLeft: tries)
+        }
+    }
+
+    /// The keys that have said something.
+    private func wait(_ stop: ReaderStop) throws -> [PluggedKey] {
+        var polled = [pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0)]
+        polled += keys.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+        _ = unsafe poll(&polled, nfds_t(polled.count), Self.lookMilliseconds)
+        guard !stop.isCancelled else { throw CredentialRefusal.cancelled }
+        guard ContinuousClock.now < deadline else {
+            guard keys.isEmpty, let startFailure else { throw CredentialRefusal.timedOut }
+            throw CredentialRefusal.helperFailed(reason: startFailure)
+        }
+        return zip(keys, polled.dropFirst()).filter { $0.1.revents != 0 }.map(\.0)
+    }
+
+    private func endAll() {
+        let busy = keys.filter(\.isBusy)
+        for key in busy { key.send(.cancel) }
+        let end = ContinuousClock.now.advanced(by: .milliseconds(Int(Self.endMilliseconds)))
+        for key in busy {
+            let left = ContinuousClock.now.duration(to: end)
+            var polled = pollfd(fd: key.descriptor, events: Int16(POLLIN), revents: 0)
+            if left > .zero { _ = unsafe poll(&polled, 1, CInt(left / .milliseconds(1))) }
+        }
+        for key in keys { key.end() }
+        keys = []
+    }
+
+    // MARK: answers
+
+    /// Takes what a key said; the outcome, when it was that.
+    private func take(_ key: PluggedKey) throws -> Task.Outcome? {
+        guard let answer = key.receive() else {
+            let isChosen = key.isChosen
+            remove(key)
+            startFailure = "the helper ended"
+            guard !isChosen else { throw CredentialRefusal.helperFailed(reason: "the helper ended") }
+            return nil
+        }
+        let state = key.state
+        if case .cancelled = state {
+            key.state = .out
+            return nil
+        }
+        key.state = .described
+        let report = answer.report
+        let secret = answer.takeSecret()
+        switch (report, state) {
+        case (.failed(let failure), _): try fail(key, failure, during: state)
+        case (.description(let description), .describing(let then)):
+            key.description = description
+            try proceed(key, after: then)
+        case (.touched, .selecting(let next)):
+            choose(key)
+            try proceed(key, next)
+        case (.done, .settingPIN(let pin)):
+            key.description.features.subtract(.needsNewPIN)
+            guard let request = task.plan(for: key.description).withPIN().request else { return nil }
+            begin(request, on: key, pin: pin)
+        case (let report, .working):
+            choose(key)
+            question.show(.working)
+            return try task.outcome(of: report, secret: secret, from: key.description, question)
+        default: throw CredentialRefusal.malformedAnswer
+        }
+        return nil
+    }
+
+    private func proceed(_ key: PluggedKey, after then: PluggedKey.Then) throws {
+        switch then {
+        case .decide: key.state = .described
+        case .askForPIN(let wasWrong): try askForPIN(key, wasWrong: wasWrong)
+        case .verifyAgain:
+            let plan = task.plan(for: key.description)
+            switch plan {
+            case .ask(let request): begin(request, on: key)
+            case .askWithPIN: try askForPIN(key, wasWrong: false)
+            case .askWithNewPIN: throw CredentialRefusal.userVerificationBlocked
+            case .refuse(let refusal): throw refusal
+            }
+        }
+    }
+
+    private func describe(_ key: PluggedKey, then: PluggedKey.Then) {
+        key.state = .describing(then)
+        key.send(.describe)
+    }
+
+    private func fail(_ key: PluggedKey, _ failure: KeyFailure, during state: PluggedKey.State) throws {
+        let refusal = CredentialRefusal(failure)
+        guard !failure.isGone else {
+            let isChosen = key.isChosen
+            remove(key)
+            guard !isChosen else { throw CredentialRefusal.removed }
+            return
+        }
+        switch (failure.code, state) {
+        // A wrong PIN, or a sensor that did not recognise the person.
+        case (0x31, .working), (0x31, .settingPIN):
+            key.isChosen = true
+            describe(key, then: .askForPIN(wasWrong: true))
+        case (0x3F, .working): describe(key, then: .verifyAgain)
+        case (0x3C, .working) where key.description.features.contains(.hasPIN):
+            choose(key)
+            key.description.verificationTries = 0
+            describe(key, then: .askForPIN(wasWrong: false))
+        // The key wants its PIN for something that was thought to need none.
+        case (0x36, .working) where !key.isChosen: select(key, .askForPIN)
+        // The new PIN breaks a rule of the key.
+        case (0x37, .settingPIN) where key.description.features.contains(.needsNewPIN):
+            try askForPIN(key, wasWrong: false)
+        case (0x37, .settingPIN):
+            let pin = try typedPIN(for: key, isNew: true, wasWrong: true)
+            key.state = .settingPIN(pin)
+            key.send(.setPIN, pin: pin)
+        // Nobody touched it; there is time left.
+        case (0x2F, .working) where !key.isChosen, (0x3A, .working) where !key.isChosen,
+            (0x2F, .selecting), (0x3A, .selecting):
+            describe(key, then: .decide)
+        // Only who holds the key may learn that it has no credential.
+        case (0x2E, .working) where !key.isChosen: select(key, .refuse(refusal))
+        // A broken key takes no part, and another may still come.
+        case (_, .describing(.decide)): remove(key)
+        case (_, .selecting(.refuse(let refusal))) where keys.count == 1: throw refusal
+        case (_, .selecting) where !key.isChosen: remove(key)
+        default: throw refusal
+        }
+    }
+}
+
+extension PluggedKey.Next {
+    fileprivate var isRefusal: Bool { if case .refuse = self { true } else { false } }
+}

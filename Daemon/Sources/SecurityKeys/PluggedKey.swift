@@ -1,0 +1,103 @@
+import AuthenticatorRequests
+import PromptProtocol
+import SecretMemory
+import SecurityKeyProtocol
+import UnixSocket
+
+/// A key that takes part, with its helper. Belongs to one thread.
+final class PluggedKey {
+    /// What the key does now.
+    enum State {
+        /// It says what it is.
+        case describing(Then)
+        /// It has said what it is, and nothing is decided.
+        case described
+        /// It waits for a touch that chooses it; then this follows.
+        case selecting(Next)
+        /// It works on the request, which ends with a touch.
+        case working
+        /// It gets its first PIN, or another one; with this PIN it then works on the request.
+        case settingPIN(KeyPIN)
+        /// It was cancelled, and has not said so yet.
+        case cancelled
+        /// It takes no part any more.
+        case out
+    }
+
+    /// What follows a description.
+    enum Then {
+        case decide
+        case askForPIN(wasWrong: Bool)
+        case verifyAgain
+    }
+
+    /// What follows the touch that chooses a key.
+    enum Next {
+        case askForPIN, setFirstPIN
+        case refuse(CredentialRefusal)
+    }
+
+    let port: SecurityKeyPort
+    let name: String
+    var state = State.describing(.decide)
+    var description = KeyDescription()
+    /// Whether the person has chosen it, by a touch or because it is the only one.
+    var isChosen = false
+    /// Whether the person insisted on the last try of its PIN.
+    var insists = false
+    private var process: KeyProcess?
+
+    init(_ port: SecurityKeyPort, program: String, ports: any SecurityKeyPorts) throws(SystemCallError) {
+        self.port = port
+        name = DisplayText(port.name, maximumScalarCount: 64).string
+        process = try KeyProcess(program, device: try ports.open(port))
+        _ = send(.describe)
+    }
+
+    deinit { end() }
+
+    var descriptor: CInt { process?.descriptor ?? -1 }
+
+    /// Whether its helper still works on a request.
+    var isBusy: Bool {
+        switch state {
+        case .describing, .selecting, .working, .settingPIN, .cancelled: true
+        case .described, .out: false
+        }
+    }
+
+    /// Sends a request; a helper that has ended is noticed when its answer is read.
+    @discardableResult
+    func send(_ request: KeyRequest, pin: KeyPIN? = nil) -> Bool {
+        guard let secret = pin?.copy() else { return process?.send(request) ?? false }
+        return process?.send(request, secret: secret) ?? false
+    }
+
+    func receive() -> KeyAnswer? { process?.receive() ?? nil }
+
+    /// Kills the helper.
+    func end() { process.take()?.end() }
+}
+
+/// A PIN that was typed, kept for the request that it belongs to.
+final class KeyPIN: Sendable {
+    private let bytes: SecretBytes
+
+    init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
+
+    var byteCount: Int { bytes.count }
+
+    func copy() -> SecretBytes { SecretBytes(copying: bytes) }
+
+    /// This PIN, and behind it another.
+    func joined(with new: KeyPIN) -> KeyPIN { KeyPIN(SecretBytes(joining: bytes, new.bytes)) }
+
+    /// Whether a key would look at it (CTAP 2.1, 6.5.1): at least four characters, at most 63 bytes, no zero byte.
+    var isWellFormed: Bool {
+        unsafe bytes.withUnsafeBytes { bytes in
+            guard bytes.count <= SecurityKeyLimits.pinByteCount, unsafe !bytes.contains(0) else { return false }
+            // Each character has one byte that does not continue another.
+            return unsafe bytes.count(where: { $0 & 0xC0 != 0x80 }) >= SecurityKeyLimits.pinCharacterCount
+        }
+    }
+}

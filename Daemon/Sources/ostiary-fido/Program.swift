@@ -1,0 +1,49 @@
+import CFIDO2
+import CLinuxShims
+import Glibc
+import SecurityKeyProtocol
+import SystemCallFilter
+
+/// `ostiary-fido`: speaks to one security key for the daemon, and ends with it.
+///
+/// It takes no arguments, decides nothing by its environment, and is given its key as a descriptor. Before it reads the first
+/// byte of the key it gives up everything but memory, clocks, and reading and writing these two descriptors.
+@main
+struct Program {
+    /// What the helper needs besides memory and clocks.
+    static let systemCalls = ["read", "write", "poll", "ppoll", "recvfrom", "recvmsg", "sendmsg", "close"]
+
+    static func main() {
+        guard ostiary_occupy_standard_descriptors() == 0 else { exit(1) }
+        guard ostiary_forbid_dumps() == 0, ostiary_forbid_new_privileges() == 0 else { exit(1) }
+        // A hostile key could otherwise make libfido2 ask for memory until the machine has none.
+        var memory = rlimit(rlim_cur: 1 << 30, rlim_max: 1 << 30)
+        guard setrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &memory) == 0 else { exit(1) }
+        // OpenSSL would read its configuration with its first use.
+        guard OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil) == 1 else { exit(1) }
+        fido_init(0)
+        let work = RequestQueue()
+        let device = KeyDevice()
+        guard work.startThread(with: device) else { exit(1) }
+        guard SystemCallFilter(allowing: systemCalls).apply() else { exit(1) }
+        listen(work, device)
+    }
+
+    /// Takes requests until the daemon closes its end, or says something else.
+    private static func listen(_ work: RequestQueue, _ device: KeyDevice) -> Never {
+        while let frame = SecurityKeyFrame.receive(on: SecurityKeyDescriptor.channel) {
+            guard let request = KeyRequest(decoding: frame.message) else { break }
+            if request == .cancel {
+                device.cancel { work.isBusy }
+            } else {
+                guard !work.isBusy else { break }
+                device.prepare()
+                guard work.take(request, secret: frame.takeSecret()) else { break }
+            }
+        }
+        // The key would go on blinking.
+        device.cancel { work.isBusy }
+        for _ in 0..<10 where work.isBusy { usleep(50_000) }
+        _exit(0)
+    }
+}

@@ -1,0 +1,142 @@
+import AuthenticatorRequests
+import SecurityKeyTestSupport
+import Testing
+
+@testable import SecurityKeys
+
+/// PINs of keys: entered, set, wrong, and spent.
+@Suite(.timeLimit(.minutes(2))) struct PINTests {
+    let fixture: KeyFixture
+    let finger = TestFinger()
+    let memory = KeyMemory(pin: "1234")
+    private typealias Request = ScriptedQuestion.PINRequest
+
+    init() throws { fixture = try KeyFixture() }
+
+    private let verified = KeyFixture.creation { $0.userVerification = .required }
+
+    @Test func `the right PIN verifies the person`() throws {
+        let key = try fixture.plugIn(FIDO2Engine(finger, memory: memory))
+        let question = ScriptedQuestion(pins: ["1234"])
+        let created = try fixture.create(verified, question)
+        #expect(question.pinRequests == [Request(triesLeft: 8)])
+        let asserted = try fixture.assert(
+            KeyFixture.assertion(allowing: [created.credentialIdentifier]) { $0.userVerification = .required },
+            ScriptedQuestion(pins: ["1234"]))
+        #expect(asserted.authenticatorData[32] & 0x05 == 0x05)
+        withExtendedLifetime(key) {}
+    }
+
+    @Test func `a wrong PIN is asked for again, with the tries that are left`() throws {
+        let key = try fixture.plugIn(FIDO2Engine(finger, memory: memory))
+        let question = ScriptedQuestion(pins: ["9999", "1234"])
+        _ = try fixture.create(verified, question)
+        #expect(question.pinRequests == [Request(triesLeft: 8), Request(triesLeft: 7, wasWrong: true)])
+        #expect(memory.pinTriesLeft() == 8)
+        withExtendedLifetime(key) {}
+    }
+
+    @Test func `what cannot be a PIN costs no try`() throws {
+        let key = try fixture.plugIn(FIDO2Engine(finger, memory: memory))
+        let long = String(repeating: "1", count: 64)
+        let question = ScriptedQuestion(pins: ["", "123", "é2é", "12\u{0}34", long, "1234"])
+        _ = try fixture.create(verified, question)
+        #expect(question.pinRequests.map(\.triesLeft) == [8, 8, 8, 8, 8, 8])
+        #expect(question.pinRequests.map(\.wasWrong) == [false, true, true, true, true, true])
+        withExtendedLifetime(key) {}
+    }
+
+    @Test func `three wrong PINs in a row need the key to be unplugged`() throws {
+        let key = try fixture.plugIn(FIDO2Engine(finger, memory: memory))
+        let question = ScriptedQuestion(pins: ["9991", "9992", "9993", "1234"])
+        #expect(throws: CredentialRefusal.pinTemporarilyBlocked) { try fixture.create(verified, question) }
+        #expect(memory.pinTriesLeft() == 5)
+        #expect(memory.count == 0)
+        key.unplug()
+        let again = try fixture.plugIn(FIDO2Engine(finger, memory: memory))
+        _ = try fixture.create(verified, ScriptedQuestion(pins: ["1234"]))
+        withExtendedLifetime(again) {}
+    }
+
+    @Test func `the last try is left unless the person insists`() throws {
+        memory.setPINTriesLeft(2)
+        let key = try fixture.plugIn(FIDO2Engine(finger, memory: memory))
+        let careful = ScriptedQuestion(pins: ["9999", "9998"])
+        #expect(throws: CredentialRefusal.lastPINTry) { try fixture.create(verified, careful) }
+        #expect(careful.pinRequests == [Request(triesLeft: 2)])
+        #expect(memory.pinTriesLeft() == 1)
+        #expect(throws: CredentialRefusal.lastPINTry) {
+            try fixture.create(verified, ScriptedQuestion(pins: ["1234"]))
+        }
+        #expect(memory.pinTriesLeft() == 1)
+        let insisting = ScriptedQuestion(pins: ["9999"], insists: true)
+        #expect(throws: CredentialRefusal.pinBlocked) { try fixture.create(verified, insisting) }
+        #expect(insisting.pinRequests == [Request(triesLeft: 1)])
+        #expect(throws: CredentialRefusal.pinBlocked) {
+            try fixture.create(verified, ScriptedQuestion(pins: ["1234"], insists: true))
+        }
+        withExtendedLifetime(key) {}
+    }
+
+    @Test func `the right PIN at the last try opens, when the person insists`() throws {
+        memory.setPINTriesLeft(1)
+        let key = try fixture.plugIn(FIDO2Engine(finger, memory: memory))
+        _ = try fixture.create(verified, ScriptedQuestion(pins: ["1234"], insists: true))
+        #expect(memory.pinTriesLeft() == 8)
+        withExtendedLifetime(key) {}
+    }
+
+    @Test func `a key without a PIN gets one where verification is required`() throws {
+        let memory = KeyMemory()
+        let key = try fixture.plugIn(FIDO2Engine(finger, memory: memory))
+        let question = ScriptedQuestion(pins: ["24680"])
+        _ = try fixture.create(verified, question)
+        #expect(question.pinRequests == [Request(triesLeft: nil, isNew: true)])
+        #expect(memory.pinHash() == KeyMemory(pin: "24680").pinHash())
+        _ = try fixture.create(verified, ScriptedQuestion(pins: ["24680"]))
+        withExtendedLifetime(key) {}
+    }
+
+    @Test func `nobody is asked for a PIN that is not needed`() throws {
+        let key = try fixture.plugIn(FIDO2Engine(finger, memory: memory))
+        let question = ScriptedQuestion()
+        _ = try fixture.create(KeyFixture.creation(), question)
+        #expect(question.pinRequests.isEmpty)
+        withExtendedLifetime(key) {}
+    }
+
+    @Test func `a person who cancels at the PIN ends it, and the key keeps its tries`() throws {
+        let key = try fixture.plugIn(FIDO2Engine(finger, memory: memory))
+        #expect(throws: CredentialRefusal.cancelled) { try fixture.create(verified) }
+        #expect(memory.pinTriesLeft() == 8)
+        #expect(finger.waitCount == 0)
+        withExtendedLifetime(key) {}
+    }
+
+    @Test func `a key with a sensor verifies by itself, and tells the tries that are left`() throws {
+        let finger = TestFinger(verifies: true, recognitions: [false, true])
+        let key = try fixture.plugIn(FIDO2Engine(finger, memory: memory))
+        let question = ScriptedQuestion()
+        _ = try fixture.create(verified, question)
+        #expect(question.pinRequests.isEmpty)
+        #expect(question.steps.contains(.verifyOnDevice(device: "key", triesLeft: 3)))
+        #expect(question.steps.contains(.verifyOnDevice(device: "key", triesLeft: 2)))
+        withExtendedLifetime(key) {}
+    }
+
+    @Test func `a sensor that is blocked leaves the PIN`() throws {
+        let finger = TestFinger(verifies: true, recognitions: [false, false, false])
+        let key = try fixture.plugIn(FIDO2Engine(finger, memory: memory))
+        let question = ScriptedQuestion(pins: ["1234"])
+        _ = try fixture.create(verified, question)
+        #expect(question.pinRequests == [Request(triesLeft: 8)])
+        withExtendedLifetime(key) {}
+    }
+
+    @Test func `a sensor that is blocked on a key without a PIN is said`() throws {
+        let finger = TestFinger(verifies: true, recognitions: [false, false, false])
+        let key = try fixture.plugIn(FIDO2Engine(finger, hasPIN: false))
+        #expect(throws: CredentialRefusal.self) { try fixture.create(verified) }
+        withExtendedLifetime(key) {}
+    }
+}
