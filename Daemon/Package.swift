@@ -351,6 +351,8 @@ let package = Package(
             ],
             swiftSettings: adapter),
         .executableTarget(
-            name: "test-caller", dependencies: [shared], path: "Tests/Programs/test-caller", swiftSettings: adapter),
+            name: "test-caller", dependencies: ["CImpostor", shared], path: "Tests/Programs/test-caller",
+            swiftSettings: adapter),
+        .target(name: "CImpostor", path: "Tests/CImpostor"),
     ]
 )

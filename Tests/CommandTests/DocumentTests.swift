@@ -76,7 +76,7 @@ struct DocumentTests {
                 Fingers       2 enrolled, 5 of 5 wrong fingers. Too many fingers were not recognised.
                 Rights        3, and 1 unreadable: see `ostiary right list`
                 Audit log     120 records
-                This program  /usr/bin/ostiary (advisory)
+                This program  /usr/bin/ostiary (advisory: another program of yours could imitate it)
 
                 FACTOR    AVAILABLE  STRENGTH      NOTE
                 passcode  yes        key-bound

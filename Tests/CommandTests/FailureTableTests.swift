@@ -50,6 +50,7 @@ struct FailureTableTests {
     @Test(arguments: [
         (CommandError.usage(""), -100, ostiary.ExitStatus.usage),
         (.unreadableInput(.init("open", subject: "a", code: 2)), -101, .failed),
+        (.noProgram(path: "a"), -101, .failed),
         (.unwritableOutput(.init("open", subject: "a", code: 2)), -102, .failed),
         (.inputTooLarge(name: "a", limit: 1), -103, .failed), (.emptySecret(name: "a"), -104, .failed),
         (.binaryToTerminal, -105, .usage), (.keyAlgorithm(.decryptionFailed), -106, .failed),

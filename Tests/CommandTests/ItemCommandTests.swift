@@ -97,7 +97,9 @@ struct ItemCommandTests {
         let changed = RegisteredApplication(
             path: "/p", applicationID: "i", accessGroups: ["a", "b"], label: "advisory", isChanged: true,
             isOfSystem: false)
-        #expect(ApplicationListDocument([changed]).text().contains("ostiary app adopt"))
+        let text = ApplicationListDocument([changed]).text()
+        #expect(text.contains("ostiary app adopt"))
+        #expect(text.hasSuffix("\nadvisory: another program of yours could imitate it"))
     }
 
     @Test func `without a daemon nothing is read from a file that is no secret's`() throws {

@@ -29,7 +29,9 @@ package struct ApplicationPasswordAuthenticator: Authenticator {
     package func begin(
         _ factor: Factor, for demand: Demand, _ asking: Asking, after proofs: [Proof]
     ) throws -> FactorAttempt {
-        guard let check = demand.applicationPassword else { throw Refusal(.internal, "There is no password to check.") }
+        guard let check = demand.applicationPassword else {
+            throw Refusal(.internal, "The object has no application password.")
+        }
         let attempt = Attempt(
             counters: counters, check: check, keys: ProvedKeys(of: proofs),
             proof: Proof(factor: .applicationPassword, strength: strength))

@@ -70,12 +70,12 @@ package final class SoftwarePasscodeKeeper: PasscodeKeeper {
 
     private func open(_ record: PasscodeRecord, with passcode: borrowing SecretBytes) throws -> ProvedPasscode? {
         guard let salt = StretchSalt(Array(record.salt)) else {
-            throw Refusal(.storeUnreadable, "A passcode record cannot be read.")
+            throw Refusal(.storeUnreadable, "A passcode record cannot be read. Run `ostiary doctor`.")
         }
         let parameters = try StretchParameters(canonicalBytes: Array(record.stretch))
         let stretched = try stretching.stretch(passcode, salt: salt, parameters: parameters)
         guard let pair = try vault.read({ try $0.keyPair(owner: storage.owner, role: KeyRole.passcode.code) }) else {
-            throw Refusal(.storeUnreadable, "The passcode key is missing.")
+            throw Refusal(.storeUnreadable, "The passcode key is missing. Run `ostiary doctor`.")
         }
         let publicHalf = try storage.publicHalf(of: pair)
         do {

@@ -86,7 +86,7 @@ struct Daemon {
 
     /// The state folder must exist before its lock can.
     private func stateFolder() throws -> String {
-        try PrivateFolder.make(options.stateDirectory, userID: user.id)
+        try PrivateFolder.make(options.stateDirectory, chosenBy: "XDG_STATE_HOME", userID: user.id)
         return options.stateDirectory
     }
 

@@ -18,8 +18,8 @@ struct Detachment {
     }
 
     func start() throws {
-        try PrivateFolder.make(options.runtimeDirectory, userID: user.id)
-        try PrivateFolder.make(options.stateDirectory, userID: user.id)
+        try PrivateFolder.make(options.runtimeDirectory, chosenBy: "XDG_RUNTIME_DIR", userID: user.id)
+        try PrivateFolder.make(options.stateDirectory, chosenBy: "XDG_STATE_HOME", userID: user.id)
         let report = try ReadinessReport.Pipe()
         try spawn(report)
         switch report.read() {

@@ -5,15 +5,21 @@ import UnixSocket
 /// Folders that only the user may enter.
 enum PrivateFolder {
     /// Makes the folder with mode 0700, or checks that it is the user's and closed to others.
-    static func make(_ path: String, userID: UInt32) throws {
+    ///
+    /// - Parameter variable: the environment variable that chooses another place.
+    static func make(_ path: String, chosenBy variable: String, userID: UInt32) throws {
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch { throw StartError("\(path) cannot be made: \(error.localizedDescription)") }
         var status = stat()
-        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == userID,
-            status.st_mode & 0o077 == 0
-        else { throw StartError("\(path) must be a folder of yours that is closed to others: chmod 700 \(path)") }
+        let isFound = unsafe lstat(path, &status) == 0
+        guard !isFound || status.st_mode & S_IFMT != S_IFLNK else {
+            throw StartError("\(path) is a symbolic link. Ostiary needs a folder: move it here, or set \(variable).")
+        }
+        guard isFound, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == userID, status.st_mode & 0o077 == 0 else {
+            throw StartError("\(path) must be a folder of yours that is closed to others: chmod 700 \(path)")
+        }
     }
 }
 
@@ -26,7 +32,7 @@ struct RuntimeDirectory {
     init(path: String, userID: UInt32) throws {
         self.path = path
         self.userID = userID
-        try PrivateFolder.make(path, userID: userID)
+        try PrivateFolder.make(path, chosenBy: "XDG_RUNTIME_DIR", userID: userID)
     }
 
     /// Removes the socket of a daemon that was killed. The caller holds the lock, so no other daemon of ours listens.

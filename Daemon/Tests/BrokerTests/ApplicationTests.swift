@@ -3,6 +3,7 @@ import BrokerTestSupport
 import CLinuxShims
 import Foundation
 import OstiaryWire
+import PromptProtocol
 import Prompting
 import StoreTestSupport
 import Testing
@@ -206,7 +207,10 @@ struct ApplicationTests {
         let path = fixture.folder.path("to\u{200B}ol ")
         try Self.write("\u{7F}ELF a program", to: path)
         #expect(try register(path).path == path)
-        #expect(fixture.prompter.asked.first?.object?.string == fixture.folder.path(#"to\u{200b}ol\u{20}"#))
+        let question = try #require(fixture.prompter.asked.first)
+        #expect(question.object?.string == fixture.folder.path(#"to\u{200b}ol\u{20}"#))
+        let warning = DisplayText("No passcode is set, so any program of yours can answer this question.")
+        #expect(question.kind == .confirmation(warning: warning))
     }
 
     @Test func `what is no program of its own is refused before anybody is asked`() throws {

@@ -52,7 +52,9 @@ struct FingerDiagnosisTests {
     @Test func `no bus, no fprintd, one that does not start, and no reader are told apart`() throws {
         let none = try Self.broker("/nowhere/bus")
         try expect(Self.reader, .notice, says: "There is no system bus", advises: "systemctl start dbus.socket", none)
-        try expect("fingers", .notice, says: "None can be used", advises: "passcode", none)
+        try expect("fingers", .notice, says: "None can be used", advises: "Set a passcode with `ostiary", none)
+        try none.setPasscode()
+        try expect("fingers", .notice, says: "None can be used", advises: "Your passcode does the same", none)
         let bus = try PrivateBus()
         let without = try Self.broker(bus.path)
         try expect(Self.reader, .notice, says: "not installed", advises: "sudo apt install fprintd", without)

@@ -130,6 +130,14 @@ struct UnusedKeyTests {
 
     // MARK: removing
 
+    @Test func `nobody is asked about a group that does not fit into the prompt`() throws {
+        let group = String(repeating: "g", count: 300)
+        _ = try makeForeignKey(in: group)
+        let refused = #expect(throws: Refused.self) { _ = try client.removeUnusedKeys(group: group) }
+        #expect(refused?.code == .invalidParameter && refused?.cause == "name.unshowable")
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
     @Test func `are destroyed once the owner said so, in one group, and each is recorded`() throws {
         try fixture.setPasscode()
         let keys = try makeKeys(150)

@@ -326,6 +326,19 @@ import UnixSocket
         #expect(try caller.client.ask(.findItems(in: group)).items?.count == 1)
     }
 
+    /// In a user namespace of its own, a program can make the kernel name any file that it may read and execute as the
+    /// file that it executes (`PR_SET_MM_MAP`).
+    @Test(.enabled(if: Namespaces.areAllowed, Namespaces.needed))
+    func `a program that the kernel takes for the registered one acts as it, so its identity is advisory`() throws {
+        let impostor = try stage.altered("impostor")
+        try expectStranger(try stage.tool(impostor).client)
+        let caller = try Caller(at: daemon.folders, program: impostor, arguments: ["--as", stage.path]).greeted()
+        #expect(caller.executable == stage.path)
+        let status = try caller.client.status().caller
+        #expect(status.applicationID == RegistrationStage.applicationID && status.label == "advisory")
+        #expect(try caller.client.ask(.findItems(in: group)).items?.count == 1)
+    }
+
     /// The files that a process has mapped. Files of the kernel are read to their end: their size says nothing.
     private static func files(mappedBy process: String) throws -> [String] {
         let maps = try #require(FileHandle(forReadingAtPath: "/proc/\(process)/maps")).readDataToEndOfFile()

@@ -231,12 +231,17 @@ import UnixSocket
         }
     }
 
-    @Test func `a link in the place of the state folder is refused`() throws {
-        let folders = try DaemonFolders()
-        #expect(mkdir(folders.root.path("elsewhere"), 0o700) == 0)
-        #expect(symlink(folders.root.path("elsewhere"), folders.state) == 0)
-        try expectRefusal(in: folders, "\(folders.state) must be a folder of yours")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folders.root.path("elsewhere")).isEmpty)
+    @Test func `a link in the place of a folder is refused`() throws {
+        for (keyPath, variable) in [(\DaemonFolders.state, "XDG_STATE_HOME"), (\.runtime, "XDG_RUNTIME_DIR")] {
+            let folders = try DaemonFolders()
+            let path = folders[keyPath: keyPath]
+            #expect(mkdir(folders.root.path("elsewhere"), 0o700) == 0)
+            #expect(symlink(folders.root.path("elsewhere"), path) == 0)
+            try expectRefusal(
+                in: folders,
+                "\(path) is a symbolic link. Ostiary needs a folder: move it here, or set \(variable).")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folders.root.path("elsewhere")).isEmpty)
+        }
     }
 
     static let badConfigurations: [(String, mode_t)] = [

@@ -50,6 +50,8 @@ struct ApplicationCommandEndToEndTests {
 
     // MARK: what is done
 
+    private static let advisory = "advisory: another program of yours could imitate it"
+
     @Test func `a program is registered, listed, adopted and removed by the owner`() throws {
         try setPasscode()
         #expect(try unattended("list").output == "No program is registered.\n")
@@ -57,7 +59,7 @@ struct ApplicationCommandEndToEndTests {
             "register", path, "--id", "com.example.tool", "--group", "com.example.b", "--group", "com.example.a",
             answers: [Self.passcode])
         #expect(registered.status == 0)
-        let notice = "\(path) as com.example.tool (advisory).\r\n"
+        let notice = "\(path) as com.example.tool (\(Self.advisory)).\r\n"
         #expect(registered.screen.hasSuffix("Registered " + notice), "\(registered.screen)")
         for text in ["com.example.tool", "com.example.b, com.example.a", "tool"] {
             #expect(registered.shows(text), "the prompt shows what is decided")
@@ -70,7 +72,8 @@ struct ApplicationCommandEndToEndTests {
 
         try tool.rebuild()
         #expect(try list().first?["changed"] as? Bool == true)
-        #expect(try unattended("list").output.contains("changed: ostiary app adopt"))
+        let text = try unattended("list").output
+        #expect(text.contains("changed: ostiary app adopt") && text.hasSuffix("\n\(Self.advisory)\n"), "\(text)")
         let adopted = try app("adopt", path, answers: [Self.passcode])
         #expect(adopted.status == 0 && adopted.screen.hasSuffix("Adopted " + notice))
         #expect(try list().first?["changed"] as? Bool == false)
@@ -181,8 +184,7 @@ struct ApplicationCommandEndToEndTests {
 
     @Test func `what is no program of its own is refused before anybody is asked`() throws {
         expect(
-            try app("register", "none", "--id", "a"), 1,
-            "The input cannot be read (realpath none: No such file or directory); nothing was done.")
+            try app("register", "none", "--id", "a"), 1, "There is no program at none. Nothing was registered.")
         let interpreters = "Interpreters and scripts cannot be registered, because one interpreter runs many scripts."
         let script = try write("script", "#!/bin/sh\nexit 0\n")
         let renamed = try write("python3.11", "\u{7F}ELF")

@@ -112,6 +112,7 @@ struct ItemCommandEndToEndTests {
         #expect(try ostiary("lock").status == 0)
         let list = try ostiary("item", "list")
         #expect(list.status == 0 && list.shows("locked items are not listed"), "\(list.screen)")
+        #expect(list.shows("No other item matches.") && !list.shows("no such items"), "\(list.screen)")
         let cancelled = try ostiary("item", "find", "--service", "s", "--output", "out", answers: ["\u{3}"])
         #expect(cancelled.status != 0 && content("out") == nil, "\(cancelled.screen)")
         let found = try ostiary("item", "find", "--service", "s", "--output", "out", answers: [Self.passcode])

@@ -67,7 +67,8 @@ private struct AbsentAuthenticator: Authenticator {
         .biometryCurrentSet: Absence(
             reason: .biometryNotAvailable,
             bindingRefusal: Refusal(
-                .biometryNotAvailable, "The rule names the current set of fingers, and no sensor can digest it.",
+                .biometryNotAvailable,
+                "The rule names the current set of fingers, but no sensor can tell which these are. Use `biometry`.",
                 cause: "biometry.no-sensor"),
             needRefusal: Refusal.unavailable(.biometryCurrentSet, because: .biometryNotAvailable)),
         .securityKey: Absence(

@@ -63,7 +63,9 @@ package struct ProofCollector {
         let result = end(race)
         switch consume outcome {
         case .interrupted(by: .proved):
-            guard let winner = result.winner else { throw Refusal(.internal, "A question was ended by no proof.") }
+            guard let winner = result.winner else {
+                throw Refusal(.internal, "The question ended without an answer. Try again.")
+            }
             proofs.append(winner)
         case .entered(let entered):
             if let winner = result.winner { return proofs.append(winner) }

@@ -10,6 +10,7 @@ import TemplateAnswers
 struct FingerExamination {
     /// Nil where the daemon was told of no place that knows fingers.
     let biometry: Biometry?
+    let isPasscodeSet: Bool
     /// Why no sensor waits for the program that asks.
     let sensorRefusal: SensorRefusal?
     /// On which terminals a finger may answer.
@@ -24,7 +25,7 @@ struct FingerExamination {
     func findings() -> [WireFinding] {
         guard let biometry else { return [.ok(Self.fingers, "This daemon uses none.")] }
         let state = biometry.state()
-        let findings = [Self.readerFinding(state), Self.fingerFinding(state)]
+        let findings = [Self.readerFinding(state), fingerFinding(state)]
         // Without a reader there is nothing to ask for.
         guard state.sensor != nil else { return findings }
         return findings + [Self.setFinding(biometry.enrolledSet()), questionFinding()]
@@ -43,22 +44,29 @@ struct FingerExamination {
         }
     }
 
-    private static func fingerFinding(_ state: BiometryState) -> WireFinding {
+    private func fingerFinding(_ state: BiometryState) -> WireFinding {
         let unlock = "Run `ostiary unlock`."
         guard let obstacle = state.obstacle else {
             let count = state.fingerCount == 1 ? "1 is" : "\(state.fingerCount) are"
-            return .ok(fingers, "\(count) enrolled and can be used.")
+            return .ok(Self.fingers, "\(count) enrolled and can be used.")
         }
         let message = obstacle.refusal.explanation
         return switch obstacle {
         case .reader, .face:
-            .notice(fingers, "None can be used: see the line `\(reader)`.", advice: "Your passcode does the same.")
+            .notice(
+                Self.fingers, "None can be used: see the line `\(Self.reader)`.",
+                advice: isPasscodeSet
+                    ? "Your passcode does the same, unless a rule asks for a finger."
+                    : "Set a passcode with `ostiary passcode set`. Fingers need one too.")
         case .passcodeNotSet:
-            .notice(fingers, "They need a passcode, and none is set.", advice: "Set one with `ostiary passcode set`.")
-        case .notEnrolled: .notice(fingers, message, advice: ReaderFailure.nothingEnrolled.advice)
-        case .lockedOut, .rests: .notice(fingers, message, advice: unlock)
-        case .recordUnreadable: .problem(fingers, message, advice: "\(unlock) That replaces what cannot be read.")
-        case .templatesUnreadable: .problem(fingers, "None is used: see the line `\(set)`.", advice: journal)
+            .notice(
+                Self.fingers, "They need a passcode, and none is set.", advice: "Set one with `ostiary passcode set`.")
+        case .notEnrolled: .notice(Self.fingers, message, advice: ReaderFailure.nothingEnrolled.advice)
+        case .lockedOut, .rests: .notice(Self.fingers, message, advice: unlock)
+        case .recordUnreadable:
+            .problem(Self.fingers, message, advice: "\(unlock) That replaces what cannot be read.")
+        case .templatesUnreadable:
+            .problem(Self.fingers, "None is used: see the line `\(Self.set)`.", advice: Self.journal)
         }
     }
 

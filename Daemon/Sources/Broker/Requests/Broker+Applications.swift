@@ -9,8 +9,8 @@ import OwnerKeys
 import Prompting
 import Refusals
 
-/// Programs that are known by a name of their own. Whatever changes that asks the owner: for the passcode, or while there is
-/// none for a confirmation.
+/// Programs that are known by a name of their own. Each change asks the owner: for the passcode, or while there is none
+/// for a confirmation.
 extension Broker {
     func registerApplication(
         _ body: WireRegisterApplicationRequest, _ request: IncomingRequest, _ session: Session,
@@ -26,7 +26,8 @@ extension Broker {
             body.adopts ? "application-adopt" : "application-register", session, object: registration.applicationID)
         try askOwner(
             body.adopts ? "adopt the program as \(registration.applicationID)" : Self.request(registration),
-            registration.path, asking, session, for: event, consequence: leftBehind?.consequence)
+            registration.path, asking, session, for: event, consequence: leftBehind?.consequence,
+            unshowable: Self.registrationTooLong)
         guard session.account.applications.isInPlace(registration) else {
             throw Refusal.programChanged(registration.path)
         }
@@ -81,26 +82,37 @@ extension Broker {
     /// Asks the owner: for the passcode, or while there is none for a confirmation. Shows all that is decided, or asks
     /// nothing: what a prompt would cut off would be approved unseen.
     ///
-    /// - Parameter object: what it is about, the path of a program for instance.
+    /// - Parameters:
+    ///   - object: the name of the thing that the question is about, for example the path of a program.
+    ///   - unshowable: thrown if object or operation is too long for a prompt.
     func askOwner(
         _ operation: String, _ object: String, _ asking: Asking, _ session: Session, for event: AuditTrail.Event,
-        consequence: DisplayText? = nil
+        consequence: DisplayText? = nil, unshowable: Refusal = Broker.nameTooLong
     ) throws {
         guard let shown = DisplayText(wholeFact: object), let text = DisplayText(wholeFact: operation) else {
-            throw Refusal(
-                .invalidParameter, "The path and the groups are too long for the prompt, so nothing was asked.",
-                cause: "application.unshowable")
+            throw unshowable
         }
         guard session.account.ring.isPasscodeSet else {
             let question = PromptQuestion(
-                .confirmation(warning: text), objects: PromptObjects(shown), operation: text, consequence: consequence,
-                reason: asking.question.reason, cancelTitle: asking.question.cancelTitle, isShownInFull: true,
-                isUnproved: true)
+                .confirmation(warning: Self.answeredByAnyProgram), objects: PromptObjects(shown), operation: text,
+                consequence: consequence, reason: asking.question.reason, cancelTitle: asking.question.cancelTitle,
+                isShownInFull: true, isUnproved: true)
             return try Questioning(prompter: prompter, asking: asking).confirmation(question)
         }
         _ = try provePasscode(
             operation, object: object, consequence: consequence, isShownInFull: true, asking, session, for: event)
     }
+
+    private static let answeredByAnyProgram = DisplayText(
+        "No passcode is set, so any program of yours can answer this question.")
+
+    static let nameTooLong = Refusal(
+        .invalidParameter, "The name does not fit into the prompt, so nothing was asked.", cause: "name.unshowable")
+
+    private static let registrationTooLong = Refusal(
+        .invalidParameter,
+        "The path and the groups are too long for the prompt, so nothing was asked. Name fewer groups.",
+        cause: "application.unshowable")
 
     private func commit(
         _ event: AuditTrail.Event, _ registration: Registration, _ former: Registration?, _ session: Session,

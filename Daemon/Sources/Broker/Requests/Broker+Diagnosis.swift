@@ -3,6 +3,7 @@ import CLinuxShims
 import Foundation
 import Glibc
 import OstiaryWire
+import OwnerKeys
 import Prompting
 import ProtectedObjects
 import SecretMemory
@@ -64,7 +65,8 @@ extension Broker {
 
     private func fingers(of account: OwnerAccount, askedBy processID: Int32) -> FingerExamination {
         FingerExamination(
-            biometry: account.biometry, sensorRefusal: account.evaluator.prompter.sensorRefusal(ofProcess: processID),
+            biometry: account.biometry, isPasscodeSet: account.ring.isPasscodeSet,
+            sensorRefusal: account.evaluator.prompter.sensorRefusal(ofProcess: processID),
             terminals: configuration.prompts.fingerPolicy,
             hasDisplay: { [self] in (try? ProcessPrompter(configuration).display().get()) != nil })
     }

@@ -58,7 +58,7 @@ extension OwnerAccount {
     }
 
     private static let moreDamage = Refusal(
-        .systemCancel, "More was damaged while you were asked, and nothing was changed; try again.",
+        .systemCancel, "The damage grew while you were asked. Nothing was changed. Try again.",
         cause: "repair.more-damage")
 
     /// Whether all slots are wrapped to the present keys: those of an old row open with nothing, and would keep the passcode

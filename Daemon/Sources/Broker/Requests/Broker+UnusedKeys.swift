@@ -144,7 +144,7 @@ private struct UnusedKeySelection {
         let now = Date().timeIntervalSince1970
         let time = body.unusedSince ?? now
         guard time >= 0, time.isFinite else {
-            throw Refusal(.invalidParameter, "The time since when keys are unused is none.", cause: "key.unused-since")
+            throw Refusal(.invalidParameter, "The time is not a valid date.", cause: "key.unused-since")
         }
         group = body.accessGroup.isEmpty ? nil : body.accessGroup
         self.time = min(time, now)

@@ -25,7 +25,7 @@ struct SystemApplications: Sendable {
         self.log = log
     }
 
-    /// All that count now, the first by file name where two are for one path or application.
+    /// All valid registrations. If two files name one path or application, the first by file name counts.
     func registrations() -> [Registration] {
         let (found, defects) = read()
         for defect in reported.new(in: defects) { log(defect.file, defect.what) }
@@ -44,7 +44,7 @@ struct SystemApplications: Sendable {
             do {
                 guard let registration = try Self.registration(path) else { continue }
                 if let clash = found.lazy.compactMap({ registration.clash(with: $0) }).first {
-                    defects.append(ReportedDefects.Defect(path, "beside a file before it: \(clash)"))
+                    defects.append(ReportedDefects.Defect(path, "an earlier file conflicts with it: \(clash)"))
                     continue
                 }
                 found.append(registration)

@@ -1,3 +1,4 @@
+import CImpostor
 import CLinuxShims
 import Glibc
 
@@ -6,14 +7,16 @@ import Glibc
 ///
 ///     test-caller SOCKET [PROGRAM [ARGUMENT]...]          descriptor 3: a Unix stream socket to the test
 ///     test-caller --leaving SOCKET PROGRAM [ARGUMENT]...  the same
+///     test-caller --as FILE SOCKET                        the same
 ///     test-caller --speak HEX                             descriptor 3: a connection
 ///     test-caller --terminal                              descriptor 3: a Unix stream socket to the test
 ///     test-caller --wait
 ///
 /// First it sends the test its process id (4 bytes, this machine's order) with the connection attached. When the test
 /// closes its end it executes PROGRAM, or exits. With `--leaving` it starts PROGRAM as a child with the connection as
-/// descriptor 3 and exits. With `--speak` it writes bytes to a connection that it was given, and waits; with
-/// `--terminal` it sends the test `/dev/tty` as it opens it, and waits; with `--wait` it waits.
+/// descriptor 3 and exits. With `--as` the kernel says that it executes FILE. With `--speak` it writes bytes to a
+/// connection that it was given, and waits; with `--terminal` it sends the test `/dev/tty` as it opens it, and waits;
+/// with `--wait` it waits.
 @main
 enum TestCallerProgram {
     private static let channel: CInt = 3
@@ -32,6 +35,9 @@ enum TestCallerProgram {
             var byte: UInt8 = 0
             guard terminal >= 0, ostiary_send(channel, &byte, 1, terminal) == 1 else { exit(1) }
             wait()
+        case "--as":
+            guard arguments.count > 1, impostor_execute_as(arguments[1]) == 0 else { exit(1) }
+            serve(Array(arguments.dropFirst(2)), then: execute)
         case "--leaving": serve(Array(arguments.dropFirst()), then: leave)
         default: serve(arguments, then: execute)
         }

@@ -8,6 +8,7 @@ struct ProgramPath: ParsableArguments {
 
     func resolved() throws -> String {
         guard let path = unsafe realpath(program, nil) else {
+            guard errno != ENOENT else { throw CommandError.noProgram(path: program) }
             throw CommandError.unreadableInput(SystemCallError("realpath", subject: program))
         }
         defer { unsafe free(path) }

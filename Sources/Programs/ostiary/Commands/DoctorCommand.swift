@@ -20,7 +20,7 @@ struct DoctorCommand: ParsableCommand {
 
     @OptionGroup var json: JSONFlag
 
-    @Flag(help: "First rebuild the damaged lists of the store; asks you if there are any.")
+    @Flag(help: "First rebuild the damaged lists of the store; asks you if a list is damaged.")
     var repair = false
 
     func run() throws {

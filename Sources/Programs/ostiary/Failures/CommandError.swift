@@ -6,6 +6,8 @@ enum CommandError: Error, Equatable {
     /// The arguments do not go together, in a way that only running finds.
     case usage(String)
     case unreadableInput(SystemCallError)
+    /// There is no file at the path of a program that is to be registered or adopted.
+    case noProgram(path: String)
     case unwritableOutput(SystemCallError)
     case inputTooLarge(name: String, limit: Int)
     case emptySecret(name: String)
@@ -27,7 +29,7 @@ enum CommandError: Error, Equatable {
     var code: Int {
         switch self {
         case .usage: -100
-        case .unreadableInput: -101
+        case .unreadableInput, .noProgram: -101
         case .unwritableOutput: -102
         case .inputTooLarge: -103
         case .emptySecret: -104
@@ -44,7 +46,7 @@ enum CommandError: Error, Equatable {
     var failureClass: FailureClass {
         switch self {
         case .usage: FailureClass("usage", .usage)
-        case .unreadableInput: FailureClass("unreadableInput", .failed)
+        case .unreadableInput, .noProgram: FailureClass("unreadableInput", .failed)
         case .unwritableOutput: FailureClass("unwritableOutput", .failed)
         case .inputTooLarge: FailureClass("inputTooLarge", .failed)
         case .emptySecret: FailureClass("emptySecret", .failed)
@@ -64,6 +66,7 @@ extension CommandError: CustomStringConvertible {
         switch self {
         case .usage(let explanation): explanation
         case .unreadableInput(let error): "The input cannot be read (\(error)); nothing was done."
+        case .noProgram(let path): "There is no program at \(path). Nothing was registered."
         case .unwritableOutput(let error): "The output cannot be written (\(error))."
         case .inputTooLarge(let name, let limit): "\(name) has more than \(limit) bytes, and more are not allowed."
         case .emptySecret(let name): "\(name) is empty; a secret has at least one byte. Nothing was stored."

@@ -59,14 +59,17 @@ struct ApplicationListDocument: Encodable {
                 application.id, application.path, application.accessGroups.joined(separator: " "), application.label,
                 state)
         }
-        return table.text
+        let notes = Set(applications.map(\.label)).sorted().map { (label: $0, note: IdentityLabel.explained($0)) }
+            .filter { $0.label != $0.note }.map(\.note)
+        return ([table.text] + notes).joined(separator: "\n")
     }
 
     /// Reports the change, as a result for programs or as a notice for people.
     func announce(_ what: String, asJSON: Bool) throws {
         if asJSON { return try JSONOutput.print(self) }
         for application in applications {
-            StandardError.line("\(what) \(application.path) as \(application.id) (\(application.label)).".visibleLine)
+            let identity = IdentityLabel.explained(application.label)
+            StandardError.line("\(what) \(application.path) as \(application.id) (\(identity)).".visibleLine)
             if let leftBehind = application.leftBehind {
                 StandardError.line(leftBehind.notice(application).visibleLine)
             }

@@ -97,7 +97,8 @@ extension StatusDocument {
         }
         facts.append("Rights", rightsText)
         facts.append("Audit log", logRecordCount == 1 ? "1 record" : "\(logRecordCount) records")
-        facts.append("This program", program.label.isEmpty ? program.path : "\(program.path) (\(program.label))")
+        let identity = IdentityLabel.explained(program.label)
+        facts.append("This program", identity.isEmpty ? program.path : "\(program.path) (\(identity))")
         return facts.text + "\n\n" + factorTable.text
     }
 

@@ -6,8 +6,8 @@ struct ApplicationRegister: ParsableCommand {
         commandName: "register",
         abstract: "Give a program an application id and access groups.",
         discussion: """
-            New items go to the first group, or without any group to one of the application's own. The id may be one of \
-            the groups, which gives that one its place in the order. To change a registration, remove it first.
+            New items go to the first group. The id is always a group, at the end. Name it with --group to choose its \
+            place. To change a registration, remove it first.
 
             Items, rights and keys that the program stored before stay under its path, and the program no longer sees \
             them. The prompt and the output say how many there are. The program sees them again when you remove its \

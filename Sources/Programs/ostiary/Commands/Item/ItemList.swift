@@ -8,6 +8,7 @@ struct ItemList: ParsableCommand {
         abstract: "List items by their attributes; shows no secret.",
         discussion: """
             Items under a rule show their attributes only after you satisfied the rule. They are left out without \
+            --protected, and locked items too: without it this never asks. Run `ostiary unlock` first, or use \
             --protected.
 
             Examples:
@@ -22,18 +23,21 @@ struct ItemList: ParsableCommand {
     var protected = false
 
     func run() throws {
-        if !protected { try noteIfLocked() }
+        let leavesOut = try !protected && noteIfLocked()
         let document = ItemListDocument(try items())
         if json.isGiven { return try JSONOutput.print(document) }
-        guard !document.items.isEmpty else { return StandardError.line("There are no such items.") }
+        guard !document.items.isEmpty else {
+            return StandardError.line(leavesOut ? "No other item matches." : "There are no such items.")
+        }
         try StandardOutput.line(document.text())
     }
 
-    /// An item that cannot be shown must not look absent.
-    private func noteIfLocked() throws {
+    /// Says that locked items are left out: an item that cannot be shown must not look absent. False if none is locked.
+    private func noteIfLocked() throws -> Bool {
         let status = try OstiaryClient.shared.status()
-        guard status.passcode.isSet, !status.unlocked else { return }
+        guard status.passcode.isSet, !status.unlocked else { return false }
         StandardError.line("The store is locked, so locked items are not listed; open it with `ostiary unlock`.")
+        return true
     }
 
     private func items() throws -> [StoredItem] {

@@ -22,7 +22,8 @@ struct KeyPrune: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only keys that were neither made nor, as far as it is known, used in the last days.", valueName: "days"),
+            "Only keys that were neither made nor, since the daemon's start, used in the last days.",
+            valueName: "days"),
         transform: Self.checkedDays)
     var unusedFor: Int?
 

@@ -1,0 +1,13 @@
+// What a program can make the kernel say of it without any rights of its own.
+#ifndef OSTIARY_IMPOSTOR_H
+#define OSTIARY_IMPOSTOR_H
+
+#pragma clang assume_nonnull begin
+
+// Makes /proc/PID/exe of this process lead to the file `path`, which it may read and execute, in a user namespace of
+// its own. The process must have one thread. Returns -1 with errno set on failure.
+int impostor_execute_as(const char *path);
+
+#pragma clang assume_nonnull end
+
+#endif
