@@ -64,6 +64,16 @@ struct DocumentTests {
                 """)
     }
 
+    @Test func `a daemon with options for tests is told apart`() {
+        var status = Self.status
+        status.mode = .userForTests
+        let document = StatusDocument(status)
+        #expect(document.mode == "user-for-tests")
+        #expect(
+            document.text.contains(
+                "0.1.0, process 41, user mode, started with options for tests: see `ostiary doctor`"))
+    }
+
     @Test func `status for people is a table`() {
         #expect(
             StatusDocument(Self.status).text == """

@@ -64,9 +64,9 @@ public final class Broker: Sendable {
             program: configuration.associationProgram, folder: configuration.associationsDirectory,
             trustedUserID: configuration.associationsUserID, server: configuration.associationServer)
         for account in accounts {
-            account.sensor?.whenSensorChanges { [weak self, weak account] isAnotherSet in
+            account.sensor?.whenSensorChanges { [weak self, weak account] endsReuse in
                 guard let self, let account else { return }
-                if isAnotherSet { account.recentBiometry.forget() }
+                if endsReuse { account.recentBiometry.forget() }
                 environmentMayHaveChanged(of: account, askingSensor: true)
             }
             // A daemon that was killed after a change and before it erased what the change replaced left that to this one.

@@ -40,6 +40,8 @@ public struct BrokerConfiguration: Sendable {
     let face: FaceSource?
     /// The name under which the store knows its user from before they were renamed; nil when nothing is to be taken over.
     public let adoptedUserName: String?
+    /// The names of the options for tests that the daemon was started with.
+    let testOptions: [String]
 
     public init(
         user: SystemUser, stateDirectory: String, promptProgram: String, prompts: PromptConfiguration,
@@ -49,7 +51,7 @@ public struct BrokerConfiguration: Sendable {
         associationProgram: String = "/nonexistent",
         associationsDirectory: String = Self.systemAssociationsDirectory,
         associationsUserID: UInt32 = 0, associationServer: AssociationServer = AssociationServer(),
-        adoptedUserName: String? = nil
+        adoptedUserName: String? = nil, testOptions: [String] = []
     ) {
         self.associationProgram = associationProgram
         self.associationsDirectory = associationsDirectory
@@ -65,6 +67,7 @@ public struct BrokerConfiguration: Sendable {
         self.fingers = fingers
         self.face = face
         self.adoptedUserName = adoptedUserName
+        self.testOptions = testOptions
     }
 
     /// The buses that know the user's session.

@@ -4,12 +4,12 @@ public enum EnrolledSet: Equatable, Sendable {
     case digest([UInt8])
     /// No finger is enrolled.
     case none
-    /// `ostiary-templates` is not installed: nobody listens at its socket.
+    /// `ostiary-templates` is not installed: its socket does not exist.
     case absent
     /// `ostiary-templates` cannot read the templates.
     case unreadable
     /// The socket's owner is not root, so its answers cannot be trusted.
     case untrusted
-    /// No answer in time, or an invalid one.
+    /// No answer in time, or an invalid one, or nobody listens at the socket.
     case silent
 }

@@ -38,8 +38,9 @@ final class TemplatesConnection: Sendable {
 
     private static func connect(to path: String) throws(Failure) -> UnixSocket {
         do { return try UnixSocket.connect(to: path) } catch {
-            // A refused connection means that the file exists but nobody listens.
-            throw [ENOENT, ECONNREFUSED, ENOTDIR].contains(error.code) ? .absent : .silent
+            // Only without a file it is not installed. A refused connection means that the file exists but nobody listens: the
+            // socket has failed, or was stopped.
+            throw [ENOENT, ENOTDIR].contains(error.code) ? .absent : .silent
         }
     }
 

@@ -40,6 +40,31 @@ public struct ClaimedReader: ~Copyable {
         case timedOut
     }
 
+    /// Waits until no finger lies on the reader, where the reader knows.
+    ///
+    /// - Parameter report: called once if a finger lies there, on this thread.
+    public func waitUntilFingerIsOff(_ report: () -> Void) throws(ReaderFailure) {
+        var isReported = false
+        while try isFingerPresent() {
+            if !isReported { report() }
+            isReported = true
+            // A signal ends the wait sooner.
+            _ = try connection.nextSignal(of: path, until: .now.advanced(by: .milliseconds(100)))
+        }
+    }
+
+    /// False where fprintd does not tell.
+    private func isFingerPresent() throws(ReaderFailure) -> Bool {
+        let answer: BusMessage
+        do throws(ReaderFailure) {
+            answer = try connection.call(path, FprintName.properties, "Get", FprintName.device, "finger-present")
+        } catch {
+            guard case .unexpected = error else { throw error }
+            return false
+        }
+        return try read { () throws(BusError) in try answer.enter(.variant, "b") ? answer.readBool() : false }
+    }
+
     /// Arms the reader and waits for one touch. The reader is disarmed when this returns.
     ///
     /// A match counts only if fprintd sent it for this reader, after its answer to the start and before the stop was

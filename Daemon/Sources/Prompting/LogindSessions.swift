@@ -15,6 +15,9 @@ public enum SensorRefusal: Error, Equatable, Sendable {
     case notActive
     /// The session is locked: nobody sees the question.
     case sessionLocked
+    /// The program runs in no session of the user, and was not started by the user's service manager: it may be a service, or a
+    /// program of another user's session.
+    case withoutSession
     /// systemd-logind does not tell.
     case unknownSession
     /// The configuration lets neither finger nor face answer on this terminal.
@@ -26,6 +29,7 @@ public enum SensorRefusal: Error, Equatable, Sendable {
         case .remote: "the program runs in a session from another machine"
         case .notActive: "you have no active session at this machine"
         case .sessionLocked: "your session is locked"
+        case .withoutSession: "the program runs in no session of yours"
         case .unknownSession: "systemd-logind does not tell whether you sit at this machine"
         case .terminalForbidden: "ostiaryd.conf does not let this sensor answer on the terminal"
         }
@@ -35,20 +39,24 @@ public enum SensorRefusal: Error, Equatable, Sendable {
 /// What systemd-logind says about sessions: `org.freedesktop.login1(5)`. It is asked when it matters, and not followed.
 struct LogindSessions: SessionRecords {
     let systemBus: String
+    /// The control groups of a process, as its `/proc/PID/cgroup` has them; nil when that cannot be read.
+    var controlGroups: @Sendable (_ processID: Int32) -> String? = { ControlGroups.text(ofProcess: $0) }
 
     private static let path = "/org/freedesktop/login1"
     private static let manager = "org.freedesktop.login1.Manager"
 
-    /// A program that no session has, such as one in a terminal window that the user manager started, is where the user is.
+    /// A program that the user manager started, such as one in a terminal window, has no session: it is where the user is. Any
+    /// other program without a session, such as a service, is nowhere.
     func refusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? {
         do throws(BusError) {
             guard let connection = try connection() else { return .unknownSession }
             if let session = try session(ofProcess: processID, connection) {
-                return try refusal(of: session, connection)
+                return try refusal(of: session, userID, connection)
             }
+            guard ControlGroups.areOfUserManager(controlGroups(processID), of: userID) else { return .withoutSession }
             var refusal = SensorRefusal.notActive
             for session in try sessions(of: userID, connection) {
-                guard let reason = try self.refusal(of: session, connection) else { return nil }
+                guard let reason = try self.refusal(of: session, userID, connection) else { return nil }
                 if reason == .sessionLocked { refusal = reason }
             }
             return refusal
@@ -61,7 +69,7 @@ struct LogindSessions: SessionRecords {
         do throws(BusError) {
             guard let connection = try connection() else { return false }
             for session in try sessions(of: userID, connection) {
-                let refusal = try refusal(of: session, connection)
+                let refusal = try refusal(of: session, userID, connection)
                 if refusal == nil || refusal == .sessionLocked { return true }
             }
             return false
@@ -110,11 +118,16 @@ struct LogindSessions: SessionRecords {
         return paths
     }
 
-    private func refusal(of session: String, _ connection: Connection) throws(BusError) -> SensorRefusal? {
+    private func refusal(
+        of session: String, _ userID: UInt32, _ connection: Connection
+    ) throws(BusError) -> SensorRefusal? {
         do throws(BusError) {
-            guard try flag("Remote", session, connection) == false else { return .remote }
-            guard try flag("Active", session, connection) == true else { return .notActive }
-            return try flag("LockedHint", session, connection) == true ? .sessionLocked : nil
+            let state = try state(of: session, connection)
+            // After `su`, the session is the one of who logged in.
+            guard state.userID == userID else { return .withoutSession }
+            guard state.isRemote == false else { return .remote }
+            guard state.isActive == true else { return .notActive }
+            return state.isLocked == true ? .sessionLocked : nil
         } catch {
             // The session ended meanwhile.
             guard error.isUnknownObject else { throw error }
@@ -122,11 +135,46 @@ struct LogindSessions: SessionRecords {
         }
     }
 
-    private func flag(_ name: String, _ session: String, _ connection: Connection) throws(BusError) -> Bool? {
+    /// Nil for what logind does not tell.
+    private struct SessionState {
+        var userID: UInt32?
+        var isRemote: Bool?
+        var isActive: Bool?
+        var isLocked: Bool?
+    }
+
+    /// One call: somebody may wait for the answer with a finger on the reader.
+    private func state(of session: String, _ connection: Connection) throws(BusError) -> SessionState {
         let answer = try connection.bus.call(
-            connection.logind, session, "org.freedesktop.DBus.Properties", "Get", "org.freedesktop.login1.Session", name
-        )
+            connection.logind, session, "org.freedesktop.DBus.Properties", "GetAll", "org.freedesktop.login1.Session")
+        var state = SessionState()
+        try answer.readArray(of: "{sv}") { () throws(BusError) in
+            guard try answer.enter(.dictionaryEntry, "sv") else { return }
+            switch try answer.readText() {
+            case "User": state.userID = try user(answer)
+            case "Remote": state.isRemote = try flag(answer)
+            case "Active": state.isActive = try flag(answer)
+            case "LockedHint": state.isLocked = try flag(answer)
+            default: try answer.skip("v")
+            }
+            try answer.exitContainer()
+        }
+        return state
+    }
+
+    private func flag(_ answer: BusMessage) throws(BusError) -> Bool? {
         guard try answer.enter(.variant, "b") else { return nil }
-        return try answer.readBool()
+        let value = try answer.readBool()
+        try answer.exitContainer()
+        return value
+    }
+
+    private func user(_ answer: BusMessage) throws(BusError) -> UInt32? {
+        guard try answer.enter(.variant, "(uo)"), try answer.enter(.structure, "uo") else { return nil }
+        let number = try answer.readUInt32()
+        try answer.skip("o")
+        try answer.exitContainer()
+        try answer.exitContainer()
+        return number
     }
 }

@@ -70,6 +70,9 @@ extension SimulatedReader: FingerSensor {
     private static let description = ReaderDescription(
         path: "/simulated/reader", name: "Simulated Fingerprint Reader", scanType: .press)
 
+    /// None: an ordered touch is over at once.
+    package var pauseBetweenQuestions: Duration { .zero }
+
     package func readerState() -> ReaderState {
         state.withLock { state in
             guard state.isConnected else { return .unusable(.withoutReader) }

@@ -52,7 +52,7 @@ struct Daemon {
                 },
                 associationProgram: try Self.program("ostiary-association"),
                 associationsDirectory: options.associationsDirectory, associationServer: options.server,
-                adoptedUserName: options.adoptUserName)
+                adoptedUserName: options.adoptUserName, testOptions: options.testOptions)
             return try Broker.open(configuration, log: log, replacingDamagedLog: options.replaceDamagedLog)
         } catch let error as BrokerOpeningError { throw StartError(error.description) }
     }

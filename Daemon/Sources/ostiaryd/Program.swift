@@ -59,7 +59,9 @@ struct Ostiaryd: ParsableCommand {
     /// For tests. Never from the environment: the program that starts the daemon must not be able to hide locks from
     /// it.
     @Option(help: .hidden)
-    var systemBus = "/run/dbus/system_bus_socket"
+    var systemBus = Ostiaryd.standardSystemBus
+
+    private static let standardSystemBus = "/run/dbus/system_bus_socket"
 
     /// For tests: the user as whom the fingerprint service runs, and who made the socket of `ostiary-templates`.
     @Option(help: .hidden)
@@ -99,6 +101,18 @@ struct Ostiaryd: ParsableCommand {
     func faceSource(_ service: String, program: String) -> FaceSource {
         FaceSource(
             service: service, program: program, systemBus: systemBus, folder: pamFolder, trustedUserID: pamUser)
+    }
+
+    /// The names of the options for tests that were given. Whoever starts a daemon with them decides what it believes, so status
+    /// and doctor tell of them.
+    var testOptions: [String] {
+        let given = [
+            ("--system-bus", systemBus != Self.standardSystemBus), ("--finger-services-user", fingerServicesUser != 0),
+            ("--templates-socket", templatesSocket != nil), ("--pam-folder", pamFolder != nil),
+            ("--pam-user", pamUser != 0), ("--association-server", !associationServer.isEmpty),
+            ("--association-authorities", !associationAuthorities.isEmpty),
+        ]
+        return given.filter { $0.1 }.map { $0.0 }
     }
 
     func validate() throws {

@@ -79,10 +79,10 @@ struct FaceTests {
 
     // MARK: the current set
 
-    @Test func `is no set that an object could be bound to`() throws {
+    @Test func `is no set that an object could be bound to, and the missing reader is named`() throws {
         let set = try Requirement(anyOf: [.biometryCurrentSet, .passcode])
         let refused = #expect(throws: Refused.self) { try fixture.broker.create("set", set, .always) }
-        #expect(refused?.code == .biometryNotAvailable && refused?.cause == "biometry.templates-missing")
+        #expect(refused?.code == .biometryNotAvailable && refused?.cause == "biometry.service")
     }
 
     // MARK: the passcode before it

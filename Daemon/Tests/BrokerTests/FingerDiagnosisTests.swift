@@ -70,6 +70,11 @@ struct FingerDiagnosisTests {
         try expect(Self.reader, .notice, says: "No fingerprint reader is connected", advises: "lsusb", bare.broker)
         let status = try #require(try bare.broker.client().status().biometry)
         #expect(status.sensor.isEmpty && status.obstacle == "biometry.no-sensor" && !status.waitsForPasscode)
+        try expect(Self.set, .notice, says: "does not run", advises: "systemctl enable", bare.broker)
+        do {
+            try bare.create("set", [.biometryCurrentSet, .passcode])
+            Issue.record("it was made")
+        } catch let refused as Refused { #expect(refused.cause == "biometry.no-sensor") }
         // What follows from it is not told again.
         #expect(try bare.broker.client().diagnosis().findings.allSatisfy { $0.check != Self.questions })
     }
@@ -153,6 +158,7 @@ struct FingerDiagnosisTests {
         arguments: [
             (.remote, "a session from another machine", "at the machine itself"),
             (.notActive, "no active session", "loginctl activate"), (.sessionLocked, "locked", "unlock-session"),
+            (.withoutSession, "no session of yours", "Log in at this machine"),
             (.unknownSession, "systemd-logind does not tell", "systemctl status systemd-logind"),
         ] as [(SensorRefusal, String, String)])
     func `where no finger answers, the reason is told`(refusal: SensorRefusal, words: String, advice: String) throws {

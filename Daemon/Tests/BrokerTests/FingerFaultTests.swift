@@ -141,6 +141,21 @@ struct FingerFaultTests {
         try fixture.expectNothingGranted(since: grants)
     }
 
+    @Test func `a finger that was compared for one question answers no other one within a second`() throws {
+        let touched = Mutex(ContinuousClock.now)
+        fixture.prompter.prepare([.wait])
+        fixture.during([.touch("owner")], first: { touched.withLock { $0 = .now } })
+        #expect(try fixture.authorizeAndSign("finger") == ["biometry"])
+        fixture.prompter.prepare([.wait])
+        fixture.during(
+            [.touch("owner")],
+            first: {
+                let time = touched.withLock { $0 }
+                #expect(time.duration(to: .now) >= .seconds(1))
+            })
+        #expect(try fixture.authorizeAndSign("finger") == ["biometry"])
+    }
+
     @Test func `of two questions that are visible at once, one touch answers the first`() throws {
         fixture.prompter.always { _ in .wait }
         let first = try Authorizing(fixture, "finger")

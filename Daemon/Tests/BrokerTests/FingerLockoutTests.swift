@@ -4,6 +4,7 @@ import FingerprintReader
 import FingerprintTestSupport
 import Foundation
 import GRDB
+import Glibc
 import OstiaryWire
 import PromptProtocol
 import Testing
@@ -11,6 +12,7 @@ import Vault
 
 @testable import Authenticators
 @testable import Broker
+@testable import Refusals
 
 /// Wrong fingers, and the passcode that biometry waits for.
 @Suite("Wrong fingers", .timeLimit(.minutes(10)))
@@ -75,6 +77,47 @@ struct FingerLockoutTests {
         #expect(fixture.prompter.asked.map(\.sensors.count) == [0])
         #expect(try fixture.state().missCount == 0)
         try fixture.expectNextWorks()
+    }
+
+    @Test func `what a finger proved before a lockout is not reused, although the passcode ended it`() throws {
+        let client = try fixture.broker.client()
+        func evaluate() throws -> [String] {
+            try client.evaluatePolicy(1, in: client.openContext(), reusing: 300)
+        }
+        fixture.prompter.prepare([.wait])
+        fixture.during([Self.owner])
+        #expect(try evaluate() == ["biometry"])
+        #expect(try evaluate() == ["biometry"])
+        #expect(fixture.prompter.asked.count == 1)
+        try lockOut()
+        try fixture.unlock()
+        fixture.prompter.prepare([.cancel])
+        #expect(try refusal { _ = try evaluate() } == .userCancel)
+    }
+
+    @Test func `a match that came with a cancelled question forgives nothing`() throws {
+        fixture.prompter.prepare([.cancelAnyway])
+        fixture.during(
+            misses(1) + [Self.owner],
+            then: { [fixture] in
+                try fixture.stack.waitUntilDisarmed()
+                // The daemon hears of it a moment later.
+                usleep(300_000)
+            })
+        #expect(try fixture.refusedWhilePrepared("finger")?.code == .userCancel)
+        #expect(try fixture.state().missCount == 1)
+        try fixture.expectNextWorks()
+        #expect(try fixture.state().missCount == 0)
+    }
+
+    @Test func `a match does not end a lockout that came before its proof was used`() throws {
+        let biometry = try #require(fixture.broker.account.biometry)
+        for _ in 1...5 { _ = try biometry.noteMiss() }
+        do {
+            try biometry.noteMatch()
+            Issue.record("it was forgiven")
+        } catch let refusal as Refusal { #expect(refusal.cause == "biometry.lockout") }
+        try expectLockedOut()
     }
 
     @Test func `what needs both asks for the passcode first, which ends the lockout`() throws {

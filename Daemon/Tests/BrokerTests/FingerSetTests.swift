@@ -152,6 +152,54 @@ struct FingerSetTests {
         #expect(refusedRule == .biometryNotAvailable)
     }
 
+    @Test func `that was digested once is never told by names alone`() throws {
+        let templates = try #require(fixture.templates)
+        try FileManager.default.moveItem(atPath: templates.socketPath, toPath: copy.path("socket"))
+        func expectNoFinger() throws {
+            let refused = try fixture.refused("finger")
+            #expect(refused?.code == .biometryNotAvailable && refused?.cause == "biometry.templates-gone")
+            #expect(fixture.prompter.asked.isEmpty)
+        }
+        try expectNoFinger()
+        for _ in 1...2 {
+            try fixture.unlock()
+            try expectNoFinger()
+        }
+        try fixture.broker.restart()
+        try fixture.unlock()
+        try expectNoFinger()
+        let findings = try fixture.broker.client().diagnosis().findings
+        let set = try #require(findings.first { $0.check == "set of fingers" })
+        #expect(set.verdict == .problem && set.message.contains("told before which fingers are enrolled"))
+        #expect(set.advice.contains("sudo systemctl enable --now ostiary-templates.socket"))
+        #expect(try fixture.open("either", [FingerFixture.passcode], []) == ["passcode"])
+        try FileManager.default.moveItem(atPath: copy.path("socket"), toPath: templates.socketPath)
+        #expect(try fixture.open("set") == ["biometry-current-set"])
+    }
+
+    @Test func `that changes while the next factor is asked for leaves nothing of the touch in the context`() throws {
+        try fixture.create("touch and password", [[.biometry, .applicationPassword]])
+        let client = try fixture.broker.client()
+        let context = try client.openContext(keepingFactors: true)
+        fixture.prompter.prepare([.wait, .text(BrokerFixture.applicationPassword)])
+        fixture.during(
+            [.touch("owner")],
+            then: { [fixture] in
+                fixture.prompter.duringNextQuestion {
+                    do {
+                        try fixture.stack.enroll(.leftThumb, skin: "second")
+                        #expect(try fixture.state().obstacle == .rests)
+                    } catch { Issue.record("\(error)") }
+                }
+            })
+        _ = try client.authorize(client.find("touch and password"), in: context)
+        #expect(fixture.prompter.askedKinds == [.sensor, .applicationPassword])
+        fixture.prompter.prepare([.wait])
+        #expect(try refusal { _ = try client.evaluatePolicy(1, in: context) } == .biometryLockout)
+        let rule = try Requirement(anyOf: [.biometry])
+        #expect(try refusal { _ = try client.authorize(rule, in: context) } == .biometryLockout)
+    }
+
     @Test func `of an item stays the one that it was made with when the passcode changed the item`() throws {
         let client = try fixture.broker.client()
         let control = try AccessControl.item(

@@ -383,33 +383,52 @@ struct KeepingContextTests {
         let context = EvaluationContext(keepsFactors: true, clock: fixture.clock, lifetime: .seconds(60))
         let proof = try fixture.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
         let evaluation = Evaluation(of: proof)
-        try context.keep(evaluation, since: 0)
+        try context.keep(evaluation, since: context.era)
         #expect(context.held(under: [proof.half.publicHalf]).factors == .passcode)
         try fixture.changePasscode(to: Self.new)
         #expect(context.isKeepingFactors, "nobody told this context")
         #expect(context.held(under: fixture.account.ring.publicHalves).factors == [])
         #expect(!context.isKeepingFactors)
-        try context.keep(evaluation, since: 0)
+        try context.keep(evaluation, since: context.era)
         #expect(context.held(under: []).factors == [])
+    }
+
+    @Test func `what was proved before kept factors were ended is not kept, and satisfies no policy`() throws {
+        let context = EvaluationContext(keepsFactors: true, clock: fixture.clock, lifetime: .seconds(60))
+        let proof = try fixture.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        let era = context.era
+        context.endKeptFactors()
+        try context.keep(Evaluation(of: proof), since: era)
+        #expect(!context.isKeepingFactors)
+        let grant = EvaluationContext.PolicyGrant(factorNames: ["passcode"], strength: "key-bound")
+        do {
+            try context.grant(policy: 2, grant, since: era)
+            Issue.record("it was granted")
+        } catch { #expect(error.code == .systemCancel && error.cause == "context.factors-changed") }
+        #expect(context.policyGrant(2) == nil)
+        try context.keep(Evaluation(of: proof), since: context.era)
+        try context.grant(policy: 2, grant, since: context.era)
+        #expect(context.isKeepingFactors && context.policyGrant(2) != nil)
     }
 
     @Test func `what has expired is wiped though nobody looks at it, and grants after an end are not kept`() throws {
         let context = EvaluationContext(keepsFactors: true, clock: fixture.clock, lifetime: .seconds(60))
         let proof = try fixture.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
         let evaluation = Evaluation(of: proof)
-        try context.keep(evaluation, since: 0)
+        try context.keep(evaluation, since: context.era)
         context.wipeExpired()
         #expect(context.isKeepingFactors)
         fixture.clock.advance(by: .seconds(60))
         context.wipeExpired()
         #expect(!context.isKeepingFactors)
+        let era = context.era
         context.endAllGrants()
-        #expect(throws: Refusal.self) { try context.keep(evaluation, since: 0) }
+        #expect(throws: Refusal.self) { try context.keep(evaluation, since: era) }
         #expect(!context.isKeepingFactors)
         // A use of what expired meanwhile does not bring it back.
         let held = HeldFactors(proofs: evaluation.proofs)
         let used = Evaluation(proofs: [], factors: .passcode, held: held)
-        try context.keep(used, since: 1)
+        try context.keep(used, since: context.era)
         #expect(!context.isKeepingFactors)
     }
 

@@ -241,7 +241,9 @@ struct PolicyTests {
             let client = try fixture.client()
             let context = try client.openContext()
             #expect(try refusal { try client.evaluatePolicy(1, in: context, reusing: 300) } == .biometryLockout)
-            return
+            // The passcode could satisfy this one.
+            #expect(try !isReused(2, within: 300))
+            finger.makeUnavailable(nil)
         case .unplugged:
             finger.plug(false)
             let client = try fixture.client()
@@ -251,6 +253,15 @@ struct PolicyTests {
         case .restart: try fixture.restart()
         }
         #expect(try !isReused(within: 300))
+    }
+
+    @Test func `reuse nothing while biometry cannot be used, and the proof again afterwards`() throws {
+        try fixture.setPasscode()
+        try proveBiometry()
+        finger.makeUnavailable(.biometryRestsUntilPasscode)
+        #expect(try !isReused(2, within: 300))
+        finger.makeUnavailable(nil)
+        #expect(try isReused(2, within: 300))
     }
 
     @Test func `say why there is no wrist detection`() throws {

@@ -95,9 +95,9 @@ struct ReleaseTests {
         let fixture = try fixture()
         let record = try fixture.client().create("right", Self.always)
         let opened = try (0..<2).map { _ in try self.opened(record.rightID, fixture) }
-        try context.grant(opened[0], standsOnKept: false, since: 0)
+        try context.grant(opened[0], standsOnKept: false, since: context.era)
         try context.use(opened[0])
-        try context.grant(opened[1], standsOnKept: false, since: 0)
+        try context.grant(opened[1], standsOnKept: false, since: context.era)
         #expect(throws: Refusal.self) { try context.use(opened[0]) }
         context.endGrant(on: opened[1].id)
         #expect(throws: Refusal.self) { try context.use(opened[1]) }

@@ -158,7 +158,7 @@ extension ScriptedSensor: ObservableBiometry {
         }
     }
 
-    func whenSensorChanges(_ tell: @escaping @Sendable (_ isAnotherSet: Bool) -> Void) {
+    func whenSensorChanges(_ tell: @escaping @Sendable (_ endsReuse: Bool) -> Void) {
         state.withLock { $0.tell = tell }
     }
 }

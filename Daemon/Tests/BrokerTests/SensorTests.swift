@@ -70,6 +70,28 @@ struct SensorTests {
         #expect(try misses().isEmpty)
     }
 
+    @Test(arguments: [SensorRefusal.sessionLocked, .notActive, .remote, .withoutSession, .unknownSession])
+    func `proves nothing for a person who left the machine meanwhile`(refusal: SensorRefusal) throws {
+        let gate = DispatchSemaphore(value: 0)
+        fixture.prompter.prepare([.wait])
+        sensor.prepare([ScriptedSensor.proves(when: gate)])
+        fixture.prompter.duringNextQuestion { [prompter = fixture.prompter, sensor] in
+            #expect(sensor.waitUntilArmed())
+            prompter.refuseSensors(because: refusal)
+            gate.signal()
+        }
+        let client = try fixture.client()
+        do {
+            _ = try client.authorize(client.find("finger"), in: client.openContext())
+            Issue.record("granted")
+        } catch let refused as Refused {
+            #expect(refused.code == .notInteractive && refused.cause == "prompt.sensor-\(refusal)")
+        }
+        #expect(try grants().isEmpty)
+        fixture.prompter.refuseSensors(because: nil)
+        #expect(try authorize("finger", [.wait], [ScriptedSensor.proves()]) == ["biometry"])
+    }
+
     @Test func `opens the right that it was proved for`() throws {
         fixture.prompter.prepare([.wait])
         sensor.prepare([ScriptedSensor.proves()])

@@ -25,7 +25,7 @@ import UnixSocket
         logind = try StandInLogind(on: stack.bus)
         try logind.addSession("here", of: geteuid())
         try logind.addSession("ssh", of: geteuid(), isRemote: true)
-        try logind.setSessions([:])
+        try logind.setSessions([:], others: "here")
         services = try PAMServices()
         try services.write("auth required pam_fprintd.so max-tries=1 timeout=20\n")
     }

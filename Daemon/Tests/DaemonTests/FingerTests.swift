@@ -22,7 +22,7 @@ import UnixSocket
         logind = try StandInLogind(on: stack.bus)
         try logind.addSession("here", of: geteuid())
         try logind.addSession("ssh", of: geteuid(), isRemote: true)
-        try logind.setSessions([:])
+        try logind.setSessions([:], others: "here")
         folders = try Stage.folders()
     }
 
@@ -70,6 +70,18 @@ import UnixSocket
         #expect(try stage.client.ask(.sign(right, in: context), tail: WireRequest.OneOf_Body.digest).isDone)
         #expect(stage.terminal.isAsBefore)
         #expect(try !stack.isArmed())
+    }
+
+    @Test func `a daemon with options for tests says so`() throws {
+        let stage = try start()
+        #expect(try stage.client.status().mode == .userForTests)
+        guard case .diagnosis(let diagnosis)? = try stage.client.ask(.diagnose(.init())).body else {
+            throw RawClient.UnexpectedAnswer()
+        }
+        let finding = try #require(diagnosis.findings.first { $0.check == "options" })
+        #expect(finding.verdict == .problem && finding.advice.contains("end it and start it again"))
+        #expect(finding.message.contains("--system-bus") && finding.message.contains("--templates-socket"))
+        #expect(finding.message.contains("--finger-services-user") == (getuid() != 0))
     }
 
     @Test func `a program in a session from another machine arms no reader`() throws {

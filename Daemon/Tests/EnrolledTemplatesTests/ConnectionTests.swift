@@ -75,7 +75,17 @@ import UnixSocket
         #expect(client(folder.path("socket")).current() == .absent)
         let listener = try UnixSocket.listen(at: folder.path("socket"))
         _ = shutdown(listener.number, CInt(SHUT_RDWR))
-        #expect(client(folder.path("socket")).current() == .absent)
+        // What a failed socket unit leaves behind is not an absence.
+        #expect(client(folder.path("socket")).current() == .silent)
+        #expect(client(folder.path("socket/below")).current() == .absent)
+    }
+
+    /// systemd's limit would let every user switch the socket off for all.
+    @Test func `the installed socket does not fail because somebody connects often`() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../../packaging/systemd/ostiary-templates.socket").standardizedFileURL
+        let lines = try String(contentsOf: root, encoding: .utf8).split(separator: "\n")
+        #expect(lines.contains("TriggerLimitIntervalSec=0"))
     }
 
     @Test func `a server that is not root is not believed`() throws {

@@ -11,6 +11,50 @@ import Testing
     static let status = "net.reactivated.Fprint.Device.VerifyStatus"
     static let match = ["'verify-match'", "true"]
 
+    // MARK: before the reader is armed
+
+    @Test func `a finger that lies on the reader is waited for until it is lifted`() throws {
+        let bus = try PrivateBus()
+        let service = try MisbehavingFprint(matchingDuring: nil, on: bus)
+        try service.addFingerPresence()
+        let reader = FingerprintReader(socketPath: bus.path, serviceUserID: getuid())
+        var toldCount = 0
+        try reader.withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+            try claimed.waitUntilFingerIsOff {
+                toldCount += 1
+                do { try service.liftFinger() } catch { Issue.record(error) }
+            }
+            // At once now.
+            try claimed.waitUntilFingerIsOff { toldCount += 1 }
+        }
+        #expect(toldCount == 1)
+    }
+
+    @Test func `a wait for a lifted finger can be stopped`() throws {
+        let bus = try PrivateBus()
+        let service = try MisbehavingFprint(matchingDuring: nil, on: bus)
+        try service.addFingerPresence()
+        let reader = FingerprintReader(socketPath: bus.path, serviceUserID: getuid())
+        let stop = try ReaderStop()
+        #expect(throws: ReaderFailure.stopped) {
+            try reader.withClaim(until: stop) { (claimed) throws(ReaderFailure) in
+                try claimed.waitUntilFingerIsOff { stop.cancel() }
+            }
+        }
+    }
+
+    @Test func `a reader that does not know whether a finger lies on it is not waited for`() throws {
+        let bus = try PrivateBus()
+        let service = try MisbehavingFprint(matchingDuring: nil, on: bus)
+        let reader = FingerprintReader(socketPath: bus.path, serviceUserID: getuid())
+        var toldCount = 0
+        try reader.withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+            try claimed.waitUntilFingerIsOff { toldCount += 1 }
+        }
+        #expect(toldCount == 0)
+        withExtendedLifetime(service) {}
+    }
+
     // MARK: by others
 
     @Test(arguments: [false, true])

@@ -57,6 +57,20 @@ public final class MisbehavingFprint {
         }
     }
 
+    /// Has the reader know whether a finger lies on it; at first one does.
+    public func addFingerPresence() throws {
+        try bus.call(
+            Self.name, Self.path, "org.freedesktop.DBus.Mock.AddProperty",
+            ["'\(Self.device)'", "'finger-present'", "<true>"])
+    }
+
+    /// The finger is lifted.
+    public func liftFinger() throws {
+        try bus.call(
+            Self.name, Self.path, "org.freedesktop.DBus.Properties.Set",
+            ["'\(Self.device)'", "'finger-present'", "<false>"])
+    }
+
     /// Sends `verify-match` now.
     public func sendMatch() throws {
         try bus.call(

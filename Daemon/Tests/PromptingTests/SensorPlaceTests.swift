@@ -64,7 +64,7 @@ extension RealPromptTests {
             #expect(asking.wait() == .entered("x", .passcode))
         }
 
-        @Test(arguments: [SensorRefusal.remote, .notActive, .sessionLocked, .unknownSession])
+        @Test(arguments: [SensorRefusal.remote, .notActive, .sessionLocked, .withoutSession, .unknownSession])
         func `a program whose person does not sit at this machine gets none`(refusal: SensorRefusal) throws {
             expectNoSensor(beside: try ask(Self.either, unless: refusal))
             terminal.clearScreen()
@@ -119,7 +119,7 @@ extension RealPromptTests {
             #expect(terminal.screen.isEmpty && !asking.isShown)
         }
 
-        @Test(arguments: [SensorRefusal.remote, .notActive, .sessionLocked, .unknownSession])
+        @Test(arguments: [SensorRefusal.remote, .notActive, .sessionLocked, .withoutSession, .unknownSession])
         func `no camera looks for a program whose person does not sit at this machine`(refusal: SensorRefusal) throws {
             let asking = try ask(Self.face, ofFaces: .any, hasLogin: true, unless: refusal)
             #expect(asking.wait() == .unavailable(.sensorRefused(refusal)))
@@ -148,7 +148,16 @@ extension RealPromptTests {
         }
 
         private func refusal(_ processID: Int32) -> SensorRefusal? {
-            LogindSessions(systemBus: bus.path).refusal(ofProcess: processID, of: user)
+            let unit = "/user.slice/user-\(user).slice/user@\(user).service"
+            let groups: [Int: String] = [
+                10: "0::/user.slice/user-\(user).slice/session-1.scope\n", 50: "0::\(unit)/app.slice/term.scope\n",
+                51: "12:pids:/\n1:name=systemd:\(unit)\n0::/\n",
+                60: "0::/system.slice/cron.service\n", 61: "0::/system.slice/a.service\(unit)\n",
+                62: "0::/user.slice/user-1.slice/user@1.service/a.scope\n", 63: "0::\(unit)x\n",
+                64: "0::/user.slice/user-\(user).slice/session-1.scope\n", 65: "1:pids:\(unit)\n0::/\n", 66: "",
+            ]
+            return LogindSessions(systemBus: bus.path, controlGroups: { groups[Int($0)] })
+                .refusal(ofProcess: processID, of: user)
         }
 
         @Test func `a program in a session is where the session is`() throws {
@@ -159,12 +168,29 @@ extension RealPromptTests {
             #expect(refusal(40) == .notActive)
         }
 
-        @Test func `a program in no session is where its user is`() throws {
+        @Test func `a program of the user manager is where its user is`() throws {
             #expect(refusal(50) == .notActive)
             try logind.addSession("other", of: user + 1)
             #expect(refusal(50) == .notActive)
             try logind.addSession("here", of: user)
             #expect(refusal(50) == nil)
+            #expect(refusal(51) == nil)
+        }
+
+        @Test(arguments: [60, 61, 62, 63, 64, 65, 66, 67] as [Int32])
+        func `any other program in no session is nowhere, wherever its user is`(processID: Int32) throws {
+            try logind.addSession("here", of: user)
+            #expect(refusal(processID) == .withoutSession)
+        }
+
+        @Test func `a program in another user's session is nowhere`() throws {
+            try logind.addSession("here", of: user + 1)
+            #expect(refusal(10) == .withoutSession)
+        }
+
+        @Test func `the groups of this process can be read`() {
+            #expect(ControlGroups.text(ofProcess: getpid())?.contains(":") == true)
+            #expect(ControlGroups.text(ofProcess: 0) == nil)
         }
 
         @Test func `a locked session is none where somebody sees a question`() throws {

@@ -40,11 +40,14 @@ public final class StandInLogind {
             ["org.freedesktop.login1.Session", name, value])
     }
 
-    /// Says in which session each process runs. All others run in none, such as those that the user manager started.
-    public func setSessions(_ sessions: [pid_t: String]) throws {
+    /// Says in which session each process runs.
+    ///
+    /// - Parameter others: the session of all other processes; nil for none.
+    public func setSessions(_ sessions: [pid_t: String], others: String? = nil) throws {
+        let other = others.map { "'\(Self.path($0))'" } ?? "None"
         let table = sessions.map { "\($0.key): '\(Self.path($0.value))'" }.joined(separator: ", ")
         let code = """
-            path = {\(table)}.get(int(args[0]))
+            path = {\(table)}.get(int(args[0]), \(other))
             if path is None: raise dbus.exceptions.DBusException('', name='org.freedesktop.login1.NoSessionForPID')
             ret = dbus.ObjectPath(path)
             """

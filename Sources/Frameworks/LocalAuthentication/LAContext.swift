@@ -71,7 +71,8 @@ open class LAContext: NSObject {
     /// ``LATouchIDAuthenticationMaximumAllowableReuseDuration`` is stored unchanged and means that maximum.
     ///
     /// Any biometric proof counts that the daemon took for this user, for whichever program. It ends with a lock, another
-    /// passcode, a change of the enrolled fingers and the daemon. It answers policies alone: keys and items ask all the same.
+    /// passcode, a lockout of biometry, a change of the enrolled fingers and the daemon, and counts only while biometry could be
+    /// proved. It answers policies alone: keys and items ask all the same.
     open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
         get { evaluator[\.reuseDuration] }
         set { evaluator[\.reuseDuration] = newValue }

@@ -45,6 +45,8 @@ public struct WireStatus: WireMessage, FieldList {
 /// Whether the daemon serves one user or the machine.
 public enum WireMode: WireNumber, WireValue {
     case unspecified, user, system
+    /// One user, by a daemon that was started with options for tests.
+    case userForTests
     case UNRECOGNIZED(Int)
 
     public init(rawValue: Int) {
@@ -52,6 +54,7 @@ public enum WireMode: WireNumber, WireValue {
         case 0: self = .unspecified
         case 1: self = .user
         case 2: self = .system
+        case 3: self = .userForTests
         default: self = .UNRECOGNIZED(rawValue)
         }
     }
@@ -61,6 +64,7 @@ public enum WireMode: WireNumber, WireValue {
         case .unspecified: 0
         case .user: 1
         case .system: 2
+        case .userForTests: 3
         case .UNRECOGNIZED(let number): number
         }
     }

@@ -86,10 +86,10 @@ final class VirtualSensor {
         let (path, mock) = ("/org/freedesktop/login1", "org.freedesktop.DBus.Mock.")
         try retrying { try call(Self.logind, path, Self.logind + ".Manager.ListSessions") }
         try call(Self.logind, path, mock + "AddSession", ["here", "seat0", "\(getuid())", "somebody", "true"])
-        // This process belongs to no session, as a program that the user manager started.
-        let none = "raise dbus.exceptions.DBusException('', name='\(Self.logind).NoSessionForPID')"
+        // Every process belongs to this session.
+        let here = "ret = dbus.ObjectPath('\(path)/session/here')"
         try call(
-            Self.logind, path, mock + "AddMethod", [Self.logind + ".Manager", "GetSessionByPID", "u", "o", none])
+            Self.logind, path, mock + "AddMethod", [Self.logind + ".Manager", "GetSessionByPID", "u", "o", here])
     }
 
     private func enroll() throws {

@@ -96,6 +96,7 @@ package final class Biometry: Sendable {
         if case .nothingEnrolled = seen.reader { return .notEnrolled }
         guard let record else { return .recordUnreadable }
         if record.missCount >= Self.missLimit { return .lockedOut }
+        if record.isDowngraded(by: seen.mark) { return .templatesGone }
         guard let mark = seen.mark else { return .templatesUnreadable }
         let rests = record.isResting || record.enrolledSet != mark || ring.privateHalf(.biometry) == nil
         return rests ? .rests : nil
@@ -166,6 +167,8 @@ package final class Biometry: Sendable {
     private func judged(_ mark: EnrolledSetMark?) throws -> BiometryRecord {
         let (record, isNews) = try unsavedMisses.withLock { unsaved in
             var record = try storage.load()
+            // Names in place of a digest tell nothing about the set.
+            let mark = record.isDowngraded(by: mark) ? nil : mark
             let isNews = mark != nil && record.enrolledSet != nil && mark != record.enrolledSet && !record.isResting
             if isNews {
                 record.isResting = true
@@ -210,7 +213,7 @@ package final class Biometry: Sendable {
 
     /// Counts a finger or face that was not recognised, on disk. Returns how many there are in a row.
     func noteMiss() throws -> UInt32 {
-        defer { tell(.state) }
+        defer { tell(unsavedMisses.withLock { $0 } >= Self.missLimit ? .lockout : .state) }
         return try unsavedMisses.withLock { unsaved in
             unsaved += 1
             var record = try storage.load()
@@ -221,10 +224,13 @@ package final class Biometry: Sendable {
         }
     }
 
-    /// Forgives the misses: the finger or face was recognised.
+    /// Forgives the misses: the finger or face was recognised, and its proof is used.
+    ///
+    /// - Throws: when so many were wrong meanwhile that only the passcode forgives them.
     func noteMatch() throws {
         try unsavedMisses.withLock { unsaved in
             var record = try storage.load()
+            guard max(record.missCount, unsaved) < Self.missLimit else { throw BiometryObstacle.lockedOut.refusal }
             if record.missCount > 0 {
                 record.missCount = 0
                 try storage.save(record)
@@ -257,7 +263,7 @@ package final class Biometry: Sendable {
             var record = stored ?? BiometryRecord()
             (record.missCount, record.isResting, unsaved) = (0, false, 0)
             // Of a set that nobody tells now, the former one is compared later on.
-            if let mark = seen.mark { record.enrolledSet = mark }
+            if let mark = seen.mark, !record.isDowngraded(by: mark) { record.enrolledSet = mark }
             // A machine without fingers has no record.
             guard record != (stored ?? BiometryRecord()) else { return }
             do { try storage.save(record) } catch { onFault(error) }
@@ -303,6 +309,8 @@ package final class Biometry: Sendable {
 package enum BiometryChange: Equatable, Sendable {
     /// The enrolled set, or the service that knows faces, is not the one of the last passcode entry; biometry rests.
     case enrolledSet
+    /// Too many fingers and faces were wrong.
+    case lockout
     /// Something else.
     case state
 }
@@ -319,6 +327,19 @@ extension EnrolledSetMark {
         case (.absent, .nothingEnrolled): self.init(Data([3]))
         default: return nil
         }
+    }
+}
+
+extension EnrolledSetMark {
+    fileprivate var isDigest: Bool { bytes.first == 1 }
+    fileprivate var isOfNames: Bool { bytes.first == 3 }
+}
+
+extension BiometryRecord {
+    /// Whether `mark` is made of names, and the set that was there at the last passcode entry was digested. Names never take a
+    /// digest's place: a finger that was replaced under its name would go unnoticed from then on.
+    func isDowngraded(by mark: EnrolledSetMark?) -> Bool {
+        enrolledSet?.isDigest == true && mark?.isOfNames == true
     }
 }
 

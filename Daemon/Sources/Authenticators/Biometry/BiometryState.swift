@@ -58,6 +58,8 @@ package enum BiometryObstacle: Equatable, Sendable {
     case recordUnreadable
     /// `ostiary-templates` is installed and does not tell the enrolled set.
     case templatesUnreadable
+    /// `ostiary-templates` told the enrolled set before, and is not installed any more.
+    case templatesGone
 }
 
 extension BiometryObstacle {
@@ -65,7 +67,7 @@ extension BiometryObstacle {
     package var endsWithPasscode: Bool {
         switch self {
         case .lockedOut, .rests, .recordUnreadable: true
-        case .reader, .face, .passcodeNotSet, .notEnrolled, .templatesUnreadable: false
+        case .reader, .face, .passcodeNotSet, .notEnrolled, .templatesUnreadable, .templatesGone: false
         }
     }
 
@@ -77,7 +79,7 @@ extension BiometryObstacle {
         case .lockedOut: .biometryLockout
         case .rests, .recordUnreadable: .biometryRestsUntilPasscode
         case .face(.userUnknown): .biometryNotEnrolled
-        case .reader, .face, .templatesUnreadable: .biometryNotAvailable
+        case .reader, .face, .templatesUnreadable, .templatesGone: .biometryNotAvailable
         }
     }
 
@@ -100,6 +102,11 @@ extension BiometryObstacle {
                 .biometryNotAvailable,
                 "ostiary-templates does not tell which fingers are enrolled, so biometry is not used; ask the "
                     + "administrator to look at its messages in the journal.", cause: "biometry.templates-unreadable")
+        case .templatesGone:
+            Refusal(
+                .biometryNotAvailable,
+                "ostiary-templates told before which fingers are enrolled, and is not there now, so no finger is used; run "
+                    + "`sudo systemctl enable --now ostiary-templates.socket`.", cause: "biometry.templates-gone")
         }
     }
 }

@@ -14,6 +14,8 @@ final class EvaluationTries: Sendable {
 
     private enum End { case lockedOut, notRecognised }
 
+    /// Is the same object for the same evaluation only.
+    let evaluation = EvaluationIdentity()
     private let biometry: Biometry
     private let state = Mutex(State())
 
@@ -62,3 +64,6 @@ final class EvaluationTries: Sendable {
         return try body()
     }
 }
+
+/// Tells evaluations apart, also one that is over from one at whose place it was in memory.
+final class EvaluationIdentity: Sendable {}

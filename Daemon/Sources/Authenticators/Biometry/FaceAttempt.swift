@@ -50,11 +50,12 @@ final class FaceAttempt: SensingAttempt {
         }
     }
 
+    func proofWasTaken() throws { try biometry.noteMatch() }
+
     private func proof() throws -> Proof {
         // Too many fingers may have been wrong meanwhile, here or in another evaluation, or the service was changed.
         try tries.requireLeft(.face)
         try biometry.requireUsable(face)
-        try biometry.noteMatch()
         guard let half = biometry.privateHalf else { throw BiometryObstacle.rests.refusal }
         return Proof(factor: .biometry, strength: strength, half: half, sensor: .face)
     }

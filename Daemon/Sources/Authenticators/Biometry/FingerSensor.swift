@@ -6,6 +6,9 @@ package protocol FingerSensor: Sendable {
     /// Whether a finger can be verified now. Claims nothing and arms nothing.
     func readerState() -> ReaderState
 
+    /// How long the reader is left alone after a touch, before it waits for another question's.
+    var pauseBetweenQuestions: Duration { get }
+
     /// Claims the reader, lends `body` a way to wait for touches, and releases the reader in every case.
     ///
     /// - Parameter stop: ends every wait in this call.
@@ -22,11 +25,17 @@ package typealias TouchWait = (
 extension FingerprintReader: FingerSensor {
     package func readerState() -> ReaderState { state() }
 
+    /// The time in which a person lifts the finger. Few readers say when it is gone.
+    package var pauseBetweenQuestions: Duration { .seconds(1) }
+
     package func withTouches<Result>(
         until stop: ReaderStop, _ body: (TouchWait) throws(ReaderFailure) -> Result
     ) throws(ReaderFailure) -> Result {
         try withClaim(until: stop) { (claimed) throws(ReaderFailure) in
-            try body { (duration, report) throws(ReaderFailure) in try claimed.verify(within: duration, report) }
+            try body { (duration, report) throws(ReaderFailure) in
+                try claimed.waitUntilFingerIsOff { report(.hint(.removeAndScanAgain)) }
+                return try claimed.verify(within: duration, report)
+            }
         }
     }
 }

@@ -40,7 +40,7 @@ final class FingerprintAttempt: SensingAttempt {
     ) throws -> Result<Proof, any Error>? {
         do throws(ReaderFailure) {
             return try biometry.sources.reader.withTouches(until: stop) { (wait) throws(ReaderFailure) in
-                try touches(wait, report)
+                try touches(wait, until: stop, report)
             }
         } catch .stopped { return nil } catch { throw Refusal(error) }
     }
@@ -48,15 +48,17 @@ final class FingerprintAttempt: SensingAttempt {
     /// Waits for touches until one is recognised or too many were not. The failure is one of the evaluation; those of the
     /// reader are thrown.
     private func touches(
-        _ wait: TouchWait, _ report: @escaping @Sendable (SensorReport) -> Void
+        _ wait: TouchWait, until stop: ReaderStop, _ report: @escaping @Sendable (SensorReport) -> Void
     ) throws(ReaderFailure) -> Result<Proof, any Error> {
         var words = FingerprintWords()
         while true {
+            try biometry.turn.rest(after: biometry.sources.reader.pauseBetweenQuestions, for: tries, until: stop)
             let before: Biometry.Comparison
             do { before = try biometry.comparison(for: enrolmentIDs, factor) } catch { return .failure(error) }
             let result = try wait(Self.patience) { event in
                 if let text = words.text(for: event) { report(SensorReport(text: text)) }
             }
+            if result != .timedOut { biometry.turn.noteResult(for: tries) }
             switch result {
             case .timedOut: continue
             case .match: return Result { try proof(comparedWith: before) }
@@ -74,12 +76,13 @@ final class FingerprintAttempt: SensingAttempt {
     /// A question ends before this does, so it is armed once for each touch.
     private static let patience: Duration = .seconds(3600)
 
+    func proofWasTaken() throws { try biometry.noteMatch() }
+
     private func proof(comparedWith before: Biometry.Comparison) throws -> Proof {
         try tries.requireLeft(.finger)
         // A set that changed during the touch: nobody knows with which one the finger was compared.
         let after = try biometry.comparison(for: enrolmentIDs, factor, after: before)
         guard after == before else { throw Refusal.setChanged }
-        try biometry.noteMatch()
         guard let half = biometry.privateHalf else { throw BiometryObstacle.rests.refusal }
         return Proof(factor: factor, strength: strength, half: half, enrolmentID: before.enrolmentID)
     }

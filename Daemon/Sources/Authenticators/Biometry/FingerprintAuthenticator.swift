@@ -29,7 +29,7 @@ package struct FingerprintAuthenticator: Authenticator {
     /// Why no finger of the set that is asked for can be verified, however often the passcode is entered.
     private static func bindingObstacle(_ state: BiometryState, _ demand: Demand?) -> Unavailability? {
         switch state.obstacle {
-        case .reader, .face, .passcodeNotSet, .notEnrolled, .templatesUnreadable: return nil
+        case .reader, .face, .passcodeNotSet, .notEnrolled, .templatesUnreadable, .templatesGone: return nil
         case .lockedOut, .rests, .recordUnreadable, nil: break
         }
         guard let digest = state.enrolmentDigest else { return .biometryNotAvailable }
@@ -49,22 +49,29 @@ package struct FingerprintAuthenticator: Authenticator {
     }
 
     package func requireBindable(_ factor: Factor) throws(Refusal) {
-        if factor == .biometryCurrentSet { _ = try biometry.enrolmentID() }
+        guard factor == .biometryCurrentSet else { return }
+        // A missing reader comes first: with it, the set is nobody's to ask for.
+        if let failure = lastingFailure { throw Refusal(failure) }
+        _ = try biometry.enrolmentID()
     }
 
     package func requireProvableEver(_ factor: Factor) throws(Refusal) {
-        guard case .unusable(let failure) = biometry.sources.reader.readerState() else { return }
+        guard let failure = lastingFailure else { return }
+        let refusal = Refusal(failure)
+        throw Refusal(
+            refusal.code,
+            "Every way to satisfy the rule of an operation needs biometry. \(refusal.explanation)",
+            cause: refusal.cause)
+    }
+
+    /// Why there is no reader; nil when there is one, even if it can only be used at another time.
+    private var lastingFailure: ReaderFailure? {
+        guard case .unusable(let failure) = biometry.sources.reader.readerState() else { return nil }
         switch failure {
-        case .withoutBus, .withoutService, .serviceNotStarted, .untrustedService, .withoutReader:
-            let refusal = Refusal(failure)
-            throw Refusal(
-                refusal.code,
-                "Every way to satisfy the rule of an operation needs biometry. \(refusal.explanation)",
-                cause: refusal.cause)
-        // It is there, and can be used at another time.
+        case .withoutBus, .withoutService, .serviceNotStarted, .untrustedService, .withoutReader: return failure
         case .disconnected, .denied, .nothingEnrolled, .busy, .serviceEnded, .silent, .readerFault, .stopped,
             .unexpected:
-            return
+            return nil
         }
     }
 

@@ -1,5 +1,6 @@
 import Dispatch
 import FingerprintReader
+import Glibc
 import OstiaryMessages
 import Prompting
 import Refusals
@@ -9,6 +10,12 @@ import Synchronization
 /// aimed at a window, so no two questions wait for it.
 final class ReaderTurn: Sendable {
     private let waiters = Mutex<[Waiter]>([])
+    private let lastResult = Mutex<LastResult?>(nil)
+
+    private struct LastResult {
+        let time = ContinuousClock.now
+        let evaluation: EvaluationIdentity
+    }
 
     /// One question's place.
     final class Waiter: Sendable {
@@ -24,9 +31,9 @@ final class ReaderTurn: Sendable {
     ///   - isCancelled: asked whenever the waiter was woken.
     ///   - onWait: called when another question is first.
     /// - Returns: nil when it was cancelled before its turn.
-    func take<Result>(
-        _ waiter: Waiter, unless isCancelled: () -> Bool, onWait: () -> Void, _ body: () throws -> Result
-    ) rethrows -> Result? {
+    func take<Value>(
+        _ waiter: Waiter, unless isCancelled: () -> Bool, onWait: () -> Void, _ body: () throws -> Value
+    ) rethrows -> Value? {
         let isFirst = waiters.withLock { waiters in
             waiters.append(waiter)
             return waiters.count == 1
@@ -45,10 +52,10 @@ final class ReaderTurn: Sendable {
     ///
     /// - Returns: nil when it was stopped.
     /// - Throws: what `body` throws; a refusal in the words for `sensor` when no try is left.
-    func take<Result>(
+    func take<Value>(
         until stop: SensorStop, _ tries: EvaluationTries, of sensor: PromptSensor.Kind, onWait: () -> Void,
-        _ body: (ReaderStop) throws -> Result?
-    ) throws -> Result? {
+        _ body: (ReaderStop) throws -> Value?
+    ) throws -> Value? {
         let waiter = Waiter()
         let readerStop: ReaderStop
         do { readerStop = try ReaderStop() } catch {
@@ -65,6 +72,29 @@ final class ReaderTurn: Sendable {
         if let result = result ?? nil { return result }
         if !stop.isCancelled { try tries.requireLeft(sensor) }
         return nil
+    }
+
+    // MARK: one touch, one question
+
+    /// Notes that a finger was compared for an evaluation.
+    func noteResult(for tries: EvaluationTries) {
+        lastResult.withLock { $0 = LastResult(evaluation: tries.evaluation) }
+    }
+
+    /// Waits until `pause` has gone by since a finger was compared for another evaluation: a finger that still lies there answers
+    /// one question alone.
+    func rest(
+        after pause: Duration, for tries: EvaluationTries, until stop: ReaderStop
+    ) throws(ReaderFailure) {
+        let last = lastResult.withLock { $0 }
+        guard let last, last.evaluation !== tries.evaluation else { return }
+        let end = last.time.advanced(by: pause)
+        while true {
+            let left = (end - ContinuousClock.now) / .milliseconds(1)
+            guard left > 0 else { return }
+            var polled = pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0)
+            guard unsafe poll(&polled, 1, CInt(left.rounded(.up))) <= 0 else { throw .stopped }
+        }
     }
 
     private func leave(_ waiter: Waiter) {

@@ -98,6 +98,15 @@ package protocol SensingAttempt: AnyObject, Sendable {
     /// - Throws: when the device can prove nothing more in this evaluation, after too many misses or unplugged. It is not
     ///   called again then. The question stays for what else it offers.
     func prove(until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void) throws -> Proof?
+
+    /// The evaluation uses the proof that ``prove(until:reporting:)`` returned. A proof that comes too late is never used.
+    ///
+    /// - Throws: when the proof must not be used after all.
+    func proofWasTaken() throws
+}
+
+extension SensingAttempt {
+    package func proofWasTaken() throws {}
 }
 
 /// What a device says while it waits.

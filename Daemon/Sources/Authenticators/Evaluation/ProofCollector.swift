@@ -51,7 +51,12 @@ package struct ProofCollector {
             }
         }
         try typing?.attempt.requireReady()
-        let race = SensorRace(sensing, isAlone: typing == nil) { [recordMiss] runner in recordMiss(runner.factorName) }
+        let race = SensorRace(
+            sensing, isAlone: typing == nil,
+            requirePlace: { [prompter = evaluator.prompter, processID = asking.caller.program.processID] in
+                guard let refusal = prompter.sensorRefusal(ofProcess: processID) else { return }
+                throw Questioning.refusal(.sensorRefused(refusal))
+            }, onMiss: { [recordMiss] runner in recordMiss(runner.factorName) })
         let question = question(typing, sensing, consequence)
         let questioning = Questioning(prompter: evaluator.prompter, asking: asking)
         let outcome: PromptOutcome
@@ -66,9 +71,9 @@ package struct ProofCollector {
             guard let winner = result.winner else {
                 throw Refusal(.internal, "The question ended without an answer. Try again.")
             }
-            proofs.append(winner)
+            proofs.append(try winner.taken())
         case .entered(let entered):
-            if let winner = result.winner { return proofs.append(winner) }
+            if let winner = result.winner { return proofs.append(try winner.taken()) }
             guard let typing, let secret = entered.take(for: question.kind) else {
                 throw Refusal(.internal, "An answer came for another factor.")
             }

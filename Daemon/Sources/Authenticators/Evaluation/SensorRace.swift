@@ -18,10 +18,22 @@ final class SensorRace: Sendable {
         var factorName: String { factor.loggedName(noticedBy: attempt.sensor.kind) }
     }
 
+    /// A sensor that was the first to recognise the person.
+    struct Winner: Sendable {
+        let proof: Proof
+        fileprivate let attempt: any SensingAttempt
+
+        /// The proof, which counts from now on.
+        func taken() throws -> Proof {
+            try attempt.proofWasTaken()
+            return proof
+        }
+    }
+
     private struct State {
         var isRunning = false
         var isOver = false
-        var winner: Proof?
+        var winner: Winner?
         /// Indices of the runners that the question shows.
         var armed: [Int] = []
         /// By the runner's index.
@@ -32,13 +44,20 @@ final class SensorRace: Sendable {
     private let waits: [SensorWait]
     /// Whether the question waits for nothing else.
     private let isAlone: Bool
+    private let requirePlace: @Sendable () throws -> Void
     private let onMiss: @Sendable (Runner) -> Void
     private let state = Mutex(State())
 
-    /// - Parameter onMiss: called for each failed try, on the sensor's thread.
-    init(_ runners: [Runner], isAlone: Bool, onMiss: @escaping @Sendable (Runner) -> Void) {
+    /// - Parameters:
+    ///   - requirePlace: throws when no sensor may wait for the program any more. Asked when one has recognised the person.
+    ///   - onMiss: called for each failed try, on the sensor's thread.
+    init(
+        _ runners: [Runner], isAlone: Bool, requirePlace: @escaping @Sendable () throws -> Void,
+        onMiss: @escaping @Sendable (Runner) -> Void
+    ) {
         self.runners = runners
         self.isAlone = isAlone
+        self.requirePlace = requirePlace
         self.onMiss = onMiss
         waits = runners.map { SensorWait($0.factor) }
     }
@@ -70,14 +89,16 @@ final class SensorRace: Sendable {
             guard proof.factor == runner.factor else {
                 throw Refusal(.internal, "A sensor proved another factor than \(runner.factor.name).")
             }
-            win(proof, question)
+            // The session may have been locked, or left, since the question appeared.
+            try requirePlace()
+            win(Winner(proof: proof, attempt: runner.attempt), question)
         } catch { fail(error, at: index, question) }
     }
 
-    private func win(_ proof: Proof, _ question: LiveQuestion) {
+    private func win(_ winner: Winner, _ question: LiveQuestion) {
         let isFirst = state.withLock { state in
             guard !state.isOver, state.winner == nil else { return false }
-            state.winner = proof
+            state.winner = winner
             return true
         }
         if isFirst { question.cancellation.cancel(because: .proved) }
@@ -106,7 +127,7 @@ final class SensorRace: Sendable {
 
     /// What the race came to.
     struct Result {
-        let winner: Proof?
+        let winner: Winner?
         /// Factors of which every sensor that was armed gave up.
         let failures: [Factor: any Error]
         /// The sensors that gave up.

@@ -25,10 +25,12 @@ struct FingerExamination {
     func findings() -> [WireFinding] {
         guard let biometry else { return [.ok(Self.fingers, "This daemon uses none.")] }
         let state = biometry.state()
-        let findings = [Self.readerFinding(state), fingerFinding(state)]
+        let findings = [
+            Self.readerFinding(state), fingerFinding(state),
+            Self.setFinding(biometry.enrolledSet(), isMissed: state.obstacle == .templatesGone),
+        ]
         // Without a reader there is nothing to ask for.
-        guard state.sensor != nil else { return findings }
-        return findings + [Self.setFinding(biometry.enrolledSet()), questionFinding()]
+        return state.sensor == nil ? findings : findings + [questionFinding()]
     }
 
     private static func readerFinding(_ state: BiometryState) -> WireFinding {
@@ -67,20 +69,31 @@ struct FingerExamination {
             .problem(Self.fingers, message, advice: "\(unlock) That replaces what cannot be read.")
         case .templatesUnreadable:
             .problem(Self.fingers, "None is used: see the line `\(Self.set)`.", advice: Self.journal)
+        case .templatesGone:
+            .problem(Self.fingers, "None is used: see the line `\(Self.set)`.", advice: Self.installing)
         }
     }
 
-    private static let journal = "`sudo journalctl -u 'ostiary-templates@*'` says why."
+    private static let journal =
+        "`systemctl status ostiary-templates.socket` and `sudo journalctl -u 'ostiary-templates@*'` say why."
+    private static let installing = "Run `sudo systemctl enable --now ostiary-templates.socket`."
 
-    private static func setFinding(_ found: EnrolledSet) -> WireFinding {
+    /// - Parameter isMissed: whether it was told before.
+    private static func setFinding(_ found: EnrolledSet, isMissed: Bool) -> WireFinding {
         switch found {
         case .digest, .none: return .ok(set, "ostiary-templates tells which fingers are enrolled.")
+        case .absent where isMissed:
+            return .problem(
+                set,
+                "ostiary-templates told before which fingers are enrolled, and is not there now. The names of fingers do not "
+                    + "take its place, so none is used.",
+                advice: "\(installing) To do without it, delete your fingers and enter your passcode while it runs.")
         case .absent:
             return .notice(
                 set,
                 "ostiary-templates does not run, so nothing can be bound to the current set of fingers, and a finger "
                     + "that is replaced under its name goes unnoticed.",
-                advice: "Run `sudo systemctl enable --now ostiary-templates.socket`.")
+                advice: installing)
         case .unreadable, .silent:
             return .problem(
                 set, "ostiary-templates does not tell which fingers are enrolled, so none is used.", advice: journal)
@@ -115,6 +128,8 @@ extension SensorRefusal {
         case .notActive:
             "`loginctl` shows your sessions. Change to one at this machine, for example with `loginctl activate ID`."
         case .sessionLocked: "Unlock it, for example with `loginctl unlock-session`."
+        case .withoutSession:
+            "Log in at this machine as yourself. Services, cron jobs and programs after `su` ask for the passcode."
         case .unknownSession: "`systemctl status systemd-logind.service` says whether it runs."
         case .terminalForbidden: "Set finger-on-terminals to login or any in ostiaryd.conf."
         }

@@ -6,8 +6,8 @@ extension Biometry: ObservableBiometry {
 
     package var lastSensorState: SensorState? { lastState.flatMap(SensorState.init) }
 
-    package func whenSensorChanges(_ tell: @escaping @Sendable (_ isAnotherSet: Bool) -> Void) {
-        onChange { tell($0 == .enrolledSet) }
+    package func whenSensorChanges(_ tell: @escaping @Sendable (_ endsReuse: Bool) -> Void) {
+        onChange { tell($0 != .state) }
     }
 }
 

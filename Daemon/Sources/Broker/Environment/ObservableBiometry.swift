@@ -10,9 +10,9 @@ package protocol ObservableBiometry: Sendable {
     /// What was found last. Does not block.
     var lastSensorState: SensorState? { get }
 
-    /// Calls `tell` after each change that it notices, from any thread and under no lock: whether another set is enrolled, or
-    /// something else has changed.
-    func whenSensorChanges(_ tell: @escaping @Sendable (_ isAnotherSet: Bool) -> Void)
+    /// Calls `tell` after each change that it notices, from any thread and under no lock. Another enrolled set and a
+    /// lockout end the reuse of what was proved before; other changes do not.
+    func whenSensorChanges(_ tell: @escaping @Sendable (_ endsReuse: Bool) -> Void)
 }
 
 /// A sensor and what is enrolled.

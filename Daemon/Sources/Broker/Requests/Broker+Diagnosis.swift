@@ -18,7 +18,7 @@ extension Broker {
         let store = StoreExamination(vault: vault, account: account, log: log)
         return .with {
             $0.findings = [
-                store.storeFinding(), store.keyFinding(limit: account.rights.limits.keyCountOfGroup),
+                optionFinding(), store.storeFinding(), store.keyFinding(limit: account.rights.limits.keyCountOfGroup),
                 store.itemFinding(), store.erasureFinding(), logFinding(), store.epochFinding(),
                 store.passcodeFinding(),
                 store.attemptFinding(), store.keyPairFinding(), store.startFinding(), promptFinding(),
@@ -28,6 +28,15 @@ extension Broker {
             ]
             $0.findings += fingers(of: account, askedBy: processID).findings()
         }
+    }
+
+    /// Options for tests make the daemon believe other services than the machine's.
+    private func optionFinding() -> WireFinding {
+        let options = configuration.testOptions
+        guard !options.isEmpty else { return .ok("options", "The daemon was started without options for tests.") }
+        return .problem(
+            "options", "This daemon was started with options for tests: \(options.joined(separator: ", ")).",
+            advice: "Unless you test, end it and start it again.")
     }
 
     private func promptFinding() -> WireFinding {

@@ -1,3 +1,4 @@
+import AccessControl
 import Authenticators
 import Callers
 import OstiaryWire
@@ -48,13 +49,13 @@ extension Broker {
         return Reply(.granted(granted(evaluation.factorNames, evaluation.label)))
     }
 
-    /// A biometric proof that is recent enough for the program and of the set that is enrolled now; nil when there is none. Asks
-    /// the sensor.
+    /// A biometric proof that is recent enough for the program and of the set that is enrolled now; nil when there is none, or
+    /// biometry could not be proved now. Asks the sensor.
     private func reusableProof(
         for body: WireEvaluatePolicyRequest, _ account: OwnerAccount
     ) -> RecentBiometry.Proved? {
         guard body.reuseSeconds > 0 else { return nil }
-        _ = account.sensor?.sensorState()
+        if account.sensor?.sensorState()?.unavailability == .biometryLockout { account.recentBiometry.forget() }
         return recentProof(for: body, account)
     }
 
@@ -62,9 +63,9 @@ extension Broker {
     private func recentProof(
         for body: WireEvaluatePolicyRequest, _ account: OwnerAccount
     ) -> RecentBiometry.Proved? {
-        account.recentBiometry.proof(
-            within: body.reuseSeconds, at: clock.now().time,
-            enrolledSet: account.sensor?.lastSensorState?.enrolledSet)
+        guard let state = account.sensor?.lastSensorState, state.unavailability == nil else { return nil }
+        return account.recentBiometry.proof(
+            within: body.reuseSeconds, at: clock.now().time, enrolledSet: state.enrolledSet)
     }
 
     /// Throws why a policy could not be evaluated now; never prompts.

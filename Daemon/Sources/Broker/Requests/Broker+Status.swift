@@ -20,7 +20,7 @@ extension Broker {
         let listed = try session.account.rights.list(application: session.caller.application)
         let readable = listed.filter { $0.record != nil }
         return .with {
-            $0.mode = .user
+            $0.mode = configuration.testOptions.isEmpty ? .user : .userForTests
             $0.daemonVersion = configuration.version
             $0.processID = UInt32(getpid())
             $0.stateDirectory = configuration.stateDirectory

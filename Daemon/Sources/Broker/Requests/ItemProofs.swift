@@ -43,7 +43,7 @@ final class ItemProofs {
     var candidates = Candidates { _ in }
     private var proved: [Proved] = []
     /// The context that was proved in, and its era then.
-    private var provedIn: (context: EvaluationContext, era: UInt64)?
+    private var provedIn: (context: EvaluationContext, era: EvaluationContext.Era)?
 
     init(
         of broker: Broker, for use: WireItemUse, to purpose: Purpose, _ request: IncomingRequest, _ session: Session,

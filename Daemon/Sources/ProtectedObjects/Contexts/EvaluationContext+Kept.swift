@@ -25,15 +25,17 @@ extension EvaluationContext {
         }
     }
 
-    /// Keeps what an evaluation proved. To be called once the evaluation is recorded.
+    /// Keeps what an evaluation proved. To be called once the evaluation is recorded. What was proved before another set of fingers
+    /// or another passcode is not kept: the evaluation is over, and the next one asks.
     ///
     /// - Parameter password: the application password that the person entered, which no object has checked yet.
     package func keep(
-        _ evaluation: Evaluation, enteredPassword password: Credential? = nil, since era: UInt64
+        _ evaluation: Evaluation, enteredPassword password: Credential? = nil, since era: Era
     ) throws(Refusal) {
         guard keepsFactors else { return }
         let now = clock.now().time
         try add(since: era) { contents in
+            guard contents.keptEra == era.kept else { return nil }
             let newer = KeptFactors(evaluation, password: password, KeptTime(since: now, lifetime: lifetime))
             if let kept = contents.kept, now < kept.end {
                 contents.kept?.add(newer)
@@ -51,6 +53,8 @@ extension EvaluationContext {
         contents.withLock { contents in
             contents.endKept()
             contents.policies = [:]
+            // Nor may it be kept by what is being evaluated.
+            contents.keptEra += 1
         }
     }
 

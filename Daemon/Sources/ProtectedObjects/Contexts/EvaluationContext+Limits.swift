@@ -12,7 +12,7 @@ package typealias GrantEndHandler = @Sendable ([EndedGrant]) -> Void
 extension EvaluationContext {
     /// Begins to count for an object that was opened by a proof and keeps no grant, such as an item; see
     /// ``grant(_:standsOnKept:since:)``.
-    package func count(_ subject: LimitedSubject, standsOnKept: Bool, since era: UInt64) throws(Refusal) {
+    package func count(_ subject: LimitedSubject, standsOnKept: Bool, since era: Era) throws(Refusal) {
         guard subject.limits != nil else { return }
         try requireRoom(for: subject)
         let now = clock.now().time

@@ -32,7 +32,15 @@ package final class EvaluationContext: Sendable {
         var evaluations: [ObjectIdentifier: RequestCancellation] = [:]
         /// Counts the times that all grants were ended: what was begun before must not be granted after.
         var era: UInt64 = 0
+        /// Counts the times that what is kept was ended by another set of fingers or another passcode.
+        var keptEra: UInt64 = 0
         var isInvalid = false
+    }
+
+    /// The moment at which something began to be proved.
+    package struct Era: Equatable, Sendable {
+        let grants: UInt64
+        let kept: UInt64
     }
 
     struct RightGrant {
@@ -97,7 +105,7 @@ package final class EvaluationContext: Sendable {
     /// Keeps an opened right, unless grants were ended since `era`: a lock in between must not be survived.
     ///
     /// - Parameter standsOnKept: whether something was used for it that the context kept. Its limits count from then.
-    package func grant(_ right: OpenedRight, standsOnKept: Bool, since era: UInt64) throws(Refusal) {
+    package func grant(_ right: OpenedRight, standsOnKept: Bool, since era: Era) throws(Refusal) {
         let now = clock.now().time
         let subject = LimitedSubject(.object(right.id), right.limits)
         try requireRoom(for: subject)
@@ -157,7 +165,7 @@ package final class EvaluationContext: Sendable {
     ///
     /// - Parameter standsOnKept: as for a right.
     package func grant(
-        requirement: Data, _ grant: RequirementGrant, standsOnKept: Bool, since era: UInt64
+        requirement: Data, _ grant: RequirementGrant, standsOnKept: Bool, since era: Era
     ) throws(Refusal) {
         let isFull = contents.withLock { contents in
             contents.requirements.count >= ContextLimits.requirementCount && contents.requirements[requirement] == nil
@@ -189,27 +197,36 @@ package final class EvaluationContext: Sendable {
         }
     }
 
-    package func grant(policy: Int32, _ grant: PolicyGrant, since era: UInt64) throws(Refusal) {
+    /// Keeps that the policy was satisfied. Refused when the enrolled fingers or the passcode changed since `era`.
+    package func grant(policy: Int32, _ grant: PolicyGrant, since era: Era) throws(Refusal) {
         let now = clock.now().time
-        try add(since: era) {
-            $0.policies[policy] = (grant, time(in: $0, at: now))
+        var isCurrent = false
+        try add(since: era) { contents in
+            isCurrent = contents.keptEra == era.kept
+            if isCurrent { contents.policies[policy] = (grant, time(in: contents, at: now)) }
             return nil
         }
+        guard isCurrent else { throw Self.changedMeanwhile }
     }
 
+    private static let changedMeanwhile = Refusal(
+        .systemCancel, "The enrolled fingers or the passcode changed meanwhile; try again.",
+        cause: "context.factors-changed")
+
     /// To be read before something is proved, for ``requireEra(_:)``.
-    package var era: UInt64 { contents.withLock { $0.era } }
+    package var era: Era { contents.withLock { Era(grants: $0.era, kept: $0.keptEra) } }
 
     /// Throws when grants were ended since `era`, or the context was invalidated.
-    package func requireEra(_ era: UInt64) throws(Refusal) {
-        guard contents.withLock({ $0.era == era && !$0.isInvalid }) else { throw RequestCancellation.refusal(.caller) }
+    package func requireEra(_ era: Era) throws(Refusal) {
+        let isCurrent = contents.withLock { $0.era == era.grants && !$0.isInvalid }
+        if !isCurrent { throw RequestCancellation.refusal(.caller) }
     }
 
     /// - Parameter change: returns what has ended the grant already, which is then refused.
-    func add(since era: UInt64, _ change: (inout Contents) -> GrantEnd?) throws(Refusal) {
+    func add(since era: Era, _ change: (inout Contents) -> GrantEnd?) throws(Refusal) {
         var end: GrantEnd?
         let isCurrent = contents.withLock { contents in
-            guard contents.era == era, !contents.isInvalid else { return false }
+            guard contents.era == era.grants, !contents.isInvalid else { return false }
             end = change(&contents)
             return true
         }
@@ -273,11 +290,11 @@ package final class EvaluationContext: Sendable {
 
     /// Runs `body` so that ending the context's grants cancels it, and gives it the era that it may grant in.
     package func evaluating<Result: ~Copyable>(
-        _ cancellation: RequestCancellation, _ body: (_ era: UInt64) throws -> Result
+        _ cancellation: RequestCancellation, _ body: (_ era: Era) throws -> Result
     ) throws -> Result {
         let (era, isInvalid) = contents.withLock { contents in
             contents.evaluations[ObjectIdentifier(cancellation)] = cancellation
-            return (contents.era, contents.isInvalid)
+            return (Era(grants: contents.era, kept: contents.keptEra), contents.isInvalid)
         }
         defer { contents.withLock { _ = $0.evaluations.removeValue(forKey: ObjectIdentifier(cancellation)) } }
         guard !isInvalid else { throw Refusal(.unknownContext, "The context was invalidated.") }

@@ -64,6 +64,7 @@ struct StatusDocument: Encodable {
             switch status.mode {
             case .user: "user"
             case .system: "system"
+            case .userForTests: "user-for-tests"
             case .unspecified, .UNRECOGNIZED: "unknown"
             }
         daemonVersion = status.daemonVersion
@@ -86,7 +87,7 @@ struct StatusDocument: Encodable {
 extension StatusDocument {
     var text: String {
         var facts = TextTable()
-        facts.append("Daemon", "\(daemonVersion), process \(processID), \(mode) mode")
+        facts.append("Daemon", "\(daemonVersion), process \(processID), \(modeText)")
         facts.append("State", stateDirectory)
         facts.append("Enclave", enclave)
         facts.append("Passcode", passcode.text)
@@ -100,6 +101,10 @@ extension StatusDocument {
         let identity = IdentityLabel.explained(program.label)
         facts.append("This program", identity.isEmpty ? program.path : "\(program.path) (\(identity))")
         return facts.text + "\n\n" + factorTable.text
+    }
+
+    private var modeText: String {
+        mode == "user-for-tests" ? "user mode, started with options for tests: see `ostiary doctor`" : "\(mode) mode"
     }
 
     private var storeText: String {
