@@ -132,10 +132,19 @@ let package = Package(
                 "Callers", "OwnerKeys", "Auditing", "Authenticators", "Threading",
             ],
             swiftSettings: strict),
+        // This machine as an authenticator of relying parties.
+        .target(
+            name: "Passkeys",
+            dependencies: [
+                shared, crypto, cbor, "AuthenticatorRequests", "CTAP", "Enclave", "KeySlots", "Vault", "Prompting",
+                "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects",
+            ],
+            swiftSettings: strict),
         .target(
             name: "Broker",
             dependencies: [
-                shared, crypto, logging, "Enclave", "StoreKeys", "KeySlots", "Vault", "AuditLog", "Passcodes",
+                "Passkeys", shared, crypto, logging, "Enclave", "StoreKeys", "KeySlots", "Vault", "AuditLog",
+                "Passcodes",
                 "Prompting", "SessionLocks", "FingerprintReader", "TemplateAnswers", "EnrolledTemplates", "PAMProtocol",
                 "PAMBiometry", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects",
                 "AssociationFiles", "AuthenticatorRequests", "Threading",
@@ -324,6 +333,8 @@ let package = Package(
         .testTarget(
             name: "BrokerTests",
             dependencies: [
+                "Passkeys", "CTAP", "AuthenticatorRequests", cbor,
+                .product(name: "IndependentTools", package: "Ostiary"),
                 "Broker", "ProtectedObjects", "Authenticators", "Auditing", "OwnerKeys", "Callers", "Refusals",
                 "AssociationFiles", "AuthenticatorRequests", "Prompting", "Simulation", "AuditLog", "Passcodes",
                 "Enclave", "StoreKeys", "KeySlots", "Vault", "BrokerTestSupport",

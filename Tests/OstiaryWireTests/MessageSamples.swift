@@ -136,6 +136,7 @@ extension WireRequest.OneOf_Body: RandomChoice {
             { .decapsulate($0.value()) }, { .evaluateAccessControl($0.value()) }, { .listKeys($0.value()) },
             { .pruneKeys($0.value()) },
             { .registerApplication($0.value()) }, { .listApplications($0.value()) }, { .removeApplication($0.value()) },
+            { .listPasskeys($0.value()) }, { .removePasskey($0.value()) },
             { .listGrants($0.value()) }, { .revokeGrants($0.value()) }, { .awaitGrantEnd($0.value()) },
             { .heldGrants($0.value()) }, { .registerCredential($0.value()) }, { .assertCredential($0.value()) },
         ]
@@ -148,7 +149,8 @@ extension WireReply.OneOf_Body: RandomChoice {
             { .failure($0.value()) }, { .done($0.value()) }, { .status($0.value()) }, { .context($0.value()) },
             { .granted($0.value()) }, { .right($0.value()) }, { .rights($0.value()) }, { .logPage($0.value()) },
             { .logVerdict($0.value()) }, { .diagnosis($0.value()) }, { .items($0.value()) }, { .key($0.value()) },
-            { .applications($0.value()) }, { .keys($0.value()) }, { .unusedKeys($0.value()) }, { .repair($0.value()) },
+            { .applications($0.value()) }, { .keys($0.value()) }, { .unusedKeys($0.value()) },
+            { .passkeys($0.value()) }, { .repair($0.value()) },
             { .environment($0.value()) },
             { .grants($0.value()) }, { .grantEnds($0.value()) }, { .heldGrants($0.value()) },
             { .registeredCredential($0.value()) }, { .assertedCredential($0.value()) },

@@ -222,6 +222,9 @@ public final class Broker: Sendable {
         case .registerCredential(let body): return try registerCredential(body, request, session, cancellation)
         case .assertCredential(let body): return try assertCredential(body, request, session, cancellation)
 
+        case .listPasskeys(let body): return try listPasskeys(body, session)
+        case .removePasskey(let body): return try removePasskey(body, request, session, cancellation)
+
         case .passcode(let body): return try changePasscode(body, request, session, cancellation)
         case .lock: return lock(session)
         case .readLog(let body): return Reply(.logPage(try logPage(body)))

@@ -155,9 +155,9 @@ package struct PasscodeLife {
         }
     }
 
-    /// Rights and keys: what has slots. They are read one by one, because there may be very many.
+    /// Rights, keys and passkeys: what has slots. They are read one by one, because there may be very many.
     private func wrappedObjects(in reader: VaultReader) throws -> [VaultID] {
-        try [.right, .enclaveKey].flatMap { try reader.objectIDs(owner: storage.owner, kind: $0) }
+        try [.right, .enclaveKey, .passkey].flatMap { try reader.objectIDs(owner: storage.owner, kind: $0) }
     }
 
     /// Nil when the row does not verify.

@@ -28,6 +28,7 @@ struct RequestTableTests {
         ("verify_log", .verifyLog(.init())), ("diagnose", .diagnose(.init())), ("repair", .repair(.init())),
         ("add_item", .addItem(.init())), ("find_items", .findItems(.init())), ("update_items", .updateItems(.init())),
         ("delete_items", .deleteItems(.init())),
+        ("list_passkeys", .listPasskeys(.init())), ("remove_passkey", .removePasskey(.init())),
         ("list_grants", .listGrants(.init())), ("revoke_grants", .revokeGrants(.init())),
         ("await_grant_end", .awaitGrantEnd(.init())), ("held_grants", .heldGrants(.init())),
         ("register_credential", .registerCredential(.init())), ("assert_credential", .assertCredential(.init())),

@@ -61,6 +61,8 @@ public struct WireRequest: FrameMessage, FieldList {
 
         indirect case registerCredential(WireRegisterCredentialRequest)
         indirect case assertCredential(WireAssertCredentialRequest)
+        case listPasskeys(WireListPasskeysRequest)
+        indirect case removePasskey(WireRemovePasskeyRequest)
     }
 
     /// Chosen by the program: not 0, and not the id of a request that still runs.
@@ -138,6 +140,8 @@ extension WireRequest.OneOf_Body: WireChoice {
         case .removeApplication(let message): writer.write(choice: 82, message)
         case .registerCredential(let message): writer.write(choice: 100, message)
         case .assertCredential(let message): writer.write(choice: 101, message)
+        case .listPasskeys(let message): writer.write(choice: 110, message)
+        case .removePasskey(let message): writer.write(choice: 111, message)
         }
     }
 
@@ -190,6 +194,8 @@ extension WireRequest.OneOf_Body: WireChoice {
             case 93: reader.choice(Self.heldGrants)
             case 100: reader.choice(Self.registerCredential)
             case 101: reader.choice(Self.assertCredential)
+            case 110: reader.choice(Self.listPasskeys)
+            case 111: reader.choice(Self.removePasskey)
             default: nil
             }
         guard let body else { return nil }

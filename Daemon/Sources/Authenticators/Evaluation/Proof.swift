@@ -67,7 +67,7 @@ package struct HeldFactors: Sendable {
 }
 
 /// What an evaluation came to: the demand is satisfied.
-package struct Evaluation {
+package struct Evaluation: Sendable {
     /// The factors that were used, in total.
     package let factors: FactorSet
     /// Those that were proved for it; the others were held.

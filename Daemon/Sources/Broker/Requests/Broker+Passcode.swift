@@ -72,6 +72,7 @@ extension Broker {
         let rights = objects.filter { $0.kind == .right }.map(\.attributes.identifier)
         let counts = [
             counted(rights.count, "right"), counted(objects.count { $0.kind == .enclaveKey }, "enclave key"),
+            counted(objects.count { $0.kind == .passkey }, "passkey"),
             counted(itemCount, "keychain item"),
         ]
         let what = counts.compactMap(\.self).joined(separator: ", ")

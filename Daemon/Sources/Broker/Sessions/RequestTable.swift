@@ -153,6 +153,10 @@ extension WireRequest.OneOf_Body {
                 "credential-assert", .own, terminal: true,
                 of: .relyingParty(body.assertions.first?.relyingPartyID ?? ""))
 
+        // Passkeys of this machine.
+        case .listPasskeys: RequestRow("listPasskeys", .own)
+        case .removePasskey: RequestRow("passkey-remove", .own, terminal: true)
+
         // Keychain items. Most ask for nothing; reading one takes microseconds, changing one a disk flush.
         case .addItem(let body):
             RequestRow(

@@ -18,6 +18,8 @@ package struct ObjectLimits: Sendable {
     /// Keys of one access group that no item refers to, so that no program uses up the keys of all. Items have a limit of
     /// their own.
     package var keyCountOfGroup = 100_000
+    /// Passkeys of one owner. Each use reads them all.
+    package var passkeyCount = 500
 }
 
 /// The rights of the owner, and the enclave keys that back none: making, finding, listing, removing. Making one asks for no factor, because slots are wrapped to
@@ -86,6 +88,23 @@ package struct RightStore {
                     flags: UInt32(type.rawValue)),
                 accessControl: accessControl, secret: nil, applicationPassword: applicationPassword, keyType: type)
         }
+
+        /// A passkey for `relyingParty`.
+        ///
+        /// - Parameter described: what the store keeps of it besides, encrypted.
+        package static func passkey(
+            of relyingParty: String, _ described: Data, using requirement: Requirement,
+            _ availability: AvailabilityClass, secret: consuming SecretBytes
+        ) -> Draft {
+            let id = VaultID()
+            return Draft(
+                id: id, kind: .passkey,
+                attributes: ObjectAttributes(
+                    group: relyingParty, identifier: "\(id)", applicationLabel: described, created: now(),
+                    flags: UInt32(EnclaveKeyType.p256.rawValue)),
+                accessControl: AccessControl(availability: availability, using: requirement), secret: secret,
+                applicationPassword: nil, keyType: .p256)
+        }
     }
 
     /// Makes key and slots and prepares the record. Nothing is stored yet.
@@ -149,12 +168,16 @@ package struct RightStore {
     }
 
     private func requireRoom(for record: ObjectRecord, hasItem: Bool, in reader: VaultReader) throws {
-        let limit = record.kind == .right ? limits.rightCount : limits.keyCount
+        let (limit, name) =
+            switch record.kind {
+            case .right: (limits.rightCount, "rights")
+            case .passkey: (limits.passkeyCount, "passkeys")
+            case .enclaveKey, .application: (limits.keyCount, "keys")
+            }
         guard try reader.objectCount(owner: owner, kind: record.kind) < limit else {
             throw Refusal(
-                .tooMany,
-                "The store holds \(limit) \(record.kind == .right ? "rights" : "keys"), and no more are allowed; remove "
-                    + "some.", cause: "store.too-many")
+                .tooMany, "The store holds \(limit) \(name), and no more are allowed; remove some.",
+                cause: "store.too-many")
         }
         guard record.kind == .enclaveKey, !hasItem else { return }
         guard try !isGroupFull(record.attributes.group, in: reader) else {

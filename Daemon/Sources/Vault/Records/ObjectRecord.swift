@@ -8,6 +8,8 @@ public enum ObjectKind: UInt8, Sendable, CaseIterable {
     case enclaveKey = 2
     /// The registration of a program; it has neither key nor slots.
     case application = 3
+    /// A credential of a relying party, see `Documentation/formats/passkeys.md`.
+    case passkey = 4
 }
 
 /// The attributes that find and describe an object. Stored encrypted only.

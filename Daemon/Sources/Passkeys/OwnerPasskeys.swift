@@ -1,0 +1,251 @@
+package import Auditing
+package import AuthenticatorRequests
+package import Authenticators
+package import CTAP
+import Callers
+import Crypto
+import Enclave
+import Foundation
+package import OwnerKeys
+import Prompting
+import ProtectedObjects
+import Refusals
+import SecretMemory
+import Synchronization
+import Vault
+
+/// The passkeys of one owner as an authenticator uses them, for one request of a program: where they lie, and how the owner is
+/// verified.
+package final class OwnerPasskeys: CredentialStorage, UserInteraction {
+    /// Runs its argument while no keys of the owner change.
+    package typealias Exclusion = @Sendable (() throws -> Void) throws -> Void
+
+    let store: PasskeyStore
+    private let evaluator: Evaluator
+    private let keeper: any PasscodeKeeper
+    private let stretching: PasscodeStretching
+    private let trail: AuditTrail
+    private let asking: Asking
+    private let whileChanging: Exclusion
+    private let first = Mutex<(any Error)?>(nil)
+    private let latestProof = Mutex<PasskeyProof?>(nil)
+
+    package init(
+        _ store: PasskeyStore, evaluator: Evaluator, keeper: any PasscodeKeeper, stretching: PasscodeStretching,
+        trail: AuditTrail, asking: Asking, whileChanging: @escaping Exclusion
+    ) {
+        self.store = store
+        self.evaluator = evaluator
+        self.keeper = keeper
+        self.stretching = stretching
+        self.trail = trail
+        self.asking = asking
+        self.whileChanging = whileChanging
+    }
+
+    /// What went wrong first, of which a status of CTAP says little.
+    var error: (any Error)? { first.withLock { $0 } }
+    /// The latest verification.
+    var proof: PasskeyProof? { latestProof.withLock { $0 } }
+
+    /// Notes an error and gives its status.
+    private func status<Result>(
+        _ status: CTAPStatus = .other, _ body: () throws -> Result
+    ) throws(CTAPStatus) -> Result {
+        do { return try body() } catch let known as CTAPStatus { throw known } catch {
+            first.withLock { if $0 == nil { $0 = error } }
+            throw status
+        }
+    }
+
+    // MARK: verification
+
+    /// - Throws: `passcodeNotSet`; without a passcode nobody could be verified.
+    func requirePasscode() throws(Refusal) {
+        guard store.rights.ring.isPasscodeSet else { throw .passcodeNotSet }
+    }
+
+    package var isVerificationReady: Bool? { store.rights.ring.isPasscodeSet }
+    package var verificationTriesLeft: Int { 1 }
+
+    /// Presence alone is never asked: each question verifies.
+    package func confirmPresence(
+        for request: InteractionRequest, until cancellation: any CredentialCancellation
+    ) throws(CTAPStatus) -> (any UserProof)? {
+        try verify(for: request, until: cancellation)
+    }
+
+    package func verify(
+        for request: InteractionRequest, until cancellation: any CredentialCancellation
+    ) throws(CTAPStatus) -> (any UserProof)? {
+        try status(.operationDenied) {
+            try requirePasscode()
+            let demand = Demand(
+                requirements: [PasskeyStore.requirement], availability: PasskeyStore.availability,
+                object: request.relyingParty?.identifier ?? "", operation: operation(request),
+                label: account(request), isShownInFull: true)
+            let evaluation = try evaluator.evaluate(demand, asking: asking)
+            let proof = PasskeyProof(evaluation)
+            latestProof.withLock { $0 = proof }
+            return proof
+        }
+    }
+
+    /// The account, as the relying party calls it.
+    private func account(_ request: InteractionRequest) -> DisplayText {
+        let user = request.user ?? named(request.credentials)
+        let name = [user?.name, user?.displayName].compactMap(\.self).first { !$0.isEmpty }
+        return DisplayText(name ?? "", maximumScalarCount: 60)
+    }
+
+    /// The account of the one credential that will be used; nil if there are several.
+    private func named(_ credentials: [[UInt8]]) -> CredentialUser? {
+        guard credentials.count == 1, let passkey = try? store.find(credentials[0]) else { return nil }
+        return passkey.attributes.user
+    }
+
+    private func operation(_ request: InteractionRequest) -> String {
+        switch request.purpose {
+        case .makeCredential: "make a passkey"
+        case .getAssertion: "sign in with a passkey"
+        case .permissions: "use passkeys"
+        case .selection: "choose this machine as security key"
+        case .reset: "remove all passkeys"
+        }
+    }
+
+    // MARK: storage
+
+    package func credentials() throws(CTAPStatus) -> [StoredCredential] {
+        try status { try store.all().map(\.credential) }
+    }
+
+    package func remainingCount() throws(CTAPStatus) -> Int {
+        try status { max(0, try store.capacity - store.all().count) }
+    }
+
+    package func create(
+        _ new: NewCredential, replacing replaced: [[UInt8]], under proof: (any UserProof)?,
+        signing message: (StoredCredential, UInt32) -> [UInt8]
+    ) throws(CTAPStatus) -> (StoredCredential, CountedSignature) {
+        try status(.keyStoreFull) {
+            let evaluation = try require(proof)
+            try trail.change(event("passkey-create", new.relyingParty))
+            let passkey = try makePasskey(new)
+            do {
+                let credential = passkey.credential
+                let signature = try opened(passkey, by: evaluation).signature(of: message(credential, 1))
+                for identifier in replaced { try removePasskey(identifier) }
+                return (credential, CountedSignature(counter: 1, bytes: signature))
+            } catch {
+                try store.remove(passkey.record.id)
+                throw error
+            }
+        }
+    }
+
+    /// Makes the key and stores it, while its slots cannot be wrapped to other keys.
+    private func makePasskey(_ new: NewCredential) throws -> Passkey {
+        let attributes = PasskeyAttributes(new, signatureCount: 1)
+        var made: ObjectRecord?
+        try whileChanging {
+            try asking.cancellation.check()
+            let draft = RightStore.Draft.passkey(
+                of: new.relyingParty.identifier, attributes.encoded, using: PasskeyStore.requirement,
+                PasskeyStore.availability, secret: SecretBytes(random: PasskeySecret.byteCount))
+            let record = try store.rights.prepare(draft)
+            try store.insert(record)
+            made = record
+        }
+        guard let made else { throw PasskeyStore.notFound }
+        return try Passkey(made)
+    }
+
+    package func sign(
+        with credential: StoredCredential, under proof: (any UserProof)?, _ message: (UInt32) -> [UInt8]
+    ) throws(CTAPStatus) -> CountedSignature {
+        try status {
+            let evaluation = try require(proof)
+            let passkey = try store.find(credential.identifier)
+            let opened = try opened(passkey, by: evaluation)
+            let counter = try store.countSignature(of: passkey.record.id).attributes.signatureCount
+            let signature = try opened.signature(of: message(counter))
+            try trail.decide {
+                try asking.cancellation.check()
+                try trail.grant(
+                    event("passkey-sign", credential.relyingParty), factors: evaluation.factorNames,
+                    strength: evaluation.label)
+            }
+            return CountedSignature(counter: counter, bytes: signature)
+        }
+    }
+
+    package func outputs(
+        of salts: PRFSalts, with credential: StoredCredential, isVerified: Bool, under proof: (any UserProof)?
+    ) throws(CTAPStatus) -> PRFOutputs {
+        try status {
+            let opened = try opened(store.find(credential.identifier), by: require(proof))
+            return try PasskeySecret.outputs(of: salts, isVerified: isVerified, by: opened.right.secret())
+        }
+    }
+
+    package func update(_ user: CredentialUser, of identifier: [UInt8]) throws(CTAPStatus) {
+        try status {
+            let id = try store.find(identifier).record.id
+            _ = try store.update(id) { $0.user = user }
+        }
+    }
+
+    package func remove(_ identifier: [UInt8]) throws(CTAPStatus) {
+        try status { try removePasskey(identifier) }
+    }
+
+    /// The owner removes passkeys one by one, with a question for each.
+    package func removeAll() throws(CTAPStatus) { throw .notAllowed }
+
+    private func removePasskey(_ identifier: [UInt8]) throws {
+        let passkey = try store.find(identifier)
+        try whileChanging { try store.remove(passkey.record.id) }
+        trail.note(
+            AuditTrail.Event(
+                name: "passkey-remove", program: asking.caller.program,
+                object: passkey.attributes.relyingParty.identifier))
+    }
+
+    // MARK: keys
+
+    private func require(_ proof: (any UserProof)?) throws -> Evaluation {
+        guard let proof = proof as? PasskeyProof else { throw CTAPStatus.operationDenied }
+        try asking.cancellation.check()
+        return proof.evaluation
+    }
+
+    private func opened(_ passkey: Passkey, by evaluation: Evaluation) throws -> OpenedPasskey {
+        let rights = store.rights
+        let opener = try RightOpener(
+            passkey.record, label: nil, in: rights.vault, ring: rights.ring, stretching: stretching)
+        return OpenedPasskey(
+            right: try keeper.exclusively { try opener.opened(by: evaluation, enclave: rights.enclave) })
+    }
+
+    private func event(_ name: String, _ relyingParty: RelyingPartyName) -> AuditTrail.Event {
+        AuditTrail.Event(name: name, program: asking.caller.program, object: relyingParty.identifier)
+    }
+}
+
+/// A verification of the owner, which opens the slots of passkeys.
+final class PasskeyProof: UserProof {
+    let evaluation: Evaluation
+
+    init(_ evaluation: Evaluation) { self.evaluation = evaluation }
+}
+
+private struct OpenedPasskey {
+    let right: OpenedRight
+
+    /// ASN.1 DER, of the message's SHA-256.
+    func signature(of message: [UInt8]) throws -> [UInt8] {
+        let raw = try right.key.signature(forDigest: Data(SHA256.hash(data: message)))
+        return [UInt8](try P256.Signing.ECDSASignature(rawRepresentation: raw).derRepresentation)
+    }
+}
