@@ -1,0 +1,81 @@
+import ArgumentParser
+import Foundation
+import OstiaryClient
+import OstiaryWire
+
+struct PasskeyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "passkey",
+        abstract: "Show and remove the passkeys of this machine.",
+        discussion: """
+            A passkey is a key of the enclave with which you sign in to one account of a website or service. Programs make \
+            passkeys; each use asks for your finger or passcode.
+
+            Examples:
+              ostiary passkey list
+              ostiary passkey remove 000102030405060708090a0b0c0d0e0f
+            """,
+        subcommands: [PasskeyList.self, PasskeyShow.self, PasskeyRemove.self])
+}
+
+struct PasskeyList: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the passkeys of this machine, the newest first.",
+        discussion: """
+            Example:
+              ostiary passkey list
+            """)
+
+    @OptionGroup var json: JSONFlag
+
+    func run() throws {
+        let document = PasskeyListDocument(try OstiaryClient.shared.passkeys())
+        if json.isGiven { return try JSONOutput.print(document) }
+        guard !document.passkeys.isEmpty else { return StandardError.line("There are no passkeys.") }
+        try StandardOutput.line(document.text())
+    }
+}
+
+struct PasskeyShow: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show one passkey.",
+        discussion: """
+            Example:
+              ostiary passkey show 000102030405060708090a0b0c0d0e0f
+            """)
+
+    @Argument(help: "The id of the passkey, as the list shows it.", transform: RightRemove.checkedID) var id: Data
+
+    @OptionGroup var json: JSONFlag
+
+    func run() throws {
+        guard let passkey = try OstiaryClient.shared.passkeys().first(where: { $0.id == id }) else {
+            throw OstiaryError(.init(.notFound), "There is no such passkey.")
+        }
+        let document = PasskeyDocument(passkey)
+        if json.isGiven { return try JSONOutput.print(document) }
+        try StandardOutput.line(document.text())
+    }
+}
+
+struct PasskeyRemove: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Destroy a passkey for good; you can no longer sign in with it.",
+        discussion: """
+            This asks you for the passcode. The account at the website or service stays: remove the passkey there, too.
+
+            Example:
+              ostiary passkey remove 000102030405060708090a0b0c0d0e0f
+            """)
+
+    @Argument(help: "The id of the passkey, as the list shows it.", transform: RightRemove.checkedID) var id: Data
+
+    func run() throws {
+        try OstiaryClient.shared.removePasskey(
+            id: id, interaction: Interaction(reason: "destroy the passkey \(id.hexadecimal)"))
+        StandardError.line("Removed the passkey \(id.hexadecimal).")
+    }
+}
