@@ -1,6 +1,6 @@
 // swift-tools-version:6.2
-// What a server adds to a program that lets people sign in. It needs no daemon, and nothing of the other packages but
-// randomness and tools for its tests.
+// What a server adds to a program that lets people sign in. It needs no daemon, and of the other packages nothing but
+// the reader of CBOR, and randomness and tools for its tests.
 import PackageDescription
 
 /// One strict list for every Swift target that reads what strangers send. It stands in the other manifests too: a manifest
@@ -14,6 +14,7 @@ let strict: [SwiftSetting] = [
     .strictMemorySafety(),
 ]
 
+let cbor: Target.Dependency = .product(name: "CanonicalCBOR", package: "Ostiary")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
@@ -34,7 +35,7 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
-        .target(name: "RelyingParty", dependencies: [crypto, cryptoExtras, asn1, x509], swiftSettings: strict),
+        .target(name: "RelyingParty", dependencies: [cbor, crypto, cryptoExtras, asn1, x509], swiftSettings: strict),
         .target(name: "RelyingPartySQLite", dependencies: ["RelyingParty", grdb], swiftSettings: strict),
         .testTarget(
             name: "RelyingPartySQLiteTests", dependencies: ["RelyingParty", "RelyingPartySQLite", crypto, grdb],
@@ -42,7 +43,7 @@ let package = Package(
         .testTarget(
             name: "RelyingPartyTests",
             dependencies: [
-                "RelyingParty", "RelyingPartySQLite", crypto, cryptoExtras, asn1, x509,
+                "RelyingParty", "RelyingPartySQLite", cbor, crypto, cryptoExtras, asn1, x509,
                 .product(name: "IndependentTools", package: "Ostiary"),
                 .product(name: "SeededRandomness", package: "Ostiary"),
             ],

@@ -14,10 +14,6 @@ enum Limits {
     static let credentialIDByteCount = 1023
     /// WebAuthn Level 3, section 5.4.3.
     static let userHandleByteCount = 64
-    /// CTAP 2 allows four levels of arrays and maps within each other.
-    static let cborDepth = 4
-    /// Entries of one array or map. The largest known, an Apple or TPM statement, has six.
-    static let cborEntryCount = 64
     /// Levels of arrays and objects in client data, whose known members have one.
     static let jsonDepth = 8
     /// Real chains have one to four certificates.

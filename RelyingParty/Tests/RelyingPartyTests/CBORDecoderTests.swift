@@ -1,3 +1,4 @@
+import CanonicalCBOR
 import SeededRandomness
 import Testing
 

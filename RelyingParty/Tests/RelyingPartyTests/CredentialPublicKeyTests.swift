@@ -1,3 +1,4 @@
+import CanonicalCBOR
 import Crypto
 import CryptoExtras
 import Foundation

@@ -1,3 +1,4 @@
+import CanonicalCBOR
 import Foundation
 import Testing
 

@@ -1,3 +1,4 @@
+import CanonicalCBOR
 import SwiftASN1
 import X509
 

@@ -1,3 +1,4 @@
+import CanonicalCBOR
 import X509
 
 /// What an attestation statement is about.

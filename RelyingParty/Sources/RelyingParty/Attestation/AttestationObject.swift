@@ -1,3 +1,4 @@
+public import CanonicalCBOR
 import Foundation
 
 /// Why an attestation object cannot be read (WebAuthn Level 3, section 6.5.4).

@@ -1,3 +1,4 @@
+import CanonicalCBOR
 import Foundation
 import SwiftASN1
 import X509

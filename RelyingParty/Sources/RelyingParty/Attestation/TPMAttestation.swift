@@ -1,3 +1,4 @@
+import CanonicalCBOR
 import Crypto
 import Foundation
 import SwiftASN1

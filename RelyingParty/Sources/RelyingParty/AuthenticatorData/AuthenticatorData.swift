@@ -1,3 +1,4 @@
+import CanonicalCBOR
 import Foundation
 
 /// What an authenticator says about itself and the ceremony (WebAuthn Level 3, section 6.1): 32 bytes hash of the relying

@@ -1,3 +1,5 @@
+public import CanonicalCBOR
+
 /// Why authenticator data cannot be read (WebAuthn Level 3, section 6.1).
 public enum AuthenticatorDataError: Error, Equatable, Sendable {
     /// More bytes than any authenticator sends; this many.

@@ -1,3 +1,5 @@
+public import CanonicalCBOR
+
 /// Why a credential's public key cannot be used (RFC 9053 and RFC 8230; WebAuthn Level 3, section 5.8.5).
 public enum PublicKeyError: Error, Equatable, Sendable {
     /// It is not CBOR.
