@@ -21,11 +21,12 @@ extension Broker {
         let relyingParty = try relyingParty(of: options.map(\.relyingParty), options.map(\.attachment))
         let asking = try credentialAsking(request, session, cancellation)
         try requireAssociation(of: relyingParty, session, asking)
-        options.removeAll { authenticators[$0.attachment] == nil }
+        options.removeAll { authenticator($0.attachment, session, asking) == nil }
         guard let account = options.first?.creation.user else { throw Refusal.noAuthenticator }
         let prompt = prompt(
             relyingParty, "register a credential for the account \(account.shownName.string)", asking)
-        let (option, made) = try carryOut(prompt, among: options.map { ($0.attachment, $0) }) { option, authenticator in
+        let (option, made) = try carryOut(prompt, session, asking, among: options.map { ($0.attachment, $0) }) {
+            option, authenticator in
             try authenticator.create(option.creation, with: prompt, until: prompt.stop)
         }
         try made.check(for: relyingParty)
@@ -54,11 +55,13 @@ extension Broker {
         try requireAssociation(of: relyingParty, session, asking)
         // What a security key holds is unknown until the person was asked to insert and touch it.
         options.removeAll {
-            authenticators[$0.attachment] == nil || body.onlyIfAtHand && $0.attachment == .crossPlatform
+            authenticator($0.attachment, session, asking) == nil
+                || body.onlyIfAtHand && $0.attachment == .crossPlatform
         }
         guard !options.isEmpty else { throw Refusal.noAuthenticator }
         let prompt = prompt(relyingParty, "sign in", asking)
-        let (option, made) = try carryOut(prompt, among: options.map { ($0.attachment, $0) }) { option, authenticator in
+        let (option, made) = try carryOut(prompt, session, asking, among: options.map { ($0.attachment, $0) }) {
+            option, authenticator in
             try authenticator.assert(option.assertion, with: prompt, until: prompt.stop)
         }
         try made.check(against: option.assertion, for: relyingParty)
@@ -151,14 +154,17 @@ extension Broker {
 
     /// Lets the person choose the kind of authenticator if there are two, and has it do the work.
     private func carryOut<Option, Made>(
-        _ prompt: CredentialPrompt, among options: [(AuthenticatorAttachment, Option)],
+        _ prompt: CredentialPrompt, _ session: Session, _ asking: Asking,
+        among options: [(AuthenticatorAttachment, Option)],
         _ work: (Option, any CredentialAuthenticator) throws -> Made
     ) throws -> (Option, Made) {
         defer { prompt.dismiss() }
         do {
             let index = options.count == 1 ? 0 : try prompt.choose(options.map { Self.name(of: $0.0) })
             let (attachment, option) = options[index]
-            guard let authenticator = authenticators[attachment] else { throw Refusal.noAuthenticator }
+            guard let authenticator = authenticator(attachment, session, asking) else {
+                throw Refusal.noAuthenticator
+            }
             if attachment == .crossPlatform { try prompt.begin() }
             let made = try work(option, authenticator)
             prompt.dismiss(because: .proved)
@@ -166,6 +172,14 @@ extension Broker {
         } catch let refusal as CredentialRefusal {
             throw prompt.refusal ?? Refusal.credential(refusal)
         }
+    }
+
+    /// This machine is an authenticator of the program's user, unless a test has put another in its place.
+    private func authenticator(
+        _ attachment: AuthenticatorAttachment, _ session: Session, _ asking: Asking
+    ) -> (any CredentialAuthenticator)? {
+        if let given = authenticators[attachment] { return given }
+        return attachment == .platform ? session.account.platformAuthenticator(asking, trail) : nil
     }
 
     private static func name(of attachment: AuthenticatorAttachment) -> DisplayText {
