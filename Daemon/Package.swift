@@ -144,8 +144,8 @@ let package = Package(
             name: "Broker",
             dependencies: [
                 "Passkeys", shared, crypto, logging, "Enclave", "StoreKeys", "KeySlots", "Vault", "AuditLog",
-                "Passcodes",
-                "Prompting", "SessionLocks", "FingerprintReader", "TemplateAnswers", "EnrolledTemplates", "PAMProtocol",
+                "Passcodes", "Prompting", "SecurityKeys", "SessionLocks", "FingerprintReader", "TemplateAnswers",
+                "EnrolledTemplates", "PAMProtocol",
                 "PAMBiometry", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects",
                 "AssociationFiles", "AuthenticatorRequests", "Threading",
             ],

@@ -165,9 +165,11 @@ struct CommandEndToEndTests {
         #expect(cancelled.shows(group))
         let recent = try ostiary("key", "prune", "--remove", "--unused-for", "1", "--json")
         #expect(try recent.status == 0 && object(recent.screen)["removed"] as? Int == 0)
-        let removed = try ostiary("key", "prune", "--remove", "--unused-for", "0", "--group", group, answers: [Self.passcode])
+        let removed = try ostiary(
+            "key", "prune", "--remove", "--unused-for", "0", "--group", group, answers: [Self.passcode])
         #expect(removed.status == 0 && removed.screen.contains("Removed 3 keys."), "\(removed.screen)")
-        #expect(try ostiary("key", "prune", "--remove", "--unused-for", "0").screen.contains("There are no unused keys."))
+        #expect(
+            try ostiary("key", "prune", "--remove", "--unused-for", "0").screen.contains("There are no unused keys."))
         let left = try object(ostiary("key", "list", "--all", "--json").screen)["keys"] as? [[String: Any]]
         #expect(left?.map { $0["hasItem"] as? Bool } == [true])
     }

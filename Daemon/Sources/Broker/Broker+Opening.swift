@@ -11,6 +11,7 @@ package import OwnerKeys
 public import Passcodes
 public import Prompting
 import SecretMemory
+import SecurityKeys
 import StoreKeys
 public import Vault
 
@@ -58,7 +59,9 @@ extension Broker {
     ) throws -> Broker {
         try open(
             configuration, log: log, stretching: .argon2id, prompter: prompter, clock: clock, observer: observer,
-            replacingDamagedLog: replacingDamagedLog)
+            replacingDamagedLog: replacingDamagedLog,
+            authenticators: CredentialAuthenticators(
+                securityKeys: SecurityKeys(program: configuration.securityKeyProgram)))
     }
 
     /// As the public form, but with another way of stretching typed secrets and with more authenticators. `around` replaces

@@ -5,6 +5,7 @@ import FingerprintReader
 import PAMProtocol
 public import Prompting
 import TemplateAnswers
+import UnixSocket
 
 /// Where the daemon keeps its state and how it asks people.
 public struct BrokerConfiguration: Sendable {
@@ -14,6 +15,8 @@ public struct BrokerConfiguration: Sendable {
     public let stateDirectory: String
     /// Absolute path of `ostiary-prompt`.
     public let promptProgram: String
+    /// `ostiary-fido` lies beside it.
+    var securityKeyProgram: String { PathName.folder(of: promptProgram) + "/ostiary-fido" }
     public let prompts: PromptConfiguration
     /// How long what is proved in a context counts there.
     var contextLifetime: Duration { .seconds(prompts.contextSeconds) }

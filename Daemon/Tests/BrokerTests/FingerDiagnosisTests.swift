@@ -1,3 +1,4 @@
+import AccessControl
 import BrokerTestSupport
 import FingerprintReader
 import FingerprintTestSupport

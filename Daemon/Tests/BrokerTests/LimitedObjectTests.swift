@@ -206,7 +206,7 @@ struct LimitedObjectTests {
         let limits = try GrantLimits(uses: 1)
         let count = { (number: Int) throws in
             let subject = GrantSubject.requirement(Data("\(number)".utf8))
-            try context.count(LimitedSubject(subject, limits), standsOnKept: false, since: 0)
+            try context.count(LimitedSubject(subject, limits), standsOnKept: false, since: context.era)
         }
         for number in 0..<ContextLimits.meterCount { try count(number) }
         try count(0)
