@@ -318,8 +318,8 @@ let package = Package(
         .target(
             name: "BrokerTestSupport",
             dependencies: [
-                "Broker", "Authenticators", "OwnerKeys", "Passcodes", "Enclave", "Prompting", "Simulation", "Vault",
-                "StoreTestSupport", shared, crypto, logging,
+                "Broker", "Auditing", "Authenticators", "OwnerKeys", "Passcodes", "Enclave", "Prompting", "Simulation",
+                "Vault", "StoreTestSupport", shared, crypto, logging,
             ],
             path: "Tests/BrokerTestSupport", swiftSettings: adapter),
         // What every keeper of a passcode must do; each implementation's tests run it.

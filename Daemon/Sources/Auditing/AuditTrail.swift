@@ -44,9 +44,11 @@ package final class AuditTrail: Sendable {
     private let deciding = NSLock()
     private let rate: RecordRate
 
-    /// - Parameter folder: where the log lies.
-    package init(audit: AuditLog, in folder: String, vault: Vault, seeds: LogSeeds, log: Logger) {
-        rate = RecordRate(folder: folder)
+    /// - Parameter space: what is left on the disk of the log; nil when nobody knows.
+    package init(
+        audit: AuditLog, vault: Vault, seeds: LogSeeds, log: Logger, space: @escaping @Sendable () -> DiskSpace?
+    ) {
+        rate = RecordRate(space: space)
         self.audit = audit
         self.vault = vault
         self.seeds = seeds

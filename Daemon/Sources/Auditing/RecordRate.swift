@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import OstiaryMessages
 import Refusals
 import Synchronization
@@ -7,9 +6,7 @@ import Synchronization
 /// Keeps the last of the disk for the records of all programs: when little space is left, each program may only make so many
 /// records a minute. With space left there is no limit, since a program that signs a lot is no attack.
 final class RecordRate: Sendable {
-    /// Below this much free space the rate counts.
-    static let scarceByteCount: UInt64 = 256 * 1024 * 1024
-    /// Records of one program at once, and each second from then on: 256 MiB last for days.
+    /// Records of one program at once, and each second from then on: 64 MiB last for hours.
     static let burst = 200.0
     static let perSecond = 5.0
     /// Records of all programs between two looks at the disk; together they are far smaller than the reserve.
@@ -30,24 +27,15 @@ final class RecordRate: Sendable {
     }
 
     private let state = Mutex(State())
-    private let freeByteCount: @Sendable () -> UInt64?
+    private let space: @Sendable () -> DiskSpace?
     private let now: @Sendable () -> Duration
 
     /// - Parameters:
-    ///   - freeByteCount: what an ordinary user may still write; nil when nobody knows, which limits nothing.
+    ///   - space: what is left for the log; nil when nobody knows, which limits nothing.
     ///   - now: the time since boot.
-    init(freeByteCount: @escaping @Sendable () -> UInt64?, now: @escaping @Sendable () -> Duration = BootTime.now) {
-        self.freeByteCount = freeByteCount
+    init(space: @escaping @Sendable () -> DiskSpace?, now: @escaping @Sendable () -> Duration = BootTime.now) {
+        self.space = space
         self.now = now
-    }
-
-    /// Of the file system that holds `folder`.
-    convenience init(folder: String) {
-        self.init(freeByteCount: {
-            var status = statvfs()
-            guard unsafe statvfs(folder, &status) == 0 else { return nil }
-            return UInt64(status.f_bavail) * UInt64(status.f_frsize)
-        })
     }
 
     /// Counts a record of the program with this name in the log.
@@ -71,7 +59,7 @@ final class RecordRate: Sendable {
         state.recordsUntilLook -= 1
         guard state.recordsUntilLook < 0 else { return }
         // Once it is scarce, each record looks: the disk may have been freed.
-        state.isScarce = freeByteCount().map { $0 < Self.scarceByteCount } ?? false
+        state.isScarce = space()?.isScarce ?? false
         state.recordsUntilLook = state.isScarce ? 0 : Self.recordsPerLook
         if !state.isScarce { state.buckets = [:] }
     }

@@ -1,6 +1,6 @@
 import AccessControl
 import AuditLog
-import Auditing
+package import Auditing
 package import Authenticators
 package import Enclave
 import Foundation
@@ -65,12 +65,13 @@ extension Broker {
     }
 
     /// As the public form, but with another way of stretching typed secrets and with more authenticators. `around` replaces
-    /// the enclave for keys.
+    /// the enclave for keys, `space` says what is left on the disk of the log.
     package static func open(
         _ configuration: BrokerConfiguration, log: Logger, stretching: PasscodeStretching,
         prompter: (any Prompter)? = nil, clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil,
         replacingDamagedLog: Bool = false, adding added: AddedAuthenticators = .none,
-        authenticators: CredentialAuthenticators = .none, around: (any Enclave) -> any Enclave = { $0 }
+        authenticators: CredentialAuthenticators = .none, space: (@Sendable () -> DiskSpace?)? = nil,
+        around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
         let user = configuration.user
         let clock = try clock ?? Self.systemClock()
@@ -86,8 +87,9 @@ extension Broker {
             ).open(replacingDamaged: replacingDamagedLog)
             let (enclave, prompter) = (around(enclave), prompter ?? Self.systemPrompter(configuration))
             let seeds = LogSeeds(vault: vault, enclave: enclave)
+            let folder = configuration.stateDirectory
             let trail = AuditTrail(
-                audit: audit, in: configuration.stateDirectory, vault: vault, seeds: seeds, log: log)
+                audit: audit, vault: vault, seeds: seeds, log: log, space: space ?? { DiskSpace(of: folder) })
             let account = OwnerAccount(
                 user, owner, ring: ring, vault: vault, keys: keys, enclave: enclave, seeds: seeds, trail: trail,
                 applicationsDirectory: configuration.applicationsDirectory, clock: clock, stretching: stretching,

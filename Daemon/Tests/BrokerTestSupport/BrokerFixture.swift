@@ -1,3 +1,4 @@
+package import Auditing
 package import Authenticators
 package import Broker
 package import Enclave
@@ -26,6 +27,7 @@ package final class BrokerFixture {
     private let face: FaceSource?
     private let prompts: PromptConfiguration
     private let authenticators: CredentialAuthenticators
+    private let space: (@Sendable () -> DiskSpace?)?
     /// The folder of the administrator's association files; it does not exist at first.
     package var associationsDirectory: String { folder.path("associations.d") }
 
@@ -36,6 +38,7 @@ package final class BrokerFixture {
     ///
     /// - Parameters:
     ///   - stateDirectory: where the store lies, when it is not in `folder`.
+    ///   - space: what is left on the disk of the log; nil asks the disk. A test's outcome hangs on no disk, unless it asks.
     ///   - adoptedUserName: the user whose store it is, when this is another one.
     package init(
         in folder: TestFolder? = nil, stateDirectory: String? = nil, stretching: PasscodeStretching = .quick,
@@ -43,6 +46,7 @@ package final class BrokerFixture {
         adoptedUserName: String? = nil, sensors: AddedAuthenticators = .none, fingers: FingerSources? = nil,
         face: FaceSource? = nil, prompts: PromptConfiguration = PromptConfiguration(),
         authenticators: CredentialAuthenticators = .none,
+        space: (@Sendable () -> DiskSpace?)? = { nil },
         around: @escaping (any Enclave) -> any Enclave = { $0 }
     ) throws {
         let folder = try folder ?? TestFolder()
@@ -54,10 +58,11 @@ package final class BrokerFixture {
         self.face = face
         self.prompts = prompts
         self.authenticators = authenticators
+        self.space = space
         self.stateDirectory = stateDirectory ?? Self.stateDirectory(in: folder)
         broker = try Self.open(
             self.stateDirectory, stretching, prompter, clock, observer, replacingDamagedLog, folder,
-            adoptedUserName, sensors, fingers, face, prompts, authenticators, around)
+            adoptedUserName, sensors, fingers, face, prompts, authenticators, space, around)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 
@@ -71,6 +76,7 @@ package final class BrokerFixture {
         _ adoptedUserName: String? = nil, _ sensors: AddedAuthenticators = .none,
         _ fingers: FingerSources?, _ face: FaceSource?, _ prompts: PromptConfiguration,
         _ authenticators: CredentialAuthenticators,
+        _ space: (@Sendable () -> DiskSpace?)?,
         _ around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
         umask(0o077)
@@ -83,7 +89,7 @@ package final class BrokerFixture {
                 adoptedUserName: adoptedUserName),
             log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, stretching: stretching, prompter: prompter,
             clock: clock, observer: observer, replacingDamagedLog: replacingDamagedLog,
-            adding: sensors, authenticators: authenticators, around: around)
+            adding: sensors, authenticators: authenticators, space: space, around: around)
     }
 
     private static func serve(_ broker: Broker, in folder: TestFolder) throws -> (Server, String) {
@@ -107,7 +113,7 @@ package final class BrokerFixture {
         close()
         broker = try Self.open(
             stateDirectory, stretching, prompter, clock, nil, false, folder, nil, sensors,
-            fingers, face, prompts, authenticators)
+            fingers, face, prompts, authenticators, space)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 

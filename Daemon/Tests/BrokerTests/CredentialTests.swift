@@ -416,10 +416,10 @@ struct CredentialTests {
         #expect(try refused { _ = try create { $0.excluded = excluded } }?.code == .credentialExcluded)
     }
 
-    @Test func `a request for this machine is refused while nothing answers it`() throws {
+    @Test func `this machine answers with a passcode alone`() throws {
         try register()
         #expect(
-            try refused { _ = try create { $0.attachment = .platform } }?.cause == "credential.no-authenticator")
+            try refused { _ = try create { $0.attachment = .platform } }?.code == .passcodeNotSet)
         #expect(
             try refused {
                 try client.call(

@@ -19,7 +19,7 @@ struct FullDiskTests {
     /// A store with a passcode, unlocked, and no space left.
     init() throws {
         disk = try SmallDisk(byteCount: 16 * 1024 * 1024)
-        fixture = try BrokerFixture(stateDirectory: disk.path + "/state")
+        fixture = try BrokerFixture(stateDirectory: disk.path + "/state", space: nil)
         try fixture.setPasscode()
         try fixture.create("bound", Requirement(anyOf: [.passcode]), .whenUnlocked)
         try fixture.create("free", .unrestricted, .always)

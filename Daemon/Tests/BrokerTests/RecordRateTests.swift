@@ -18,7 +18,7 @@ struct RecordRateTests {
 
     private func rate() -> RecordRate {
         RecordRate(
-            freeByteCount: { [disk] in disk.free.withLock { $0 } },
+            space: { [disk] in disk.free.withLock { $0 }.map { DiskSpace(free: $0, all: .max) } },
             now: { [disk] in .seconds(disk.seconds.withLock { $0 }) })
     }
 
@@ -45,10 +45,17 @@ struct RecordRateTests {
     }
 
     @Test func `there is no limit with space, or where nobody knows the space`() {
-        for free in [RecordRate.scarceByteCount, nil] {
+        for free: UInt64? in [64 << 20, nil] {
             disk.free.withLock { $0 = free }
             #expect(admitted(one, 5000, by: rate()) == 5000)
         }
+    }
+
+    @Test func `little space is a tenth of a small disk, and less than 64 MiB of a large one`() {
+        #expect(DiskSpace(free: 99, all: 1000).isScarce)
+        #expect(!DiskSpace(free: 100, all: 1000).isScarce)
+        #expect(DiskSpace(free: (64 << 20) - 1, all: 1 << 40).isScarce)
+        #expect(!DiskSpace(free: 64 << 20, all: 1 << 40).isScarce)
     }
 
     @Test func `the disk is looked at again`() {

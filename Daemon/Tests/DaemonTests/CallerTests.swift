@@ -22,14 +22,14 @@ import UnixSocket
         }
         #expect(chmod(folders.socket, 0o666) == 0)
         // The same road is open to our own user, so it is not the file system that refuses.
-        #expect(try Caller(at: folders, program: program).greeted().client.status().mode == .user)
+        #expect(try Caller(at: folders, program: program).greeted().client.status().mode == .userForTests)
         let stranger = try Caller(at: folders, program: program, under: Account.asNobody)
         #expect(try stranger.client.isEndedByDaemon, "not even a greeting")
         try eventually("the log says who it was") {
             daemon.standardError.contains("a caller was refused: cause=foreignUser(65534)")
                 || daemon.standardError.contains("cause=foreignUser(65534)")
         }
-        #expect(try daemon.client().status().mode == .user)
+        #expect(try daemon.client().status().mode == .userForTests)
     }
 
     // MARK: the process behind the connection

@@ -76,7 +76,7 @@ struct OldKernelTests {
 
     @Test func `a connection ends with its process, though another one keeps it`() throws {
         let caller = try Caller(at: daemon.folders).greeted()
-        #expect(try caller.client.status().mode == .user)
+        #expect(try caller.client.status().mode == .userForTests)
         caller.kill()
         #expect(try RawClient(caller.connection).isEndedByDaemon)
         try expectOldKernel()

@@ -346,7 +346,7 @@ import UnixSocket
         }
         let others = try (0..<15).map { _ in try stage.client.send(question, descriptor: stage.terminal.slave.number) }
         #expect(try stage.client.ask(question).refusal == .tooMany)
-        #expect(try stage.client.status().mode == .user, "what is answered at once goes on")
+        #expect(try stage.client.status().mode == .userForTests, "what is answered at once goes on")
         #expect(try stage.daemon.client().log().isEmpty == false, "another connection has places of its own")
         #expect(try stage.client.ask(.closeContext(.with { $0.contextID = context })).isDone)
         for id in [first] + others { #expect(try stage.client.answer(to: id).refusal == .appCancel || id != first) }

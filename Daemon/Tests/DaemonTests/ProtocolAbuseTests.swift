@@ -24,9 +24,9 @@ import UnixSocket
     /// left.
     private func expectUnharmed(by abuser: RawClient? = nil, _ location: SourceLocation = #_sourceLocation) throws {
         abuser?.close()
-        #expect(try witness.status().mode == .user, sourceLocation: location)
+        #expect(try witness.status().mode == .userForTests, sourceLocation: location)
         let next = try daemon.client()
-        #expect(try next.status().mode == .user, sourceLocation: location)
+        #expect(try next.status().mode == .userForTests, sourceLocation: location)
         next.close()
         try eventually("the daemon has as many descriptors as before") { daemon.descriptorCount == descriptorCount }
     }
@@ -109,7 +109,7 @@ import UnixSocket
         }
         #expect(try client.ask(.hello(hello)).isDone)
         #expect(try client.ask(.hello(hello)).refusal == .outOfOrder, "greeted twice")
-        #expect(try client.status().mode == .user)
+        #expect(try client.status().mode == .userForTests)
         try expectUnharmed(by: client)
     }
 
@@ -329,7 +329,7 @@ import UnixSocket
         for _ in 0..<63 { clients.append(try daemon.client()) }
         let surplus = try daemon.connect()
         #expect(try surplus.isEndedByDaemon)
-        for client in clients { #expect(try client.status().mode == .user) }
+        for client in clients { #expect(try client.status().mode == .userForTests) }
         clients.removeLast()
         try eventually("there is room again") { (try? daemon.client()) != nil }
         clients = []
@@ -345,8 +345,8 @@ import UnixSocket
         #expect(throws: FrameWriteError.system(SystemCallError("sendmsg", subject: "", code: EAGAIN))) {
             while true { try client.send(.status) }
         }
-        #expect(try witness.status().mode == .user)
-        #expect(try daemon.client().status().mode == .user)
+        #expect(try witness.status().mode == .userForTests)
+        #expect(try daemon.client().status().mode == .userForTests)
         client.close()
         try expectUnharmed()
     }

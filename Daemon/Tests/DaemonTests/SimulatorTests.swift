@@ -85,7 +85,7 @@ import UnixSocket
             try SimulatorChannel(socket).send(request)
             #expect(try client.isEndedByDaemon)
         }
-        #expect(try daemon.client().status().mode == .user)
+        #expect(try daemon.client().status().mode == .userForTests)
     }
 
     @Test func `the daemon reads nothing from its standard input`() throws {
@@ -99,7 +99,7 @@ import UnixSocket
         try eventually("the daemon listens") { (try? UnixSocket.connect(to: folders.socket)) != nil }
         let client = try RawClient(UnixSocket.connect(to: folders.socket))
         try client.greet()
-        #expect(try client.status().mode == .user)
+        #expect(try client.status().mode == .userForTests)
         var polled = pollfd(fd: channel.number, events: Int16(POLLIN), revents: 0)
         #expect(poll(&polled, 1, 0) == 0)
         // What was sent lies there still.

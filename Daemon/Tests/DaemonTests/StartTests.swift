@@ -31,7 +31,7 @@ import UnixSocket
             other.standardError
                 == "ostiaryd: Another ostiaryd serves \(daemon.folders.state) already; use it, or stop it first.\n")
         #expect(DaemonFolders.status(of: other.socket).st_mode == 0, "no socket is left that nobody serves")
-        #expect(try daemon.client().status().mode == .user)
+        #expect(try daemon.client().status().mode == .userForTests)
     }
 
     @Test func `a second daemon is refused whatever files were deleted`() throws {
@@ -345,7 +345,7 @@ import UnixSocket
         let folders = try DaemonFolders()
         let start = try DaemonStart(in: folders, options: folders.options + ["--adopt-user-name", "former"])
         let daemon = try DaemonProcess(start, in: folders)
-        #expect(try daemon.client().status().mode == .user)
+        #expect(try daemon.client().status().mode == .userForTests)
     }
 
     // MARK: modes

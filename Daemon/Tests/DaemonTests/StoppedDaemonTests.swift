@@ -30,7 +30,7 @@ import Testing
         #expect(try grantCount("read", stage.client) == reads + 1)
         #expect(try grantCount("sign", stage.client) == signs + 1)
         #expect(try stage.canSign(in: context), "the grant stands")
-        #expect(try stage.daemon.client().status().mode == .user)
+        #expect(try stage.daemon.client().status().mode == .userForTests)
     }
 
     @Test func `a release to a program that ended meanwhile is not made`() throws {

@@ -53,8 +53,8 @@ import Testing
             let context = try contextWithPassword(client)
             for _ in 0..<16 { try client.send(Self.createKey(in: context)) }
         }
-        #expect(try other.client.status().mode == .user)
-        #expect(try daemon.client().status().mode == .user, "a new connection")
+        #expect(try other.client.status().mode == .userForTests)
+        #expect(try daemon.client().status().mode == .userForTests, "a new connection")
         #expect(try other.client.ask(Self.createKey(in: otherContext)).refusal == nil)
         let doneBefore = try flood.map { client in
             let status = try client.send(.status)

@@ -31,7 +31,7 @@ struct WatchTests {
             // A refused one goes on, and may ask without waiting.
             #expect(try environment(of: client) == known)
         }
-        #expect(try daemon.client().status().mode == .user)
+        #expect(try daemon.client().status().mode == .userForTests)
         for (client, _) in waiting { #expect(!client.hasAnswer(within: 0)) }
     }
 

@@ -3,9 +3,10 @@ public import Glibc
 
 /// Where the programs of this build lie.
 public enum Build {
-    /// The absolute path of a program of this build.
+    /// The absolute path of a program of this build, as the kernel names it when it runs.
     public static func program(_ name: String) -> String {
-        URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent(name).path
+        URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
+            .appendingPathComponent(name).path
     }
 
     public static let prompt = program("ostiary-prompt")
