@@ -9,10 +9,10 @@ struct WatchTests {
 
     init() throws { daemon = try DaemonProcess(in: DaemonFolders()) }
 
-    @Test func `two hundred of one program are refused politely, and the daemon serves on`() throws {
+    @Test func `sixty of one program are refused politely, and the daemon serves on`() throws {
         let known = try environment(of: daemon.client())
         var waiting: [(client: RawClient, id: UInt64)] = []
-        for _ in 0..<200 {
+        for _ in 0..<60 {
             let client = try daemon.client()
             waiting.append((client, try client.send(.environment(.with { $0.known = known }))))
             // Not all at once: requests that are still being looked at are limited too.
