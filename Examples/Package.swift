@@ -14,11 +14,11 @@ let package = Package(
         .executableTarget(name: "sign-challenge", dependencies: frameworks),
         .executableTarget(name: "enclave-key", dependencies: frameworks),
         .executableTarget(name: "protected-password", dependencies: frameworks),
-        // Accounts with security keys, and their tests with a relying party that did not come from here.
+        // Accounts with security keys and passkeys, and their tests with a relying party that did not come from here.
         .target(
             name: "Accounts", dependencies: [.product(name: "AuthenticationServices", package: "Ostiary")]),
         .executableTarget(
-            name: "security-key-account",
+            name: "account",
             dependencies: ["Accounts", .product(name: "AuthenticationServices", package: "Ostiary")]),
         .testTarget(
             name: "AccountsTests",

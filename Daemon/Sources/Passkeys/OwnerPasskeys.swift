@@ -82,20 +82,12 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
             try requirePasscode()
             let demand = Demand(
                 requirements: [PasskeyStore.requirement], availability: PasskeyStore.availability,
-                object: request.relyingParty?.identifier ?? "", operation: operation(request),
-                label: account(request), isShownInFull: true)
+                object: request.relyingParty?.identifier ?? "", operation: operation(request), isShownInFull: true)
             let evaluation = try evaluator.evaluate(demand, asking: asking)
             let proof = PasskeyProof(evaluation)
             latestProof.withLock { $0 = proof }
             return proof
         }
-    }
-
-    /// The account, as the relying party calls it.
-    private func account(_ request: InteractionRequest) -> DisplayText {
-        let user = request.user ?? named(request.credentials)
-        let name = [user?.name, user?.displayName].compactMap(\.self).first { !$0.isEmpty }
-        return DisplayText(name ?? "", maximumScalarCount: 60)
     }
 
     /// The account of the one credential that will be used; nil if there are several.
@@ -105,9 +97,11 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     }
 
     private func operation(_ request: InteractionRequest) -> String {
-        switch request.purpose {
-        case .makeCredential: "make a passkey"
-        case .getAssertion: "sign in with a passkey"
+        let user = request.user ?? named(request.credentials)
+        let account = user.map { " for the account \($0.shownName.string)" } ?? ""
+        return switch request.purpose {
+        case .makeCredential: "make a passkey" + account
+        case .getAssertion: "sign in with a passkey" + account
         case .permissions: "use passkeys"
         case .selection: "choose this machine as security key"
         case .reset: "remove all passkeys"

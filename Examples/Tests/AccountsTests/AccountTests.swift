@@ -6,7 +6,7 @@ import Testing
 
 /// The article's flows against a simulated device: the daemon's own code, a security key in software, and a relying party that
 /// did not come from here, python-fido2.
-@Suite("Accounts with security keys", .serialized, .timeLimit(.minutes(10)))
+@Suite("Accounts with security keys and passkeys", .serialized, .timeLimit(.minutes(10)))
 @MainActor
 struct AccountTests {
     private static let challenges = (Data((0..<32).map { UInt8($0) }), Data((100..<132).map { UInt8($0) }))
@@ -50,23 +50,46 @@ struct AccountTests {
     @Test func `a new account is registered, and a relying party verifies it and the sign-in`() async throws {
         try await withDevice { device, accounts in
             device.person.touchesSecurityKey().touchesSecurityKey()
-            guard case .registered(let id, let clientData, let attestationObject) = try await register(accounts),
-                case .signedIn(let usedID, let userID, let signInData, let authenticatorData, let signature) =
-                    try await accounts.signIn(challenge: Self.challenges.1, with: [id])
-            else { throw SimulationError.ended }
-            #expect(usedID == id && userID == Data("anne@example.com".utf8))
+            try await registerAndSignIn(accounts)
             #expect(device.questions.map(\.kind) == [.touch, .touch])
             #expect(device.questions.first?.objects == ["example.com"])
             #expect(
                 device.questions.first?.operation
                     == "register a credential for the account “anne@example.com”, called “Anne Johnson”")
-            try verify([
-                "id": id, "registrationChallenge": Self.challenges.0, "registrationClientData": clientData,
-                "attestationObject": attestationObject, "signInID": usedID, "signInChallenge": Self.challenges.1,
-                "signInClientData": signInData, "authenticatorData": authenticatorData, "signature": signature,
-                "userHandle": userID,
-            ])
         }
+    }
+
+    @Test func `a passkey of this machine takes the passcode each time, and a relying party verifies it`() async throws
+    {
+        try await withDevice { device, _ in
+            let accounts = AccountManager(relyingParty: "example.com", authenticator: .platform)
+            let early = try await refusal { try await register(accounts) }
+            #expect(early?.code == .deviceNotConfiguredForPasskeyCreation && device.questions.isEmpty)
+            try await device.setPasscode()
+            let asked = device.questions.count
+            device.person.enters(SimulatedDevice.passcode).enters(SimulatedDevice.passcode)
+            try await registerAndSignIn(accounts)
+            #expect(device.questions.dropFirst(asked).map(\.kind) == [.passcode, .passcode])
+            #expect(device.questions.dropFirst(asked).allSatisfy { $0.objects == ["example.com"] })
+            device.person.cancels()
+            let refused = try await refusal { try await accounts.signIn(challenge: Self.challenges.1) }
+            #expect(refused?.code == .canceled)
+        }
+    }
+
+    /// Registers Anne, signs her in, and lets the relying party check both.
+    private func registerAndSignIn(_ accounts: AccountManager) async throws {
+        guard case .registered(let id, let clientData, let attestationObject) = try await register(accounts),
+            case .signedIn(let usedID, let userID, let signInData, let authenticatorData, let signature) =
+                try await accounts.signIn(challenge: Self.challenges.1, with: [id])
+        else { throw SimulationError.ended }
+        #expect(usedID == id && userID == Data("anne@example.com".utf8))
+        try verify([
+            "id": id, "registrationChallenge": Self.challenges.0, "registrationClientData": clientData,
+            "attestationObject": attestationObject, "signInID": usedID, "signInChallenge": Self.challenges.1,
+            "signInClientData": signInData, "authenticatorData": authenticatorData, "signature": signature,
+            "userHandle": userID,
+        ])
     }
 
     /// What python-fido2 says, which `script/setup test` installs.

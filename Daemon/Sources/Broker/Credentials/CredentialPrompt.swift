@@ -4,6 +4,7 @@ import Callers
 import Dispatch
 import Foundation
 import OstiaryMessages
+import Passkeys
 import Prompting
 import Refusals
 import SecretMemory
@@ -239,14 +240,5 @@ extension CredentialStep {
             case .working: "Wait."
             }
         return DisplayText(words)
-    }
-}
-
-extension CredentialUser {
-    /// Its names, of which none can pass for two.
-    var shownName: DisplayText {
-        let names = [name, displayName].compactMap(\.self).filter { !$0.isEmpty }
-            .map { "“\(DisplayText(fact: $0, maximumScalarCount: 60).string)”" }
-        return DisplayText(names.isEmpty ? "without a name" : names.joined(separator: ", called "))
     }
 }

@@ -7,6 +7,7 @@ import Foundation
 import OstiaryWire
 import Passcodes
 import Prompting
+import Passkeys
 import Refusals
 import SecretMemory
 

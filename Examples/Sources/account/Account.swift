@@ -1,42 +1,48 @@
-// Registers an account with a security key, or signs in with one, and prints what the server needs as JSON.
+// Registers an account, or signs in, and prints what the server needs as JSON.
 //
-//   security-key-account register DOMAIN CHALLENGE USER-ID NAME DISPLAY-NAME
-//   security-key-account sign-in DOMAIN CHALLENGE [CREDENTIAL-ID...]
+//   account register AUTHENTICATOR DOMAIN CHALLENGE USER-ID NAME DISPLAY-NAME
+//   account sign-in AUTHENTICATOR DOMAIN CHALLENGE [CREDENTIAL-ID...]
 //
-// CHALLENGE, USER-ID and CREDENTIAL-ID are base64.
+// AUTHENTICATOR is security-key or passkey. CHALLENGE, USER-ID and CREDENTIAL-ID are base64.
 import Accounts
 import AuthenticationServices
 
 @main
-struct SecurityKeyAccount {
+struct Account {
     static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
         do {
-            guard arguments.count >= 3, let challenge = Data(base64Encoded: arguments[2]) else { throw Usage() }
-            let accounts = await AccountManager(relyingParty: arguments[1])
+            guard arguments.count >= 4, let authenticator = authenticators[arguments[1]],
+                let challenge = Data(base64Encoded: arguments[3])
+            else { throw Usage() }
+            let accounts = await AccountManager(relyingParty: arguments[2], authenticator: authenticator)
             switch arguments[0] {
             case "register":
-                guard arguments.count == 6, let userID = Data(base64Encoded: arguments[3]) else { throw Usage() }
+                guard arguments.count == 7, let userID = Data(base64Encoded: arguments[4]) else { throw Usage() }
                 show(
                     try await accounts.register(
-                        challenge: challenge, displayName: arguments[5], name: arguments[4], userID: userID))
+                        challenge: challenge, displayName: arguments[6], name: arguments[5], userID: userID))
             case "sign-in":
-                let credentials = arguments.dropFirst(3).compactMap { Data(base64Encoded: $0) }
+                let credentials = arguments.dropFirst(4).compactMap { Data(base64Encoded: $0) }
                 show(try await accounts.signIn(challenge: challenge, with: credentials))
             default: throw Usage()
             }
         } catch is Usage {
-            print("usage: security-key-account register DOMAIN CHALLENGE USER-ID NAME DISPLAY-NAME")
-            print("       security-key-account sign-in DOMAIN CHALLENGE [CREDENTIAL-ID...]")
+            print("usage: account register AUTHENTICATOR DOMAIN CHALLENGE USER-ID NAME DISPLAY-NAME")
+            print("       account sign-in AUTHENTICATOR DOMAIN CHALLENGE [CREDENTIAL-ID...]")
             exit(2)
         } catch ASAuthorizationError.canceled {
             print("Cancelled.")
-            exit(1)
+            exit(3)
         } catch {
             print("Refused: \((error as NSError).domain) \((error as NSError).code): \(error.localizedDescription)")
-            exit(1)
+            exit(3)
         }
     }
+
+    private static let authenticators: [String: AccountManager.Authenticator] = [
+        "security-key": .securityKey, "passkey": .platform,
+    ]
 
     private struct Usage: Error {}
 
