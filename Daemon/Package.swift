@@ -74,7 +74,9 @@ let package = Package(
         // Threads of the daemon, which blocks by design.
         .target(name: "Threading", dependencies: [shared, "CEpoll"], swiftSettings: strict),
         .target(name: "Enclave", dependencies: [shared, crypto], swiftSettings: strict),
-        .target(name: "TPMEnclave", dependencies: [shared, crypto, "CTSS2", "Enclave"], swiftSettings: adapter),
+        .target(
+            name: "TPMEnclave", dependencies: [shared, crypto, "CTSS2", "Enclave", "Threading"],
+            swiftSettings: adapter),
         .target(name: "StoreKeys", dependencies: [shared, crypto, "Enclave"], swiftSettings: strict),
         .target(name: "KeySlots", dependencies: [shared, crypto], swiftSettings: strict),
         .target(name: "Vault", dependencies: [shared, grdb], swiftSettings: strict),
@@ -147,7 +149,7 @@ let package = Package(
                 "Passcodes", "Prompting", "SecurityKeys", "SessionLocks", "FingerprintReader", "TemplateAnswers",
                 "EnrolledTemplates", "PAMProtocol",
                 "PAMBiometry", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects",
-                "AssociationFiles", "AuthenticatorRequests", "Threading",
+                "AssociationFiles", "AuthenticatorRequests", "Threading", "TPMEnclave",
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -204,8 +206,14 @@ let package = Package(
         // A real TPM in software, swtpm.
         .testTarget(
             name: "TPMEnclaveTests",
-            dependencies: ["TPMEnclave", "Enclave", "EnclaveContract", "TerminalTestSupport", "CTSS2", shared, crypto],
+            dependencies: [
+                "TPMEnclave", "TPMTestSupport", "Enclave", "EnclaveContract", "TerminalTestSupport", "CTSS2", shared,
+                crypto,
+            ],
             swiftSettings: adapter),
+        .target(
+            name: "TPMTestSupport", dependencies: ["TPMEnclave", "EnclaveContract", "TerminalTestSupport", shared],
+            path: "Tests/TPMTestSupport", swiftSettings: adapter),
         .testTarget(
             name: "StoreKeysTests", dependencies: [shared, crypto, "StoreKeys", "Enclave", "EnclaveContract"],
             swiftSettings: adapter),
@@ -357,8 +365,8 @@ let package = Package(
             dependencies: [
                 "ostiaryd", "ostiary-prompt", "ostiary-sheet", "ostiary-pam", "ostiary-simulator",
                 "ostiary-fingerprint", "test-caller", "Prompting", "FingerprintReader", "StoreTestSupport",
-                "FingerprintTestSupport", "SystemBusTestSupport", "PAMTestSupport", "TerminalTestSupport", shared,
-                simulatorMessages, grdb,
+                "FingerprintTestSupport", "SystemBusTestSupport", "PAMTestSupport", "TerminalTestSupport",
+                "TPMTestSupport", shared, simulatorMessages, grdb,
             ],
             swiftSettings: adapter),
         .executableTarget(

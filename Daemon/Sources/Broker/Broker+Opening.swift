@@ -76,7 +76,9 @@ extension Broker {
         let user = configuration.user
         let clock = try clock ?? Self.systemClock()
         let state = try StateDirectory(path: configuration.stateDirectory, userID: user.id)
-        let (enclave, keys, vault) = try StoreOpening(path: state.path, userID: user.id, observer: observer).open()
+        let (enclave, keys, vault) = try StoreOpening(
+            path: state.path, userID: user.id, observer: observer, enclave: configuration.prompts.enclave
+        ).open()
         do {
             let owner = try Owner.current(
                 user, adopting: configuration.adoptedUserName, in: vault, enclave: enclave)

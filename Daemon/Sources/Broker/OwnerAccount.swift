@@ -92,7 +92,7 @@ package final class OwnerAccount: Sendable {
             vault: vault, ring: ring, owner: id, stretching: stretching, eraser: eraser,
             digests: digests, enrolment: enrolment)
         applications = ApplicationRegistry(vault: vault, owner: id, folder: applicationsDirectory, log: log)
-        let isHardware = enclave.kind == .tpm
+        let isHardware = enclave.guessing == .limitedByHardware
         let authenticators: [any Authenticator] = [
             PasscodeAuthenticator(
                 keeper: keeper, life: life, ring: ring, trail: trail, biometry: biometry,

@@ -2,6 +2,7 @@ import Enclave
 import Foundation
 import SecretMemory
 public import StoreKeys
+import Prompting
 public import Vault
 
 /// Opens what lies in a state folder, each part with the one before: the enclave, the store's keys, the store.
@@ -13,13 +14,15 @@ struct StoreOpening {
     /// The user whom everything in the folder must belong to.
     let userID: UInt32
     let observer: (any WriteObserver)?
+    /// Where the keys of a new store are made, and where a TPM is.
+    var enclave = EnclaveConfiguration()
 
     private var file: StoreKeysFile { StoreKeysFile(directory: path, ownedBy: userID) }
     private var formerKeys: FormerStoreKeys { FormerStoreKeys(directory: path, ownedBy: userID) }
 
     func open() throws -> (enclave: any Enclave, keys: StoreKeys, vault: Vault) {
         let isNew = try !isStoreThere()
-        let enclave = try openEnclave(createIfMissing: isNew)
+        let enclave = try openEnclave(isNew: isNew)
         do {
             let (keys, vault) = try open(with: enclave, isNew: isNew)
             // From here on a missing file of keys is a fault.
@@ -34,7 +37,20 @@ struct StoreOpening {
         }
     }
 
-    private func open(with enclave: SoftwareEnclave, isNew: Bool) throws -> (keys: StoreKeys, vault: Vault) {
+    /// A store stays with the enclave that it was made in, whatever the configuration says. One from before stores had
+    /// keys of their own was made in software.
+    private func openEnclave(isNew: Bool) throws -> any Enclave {
+        let opening = EnclaveOpening(path: path, userID: userID, configuration: enclave)
+        do {
+            return try opening.open(file.head(), createIfMissing: isNew)
+        } catch StoreKeysFileError.missing {
+            return try isNew ? opening.openNew() : opening.openSoftware(createIfMissing: false)
+        } catch let error as StoreKeysFileError {
+            throw complaint(error)
+        }
+    }
+
+    private func open(with enclave: any Enclave, isNew: Bool) throws -> (keys: StoreKeys, vault: Vault) {
         let (keys, id): (StoreKeys, Data)
         do {
             (keys, id) = try isNew ? makeKeys(sealedBy: enclave) : file.read(openedBy: enclave)
@@ -48,23 +64,6 @@ struct StoreOpening {
 
     private func isStoreThere() throws -> Bool {
         do { return try Vault.exists(inFolder: path) } catch { throw complaint(error) }
-    }
-
-    private func openEnclave(createIfMissing: Bool) throws -> SoftwareEnclave {
-        do {
-            return try SoftwareEnclave(directory: path, ownedBy: userID, createIfMissing: createIfMissing)
-        } catch .deviceSecretMissing {
-            throw BrokerOpeningError.enclave(
-                "The device secret in \(path) is missing, and the store there cannot be read without it. Restore the file "
-                    + "from a backup. To start with an empty store, move the folder away.")
-        } catch .deviceSecretUnreadable(let defect) {
-            throw BrokerOpeningError.enclave(
-                "The device secret in \(path) cannot be used: \(defect.words). Restore it from a backup; nothing was "
-                    + "changed.")
-        } catch {
-            throw BrokerOpeningError.enclave(
-                "No device secret could be made in \(path) (\(error)). Free space on its disk and start again.")
-        }
     }
 
     /// The keys of a store that is about to be made. Those that are there already belong to a store of which no more was made,
@@ -96,7 +95,7 @@ struct StoreOpening {
     /// Opens a store whose rows carry codes by keys of the device secret: they become the store's own.
     ///
     /// A store that had keys of its own and lost them is refused: its device secret gives no keys for it, or other ones.
-    private func migrate(_ enclave: SoftwareEnclave) throws -> (keys: StoreKeys, vault: Vault) {
+    private func migrate(_ enclave: any Enclave) throws -> (keys: StoreKeys, vault: Vault) {
         guard let bytes = try formerKeys.read(), let root = RootSecret(bytes) else { throw StoreKeysFileError.missing }
         let keys = StoreKeys(root)
         let vault = try openVault(keys, newID: nil)

@@ -20,6 +20,10 @@ public protocol Enclave: Sendable {
     /// The kind of this enclave. It is part of the identity of each key that the enclave makes.
     var kind: EnclaveKind { get }
 
+    /// Names the device, as far as blobs need that to be found again: see `StoreKeysFile`. At most 64 bytes, not secret,
+    /// empty where a file beside the store is the device.
+    var device: Data { get }
+
     /// Who can try passcodes against a copy of the store, and how often.
     var guessing: GuessingExposure { get }
 
@@ -68,6 +72,8 @@ public protocol Enclave: Sendable {
 }
 
 extension Enclave {
+    public var device: Data { Data() }
+
     /// Makes a P-256 key.
     public func makeKey(authorization: borrowing SecretBytes, binding: KeyBinding) throws(EnclaveError) -> WrappedKey {
         try makeKey(.p256, authorization: authorization, binding: binding)

@@ -29,6 +29,8 @@ public enum EnclaveError: Error, Equatable, Sendable {
     case lockedOut(remaining: Duration)
     /// The device that made the store's keys is gone or was cleared. Nothing of the store opens without it.
     case deviceLost
+    /// The chip gave no answer within this time. It may still work on the request.
+    case noAnswer(within: Duration)
     /// The software enclave has no device secret. If a store exists, the secret was lost, and a new one would orphan
     /// the whole store.
     case deviceSecretMissing

@@ -119,6 +119,12 @@ public enum ConfigurationFile {
             configuration.sheetTextPercent = try number(value, in: PromptConfiguration.textPercentBounds)
         case "prompt.time-limit-seconds":
             configuration.timeLimitSeconds = try number(value, in: PromptConfiguration.timeLimitBounds)
+        case "enclave":
+            guard let kind = EnclaveConfiguration.Kind(rawValue: value) else { throw .badValue }
+            configuration.enclave.kind = kind
+        case "tpm.tcti":
+            guard EnclaveConfiguration.isTPM(value) else { throw .badValue }
+            configuration.enclave.tpm = value
         case "prompt.context-seconds":
             configuration.contextSeconds = try number(value, in: PromptConfiguration.contextBounds)
         default: throw .unknownKey

@@ -1,4 +1,4 @@
-/// How this daemon asks people.
+/// What `ostiaryd.conf` says: how this daemon asks people, and where it makes the keys of a new store.
 public struct PromptConfiguration: Equatable, Sendable {
     /// One way to ask.
     public enum FrontEnd: String, Equatable, Sendable, CaseIterable {
@@ -32,6 +32,9 @@ public struct PromptConfiguration: Equatable, Sendable {
     /// How long what a person proved for a context of a program counts there, unless the program ends it before. Apple's is
     /// measured at about ten minutes.
     public var contextSeconds = 600
+
+    /// Where the keys of a store are.
+    public var enclave = EnclaveConfiguration()
 
     /// Time limits that can be configured: long enough to type, short enough not to block other questions.
     public static let timeLimitBounds = 5...600

@@ -4,9 +4,9 @@ import SecretMemory
 
 /// The file `store-keys` beside a store's database: the store's root secret, sealed by the enclave.
 ///
-/// `"OSSK" (4) || version (1) || enclave kind (1) || store id (16) || sealed root secret`. The first 22 bytes are part
-/// of the context that the enclave seals for. So the whole file is authentic: it opens only with its enclave, and only
-/// for its store.
+/// `"OSSK" (4) || version (1) || enclave kind (1) || store id (16) || device || sealed root secret`. `device` is nothing
+/// in version 1, and in version 2 a byte of length and ``Enclave/device``. All before the secret is part of the context
+/// that the enclave seals for. So the whole file is authentic: it opens only with its enclave, and only for its store.
 ///
 /// It is made before the store's database and never replaced.
 public struct StoreKeysFile: Sendable {
@@ -14,8 +14,9 @@ public struct StoreKeysFile: Sendable {
     public static let storeIDByteCount = 16
 
     private static let magic = Data("OSSK".utf8)
-    private static let version: UInt8 = 1
-    private static let headByteCount = magic.count + 2 + storeIDByteCount
+    private static let versionWithoutDevice: UInt8 = 1
+    private static let versionWithDevice: UInt8 = 2
+    private static let deviceByteCounts = 1...64
     /// More than any enclave needs for 96 bytes.
     private static let maximumByteCount = 4096
     private static let label = Data("ostiary.store-keys.v1".utf8)
@@ -29,31 +30,65 @@ public struct StoreKeysFile: Sendable {
         file = PrivateFile(Self.name, inFolder: directory, ownedBy: owner)
     }
 
+    /// What stands before the sealed secret. It is authentic once ``read(openedBy:)`` has opened the file.
+    public struct Head: Equatable, Sendable {
+        /// The enclave that the store was made in.
+        public let enclave: EnclaveKind
+        /// ``Enclave/device``.
+        public let device: Data
+        fileprivate let storeID: Data
+        fileprivate let bytes: Data
+    }
+
+    /// Which enclave opens the file. Asks no enclave.
+    public func head() throws(StoreKeysFileError) -> Head { try parts().head }
+
     /// The store's keys and the store's identity.
     ///
     /// Blocks as long as the enclave needs to unseal.
     public func read(openedBy enclave: any Enclave) throws(StoreKeysFileError) -> (keys: StoreKeys, storeID: Data) {
-        let contents: Data
-        do { contents = Data(exposing: try file.read(atMost: Self.maximumByteCount)) } catch {
-            throw StoreKeysFileError(error)
-        }
-        let head = contents.prefix(Self.headByteCount)
-        guard head.starts(with: Self.magic), contents.count > Self.magic.count else { throw .unusable(.damaged) }
-        guard contents[Self.magic.count] == Self.version else { throw .unusable(.unknownVersion) }
-        guard head.count == Self.headByteCount, contents.count <= Self.maximumByteCount,
-            let kind = EnclaveKind(code: contents[Self.magic.count + 1])
-        else { throw .unusable(.damaged) }
-        guard kind == enclave.kind else { throw .enclave(.wrongKind) }
+        let (head, sealed) = try parts()
+        guard head.enclave == enclave.kind else { throw .enclave(.wrongKind) }
+        guard head.device == enclave.device else { throw .enclave(.unreadable) }
         let root: RootSecret?
         do throws(EnclaveError) {
             root = RootSecret(
                 try enclave.unseal(
-                    contents.dropFirst(head.count), authorization: SecretBytes(zeroed: 0), context: Self.label + head))
+                    sealed, authorization: SecretBytes(zeroed: 0), context: Self.label + head.bytes))
         } catch {
             throw .enclave(error)
         }
         guard let root else { throw .unusable(.damaged) }
-        return (StoreKeys(root), Data(head.suffix(Self.storeIDByteCount)))
+        return (StoreKeys(root), head.storeID)
+    }
+
+    private func parts() throws(StoreKeysFileError) -> (head: Head, sealed: Data) {
+        let contents: Data
+        do { contents = Data(exposing: try file.read(atMost: Self.maximumByteCount)) } catch {
+            throw StoreKeysFileError(error)
+        }
+        guard contents.starts(with: Self.magic), contents.count > Self.magic.count else { throw .unusable(.damaged) }
+        let version = contents[Self.magic.count]
+        guard [Self.versionWithoutDevice, Self.versionWithDevice].contains(version) else {
+            throw .unusable(.unknownVersion)
+        }
+        guard contents.count <= Self.maximumByteCount else { throw .unusable(.damaged) }
+        var rest = contents.dropFirst(Self.magic.count + 1)
+        guard let kind = rest.popFirst().flatMap(EnclaveKind.init(code:)), rest.count >= Self.storeIDByteCount else {
+            throw .unusable(.damaged)
+        }
+        let storeID = Data(rest.prefix(Self.storeIDByteCount))
+        rest = rest.dropFirst(Self.storeIDByteCount)
+        var device = Data()
+        if version == Self.versionWithDevice {
+            guard let count = rest.popFirst().map(Int.init), Self.deviceByteCounts.contains(count), rest.count >= count
+            else { throw .unusable(.damaged) }
+            device = Data(rest.prefix(count))
+            rest = rest.dropFirst(count)
+        }
+        let head = Head(
+            enclave: kind, device: device, storeID: storeID, bytes: Data(contents.prefix(contents.count - rest.count)))
+        return (head, Data(rest))
     }
 
     /// Writes the file, durably, for a store that has none. An existing file stays, so read afterwards which keys the
@@ -64,7 +99,12 @@ public struct StoreKeysFile: Sendable {
         _ root: borrowing RootSecret, storeID: Data, sealedBy enclave: any Enclave
     ) throws(StoreKeysFileError) {
         precondition(storeID.count == Self.storeIDByteCount, "a store's id has 16 bytes")
-        let head = Self.magic + [Self.version, enclave.kind.code] + storeID
+        let device = enclave.device
+        let hasDevice = !device.isEmpty
+        precondition(!hasDevice || Self.deviceByteCounts.contains(device.count), "a device's name is short")
+        let head =
+            Self.magic + [hasDevice ? Self.versionWithDevice : Self.versionWithoutDevice, enclave.kind.code] + storeID
+            + (hasDevice ? Data([UInt8(device.count)]) + device : Data())
         let sealed: Data
         do throws(EnclaveError) {
             sealed = try enclave.seal(

@@ -28,7 +28,7 @@ final class OpenTPMKey: OpenEnclaveKey {
 
     func signature(forDigest digest: Data) throws(EnclaveError) -> Data {
         guard digest.count == 32 else { throw .invalidDigest }
-        return try chip.perform { (connection) throws(ChipFault) in
+        return try chip.perform { [self] (connection) throws(ChipFault) in
             try connection.withLoaded(object) { (handle) throws(ChipFault) in
                 try connection.sign(digest, with: handle, authorization: authorization)
             }
@@ -42,7 +42,7 @@ final class OpenTPMKey: OpenEnclaveKey {
         } catch {
             throw .invalidPeerKey
         }
-        return try chip.perform { (connection) throws(ChipFault) in
+        return try chip.perform { [self] (connection) throws(ChipFault) in
             try connection.withLoaded(object) { (handle) throws(ChipFault) in
                 try connection.agree(with: peerKey, key: handle, authorization: authorization)
             }

@@ -31,11 +31,19 @@ public final class TPMEnclave: Enclave {
     /// - Parameter storageKey: the name that the store keeps; nil for a new store. A new store believes the TPM that
     ///   answers.
     /// - Throws: ``EnclaveError/deviceLost`` when no storage key of this TPM has that name,
-    ///   ``EnclaveError/unavailable(code:)`` with the code of tpm2-tss when no TPM answers.
-    public init(at location: TPMLocation = .device, storageKey: StorageKeyName?) throws(EnclaveError) {
-        chip = Chip(location, storageKey: storageKey)
+    ///   ``EnclaveError/unavailable(code:)`` with the code of tpm2-tss when no TPM answers,
+    ///   ``EnclaveError/noAnswer(within:)`` when one takes a request and says nothing.
+    public convenience init(at location: TPMLocation = .device, storageKey: StorageKeyName?) throws(EnclaveError) {
+        try self.init(at: location, storageKey: storageKey, timeLimit: Chip.timeLimit)
+    }
+
+    init(at location: TPMLocation, storageKey: StorageKeyName?, timeLimit: Duration) throws(EnclaveError) {
+        chip = Chip(location, storageKey: storageKey, timeLimit: timeLimit)
         self.storageKey = try chip.storageKey()
     }
+
+    /// The name of the storage key.
+    public var device: Data { storageKey.bytes }
 
     // MARK: keys
 
@@ -49,8 +57,9 @@ public final class TPMEnclave: Enclave {
         }
         guard binding.outsideInfo.count <= KeyBinding.maximumByteCount else { throw .invalidBinding }
         let template = PublicArea.key(policy: ObjectPolicy.digest(type, binding))
+        let value = SecretBytes(copying: authorization)
         let object = try chip.perform { (connection) throws(ChipFault) in
-            try connection.create(template, authorization: authorization, sealing: SecretBytes(zeroed: 0))
+            try connection.create(template, authorization: value, sealing: SecretBytes(zeroed: 0))
         }
         guard let point = object.point(matching: template) else { throw .unavailable(code: 0) }
         return WrappedKey(kind: kind, type: type, publicKey: point, blob: object.blob(as: .key))
@@ -82,8 +91,10 @@ public final class TPMEnclave: Enclave {
             authorization.count <= KeyAuthorization.byteCount
         else { throw .invalidAuthorization }
         let template = PublicArea.secret(policy: ObjectPolicy.digest(context: context))
+        let value = SecretBytes(copying: authorization)
+        let sealed = SecretBytes(copying: secret)
         let object = try chip.perform { (connection) throws(ChipFault) in
-            try connection.create(template, authorization: authorization, sealing: secret)
+            try connection.create(template, authorization: value, sealing: sealed)
         }
         guard object.publicArea(matching: template) != nil else { throw .unavailable(code: 0) }
         return object.blob(as: .secret)
@@ -95,9 +106,10 @@ public final class TPMEnclave: Enclave {
         let object = try ChipObject(blob: blob, as: .secret)
         let template = PublicArea.secret(policy: ObjectPolicy.digest(context: context))
         guard object.publicArea(matching: template) != nil else { throw .unreadable }
+        let value = SecretBytes(copying: authorization)
         return try chip.perform { (connection) throws(ChipFault) in
             try connection.withLoadedOnce(object) { (handle) throws(ChipFault) in
-                try connection.unseal(handle, authorization: authorization)
+                try connection.unseal(handle, authorization: value)
             }
         }
     }

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Where a TPM is, and who shares it.
 public struct TPMLocation: Equatable, Sendable {
     /// The kernel's TPM with its resource manager. It keeps the objects of each program apart.
@@ -18,5 +20,36 @@ public struct TPMLocation: Equatable, Sendable {
     init(_ configuration: String, keepsLoaded: Bool) {
         self.configuration = configuration
         self.keepsLoaded = keepsLoaded
+    }
+}
+
+extension TPMLocation {
+    /// Why a device of the kernel cannot be used.
+    public enum Obstacle: Equatable, Sendable {
+        /// There is no such device.
+        case absent(String)
+        /// This user may not open it.
+        case notPermitted(String)
+        /// Another program holds a device that takes one program at a time.
+        case inUse(String)
+    }
+
+    /// The obstacle in the way of opening the device now; nil when there is none, when it is none of these, and for a TPM
+    /// that is no device. tpm2-tss tells them not apart.
+    public var obstacle: Obstacle? {
+        let prefix = "device:"
+        guard configuration.hasPrefix(prefix) else { return nil }
+        let path = String(configuration.dropFirst(prefix.count))
+        let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor < 0 else {
+            close(descriptor)
+            return nil
+        }
+        return switch errno {
+        case ENOENT, ENODEV, ENXIO, ENOTDIR: .absent(path)
+        case EACCES, EPERM: .notPermitted(path)
+        case EBUSY: .inUse(path)
+        default: nil
+        }
     }
 }

@@ -1,4 +1,5 @@
 import Enclave
+import TPMTestSupport
 import Testing
 
 @testable import TPMEnclave

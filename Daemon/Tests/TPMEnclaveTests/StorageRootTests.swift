@@ -1,5 +1,6 @@
 import Enclave
 import Foundation
+import TPMTestSupport
 import Testing
 
 @testable import TPMEnclave

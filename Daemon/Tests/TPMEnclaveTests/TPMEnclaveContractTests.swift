@@ -1,5 +1,6 @@
 import Enclave
 import EnclaveContract
+import TPMTestSupport
 import Testing
 
 @testable import TPMEnclave

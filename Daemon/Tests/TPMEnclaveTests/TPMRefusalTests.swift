@@ -1,6 +1,7 @@
 import Enclave
 import Foundation
 import SecretMemory
+import TPMTestSupport
 import Testing
 
 @testable import TPMEnclave

@@ -118,6 +118,11 @@ enum RefusalMapping {
                 "The chip that made the keys of this store is gone or was cleared. Nothing of the store opens without "
                     + "it. Connect the chip again, or restore a backup that was made for another one.",
                 cause: "enclave.lost")
+        case .noAnswer(let time):
+            Refusal(
+                .internal,
+                "The chip with the keys did not answer within \(Refusal.readable(time)). Try again; if it stays so, end the "
+                    + "programs that use the chip, or restart the machine.", cause: "enclave.no-answer")
         case .invalidAuthorization, .invalidBinding, .invalidSecret, .deviceSecretMissing, .deviceSecretUnreadable,
             .unavailable:
             Refusal(.internal, "The enclave did not work; `ostiary doctor` says more.", cause: "enclave")

@@ -1,86 +1,64 @@
 import Enclave
 import Foundation
+import Threading
 
-/// The TPM of one store. Its requests take turns, because a chip does one thing at a time.
+/// The TPM of one store. Its requests take turns, because a chip does one thing at a time. They run on a thread of the
+/// chip's own, so that a chip which never answers keeps nobody for longer than the time limit.
 ///
-/// The chip may be restarted, and the way to it may break, at any moment. A request then gets one new connection. No
-/// command of ours changes anything that lasts in the chip, so asking twice is harmless.
-final class Chip: @unchecked Sendable {
-    // SAFETY: (@unchecked) `turn` is held during every use of the variables.
-    private let turn = NSLock()
-    private let location: TPMLocation
-    private var connection: Connection?
-    private var pinned: StorageKeyName?
+/// The chip may be restarted, and the way to it may break, at any moment. A request then gets one new connection, unless it
+/// changes what lasts in the chip.
+final class Chip: Sendable {
+    /// How long a request may take. Its commands take up to some hundred milliseconds each on a slow chip, and a self-test
+    /// up to some seconds.
+    static let timeLimit = Duration.seconds(30)
 
-    init(_ location: TPMLocation, storageKey: StorageKeyName?) {
-        self.location = location
-        pinned = storageKey
+    private let turn = NSLock()
+    private let thread = WorkThread(name: "ostiary-chip")
+    private let link: ChipLink
+    private let timeLimit: Duration
+
+    init(_ location: TPMLocation, storageKey: StorageKeyName?, timeLimit: Duration = Chip.timeLimit) {
+        link = ChipLink(location, storageKey: storageKey)
+        self.timeLimit = timeLimit
     }
 
-    deinit { connection?.close() }
+    deinit {
+        // Without an answer the connection stays open until the process ends.
+        let closing = ChipWork<Void> { (link) throws(EnclaveError) in link.disconnect() }
+        do { try carryOut(closing) } catch {}
+    }
 
     /// The storage key's name; the same from the first successful request on.
     func storageKey() throws(EnclaveError) -> StorageKeyName {
         try perform { (connection) throws(ChipFault) in connection.root.name }
     }
 
-    /// Does one request; blocks until it is its turn and the chip answered.
+    /// Does one request; blocks until it is its turn and the chip answered, or for the time limit.
+    ///
+    /// - Parameter isRepeatable: false if the request changes what lasts in the chip: it is then made once.
     func perform<Result: ~Copyable>(
-        _ request: (Connection) throws(ChipFault) -> Result
+        isRepeatable: Bool = true, _ request: @escaping (Connection) throws(ChipFault) -> Result
     ) throws(EnclaveError) -> Result {
+        let work = ChipWork<Result> { (link) throws(EnclaveError) in
+            try link.perform(isRepeatable: isRepeatable, request)
+        }
         turn.lock()
         defer { turn.unlock() }
-        do {
-            return try attempt(request)
-        } catch {
-            guard error.mayEndWithNewConnection else { throw enclaveError(error) }
-            disconnect()
-        }
-        do {
-            return try attempt(request)
-        } catch {
-            if error.mayEndWithNewConnection { disconnect() }
-            throw enclaveError(error)
-        }
+        return try carryOut(work)
     }
 
     /// Forgets an object in the chip; a request that waits goes first.
     func forget(_ object: ObjectIdentifier) {
         turn.lock()
         defer { turn.unlock() }
-        connection?.forget(object)
+        // A chip that does not answer is asked nothing any more: its connection is closed.
+        do { try carryOut(ChipWork<Void> { (link) throws(EnclaveError) in link.forget(object) }) } catch {}
     }
 
-    private func attempt<Result: ~Copyable>(
-        _ request: (Connection) throws(ChipFault) -> Result
-    ) throws(ChipFault) -> Result {
-        let connection = try connected()
-        defer { if !location.keepsLoaded { connection.rest() } }
-        do {
-            return try request(connection)
-        } catch .response(let code) where code.isUnknownHandle {
-            throw .forgotten(code)
-        }
-    }
-
-    private func connected() throws(ChipFault) -> Connection {
-        if let connection, connection.isSpoilt { disconnect() }
-        if let connection { return connection }
-        let made = try Connection(location, pinned: pinned)
-        pinned = made.root.name
-        connection = made
-        return made
-    }
-
-    private func disconnect() {
-        connection?.close()
-        connection = nil
-    }
-
-    private func enclaveError(_ fault: ChipFault) -> EnclaveError {
-        fault.enclaveError {
-            // If the chip does not say, an hour: the caller tries again then, and learns more.
-            do { return try connection?.lockoutInterval() ?? .seconds(3600) } catch { return .seconds(3600) }
-        }
+    private func carryOut<Result: ~Copyable>(_ work: ChipWork<Result>) throws(EnclaveError) -> Result {
+        let link = self.link
+        guard !link.isStuck else { throw .noAnswer(within: timeLimit) }
+        thread.run { work.run(on: link) }
+        return try work.result(within: timeLimit, on: link)
     }
 }

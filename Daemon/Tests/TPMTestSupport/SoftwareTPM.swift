@@ -1,50 +1,74 @@
 import EnclaveContract
-import Foundation
+public import Foundation
 import Glibc
 import Synchronization
 import TerminalTestSupport
 
-@testable import TPMEnclave
+@testable public import TPMEnclave
 
 /// A TPM 2.0 of its own for a test: swtpm over TCP, its state in a temporary folder. It has three slots for objects,
 /// three for sessions, and no resource manager.
-final class SoftwareTPM: Sendable {
+public final class SoftwareTPM: Sendable {
     private let folder = ScratchDirectory()
     private let port: Int
-    private let process = Mutex<SpawnedProcess?>(nil)
+    private let process: Running
 
-    init() throws {
+    public init() throws {
         try folder.make()
-        for _ in 0..<20 {
-            let port = Int.random(in: 20_000..<30_000)
-            guard let process = try Self.start(at: port, state: folder.path) else { continue }
-            self.port = port
-            self.process.withLock { $0 = process }
-            return
+        (port, process) = try Self.started(state: folder.path)
+    }
+
+    /// One with the state that `other` has now, as after a power cut.
+    public init(copying other: SoftwareTPM) throws {
+        try folder.make()
+        for name in try FileManager.default.contentsOfDirectory(atPath: other.folder.path)
+        where name.hasSuffix(".permall") {
+            try FileManager.default.copyItem(atPath: other.path(name), toPath: folder.path(name))
         }
-        throw NoFreePorts()
+        (port, process) = try Self.started(state: folder.path)
     }
 
     struct NoFreePorts: Error {}
 
+    /// The process while it runs.
+    private final class Running: Sendable {
+        let process: Mutex<SpawnedProcess?>
+
+        init(_ process: SpawnedProcess?) { self.process = Mutex(process) }
+    }
+
+    private static func started(state: String) throws -> (port: Int, process: Running) {
+        for _ in 0..<20 {
+            let port = Int.random(in: 20_000..<30_000)
+            guard let process = try start(at: port, state: state) else { continue }
+            return (port, Running(process))
+        }
+        throw NoFreePorts()
+    }
+
     /// Where programs find it.
-    var configuration: String { "swtpm:host=127.0.0.1,port=\(port)" }
-    var shared: TPMLocation { TPMLocation(configuration) }
-    var keepingLoaded: TPMLocation { TPMLocation(configuration, keepsLoaded: true) }
+    public var configuration: String { "swtpm:host=127.0.0.1,port=\(port)" }
+    public var shared: TPMLocation { TPMLocation(configuration) }
+    public var keepingLoaded: TPMLocation { TPMLocation(configuration, keepsLoaded: true) }
 
     /// Ends it at once, as a power cut would.
-    func kill() { process.withLock { $0 = nil } }
+    public func kill() { process.process.withLock { $0 = nil } }
+
+    /// Lets it answer nobody until ``resume()``.
+    public func pause() { process.process.withLock { $0?.signal(SIGSTOP) } }
+
+    public func resume() { process.process.withLock { $0?.signal(SIGCONT) } }
 
     /// Starts it again with the same state.
-    func start() throws {
+    public func start() throws {
         try eventually("swtpm has its ports again") {
             guard let process = try Self.start(at: port, state: folder.path) else { return false }
-            self.process.withLock { $0 = process }
+            self.process.process.withLock { $0 = process }
             return true
         }
     }
 
-    func restart() throws {
+    public func restart() throws {
         kill()
         try start()
     }
@@ -74,18 +98,18 @@ final class SoftwareTPM: Sendable {
 
     // MARK: tpm2-tools
 
-    struct ToolFailed: Error {
-        let tool: String
-        let output: String
+    public struct ToolFailed: Error {
+        public let tool: String
+        public let output: String
     }
 
-    func path(_ name: String) -> String { folder.path(name) }
+    public func path(_ name: String) -> String { folder.path(name) }
 
-    func write(_ bytes: Data, named name: String) throws { _ = try folder.write(bytes, named: name) }
+    public func write(_ bytes: Data, named name: String) throws { _ = try folder.write(bytes, named: name) }
 
     /// Runs one of tpm2-tools, or openssl, in the folder of this TPM; what it prints.
     @discardableResult
-    func tool(_ name: String, _ arguments: String...) throws -> String {
+    public func tool(_ name: String, _ arguments: String...) throws -> String {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/\(name)")
         process.arguments = arguments
@@ -102,7 +126,7 @@ final class SoftwareTPM: Sendable {
     }
 
     /// The handles of all programs in the chip: objects, loaded sessions, saved sessions.
-    func handles() throws -> [Int] {
+    public func handles() throws -> [Int] {
         try ["handles-transient", "handles-loaded-session", "handles-saved-session"].map {
             try tool("tpm2_getcap", $0).split(separator: "\n").count { $0.contains("0x") }
         }

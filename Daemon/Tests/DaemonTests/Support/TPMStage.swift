@@ -1,0 +1,81 @@
+import AccessControl
+import Foundation
+import GRDB
+import OstiaryWire
+import StoreTestSupport
+import TPMTestSupport
+import TerminalTestSupport
+import Testing
+import UnixSocket
+
+/// A daemon whose new store is made in a TPM of its own, and a caller on a terminal.
+final class TPMStage {
+    let tpm: SoftwareTPM
+    let folders: DaemonFolders
+    private(set) var daemon: DaemonProcess
+    private(set) var terminal: PseudoTerminal
+    private(set) var caller: Caller
+
+    var client: RawClient { caller.client }
+
+    static let passcode = "correct horse 7d1f"
+
+    init(_ tpm: SoftwareTPM? = nil) throws {
+        self.tpm = try tpm ?? SoftwareTPM()
+        folders = try DaemonFolders(configurationText: Self.configuration(of: self.tpm))
+        (daemon, terminal, caller) = try Self.started(in: folders)
+    }
+
+    static func configuration(of tpm: SoftwareTPM) -> String {
+        "enclave = tpm\ntpm.tcti = \(tpm.configuration)\n"
+    }
+
+    private static func started(in folders: DaemonFolders) throws -> (DaemonProcess, PseudoTerminal, Caller) {
+        let (daemon, terminal) = (try DaemonProcess(in: folders), try PseudoTerminal())
+        return (daemon, terminal, try Caller(at: folders, on: terminal).greeted())
+    }
+
+    func restart(killing: Bool = false) throws {
+        if killing { daemon.kill() } else { try #require(daemon.stop() == .exited(0)) }
+        (daemon, terminal, caller) = try Self.started(in: folders)
+    }
+
+    // MARK: steps
+
+    func setPasscode(_ passcode: String = TPMStage.passcode) throws {
+        let setting = try client.send(.passcode(.set), descriptor: terminal.slave.number)
+        terminal.answer("New passcode: ", with: passcode)
+        terminal.answer("Repeat new passcode: ", with: passcode)
+        let answer = try client.answer(to: setting)
+        try #require(answer.isDone, "\(answer.failure?.explanation ?? "")")
+    }
+
+    func makeRight(_ name: String, _ requirement: Requirement? = nil, secret: String = "") throws -> WireRight {
+        let answer = try client.ask(
+            .createRight(name, requirement ?? .passcode, hasSecret: !secret.isEmpty), tail: Array(secret.utf8))
+        return try #require(answer.right, "\(answer.failure?.explanation ?? "")")
+    }
+
+    func right(_ name: String) throws -> WireRight { try #require(try client.ask(.findRight(name)).right) }
+
+    /// Opens a context in which the right is authorized with the passcode.
+    func authorize(_ right: WireRight, with passcode: String = TPMStage.passcode) throws -> UInt64 {
+        let context = try client.openContext()
+        let id = try client.send(
+            .authorize(right.rightID, in: context), descriptor: terminal.slave.number)
+        terminal.answer("Passcode: ", with: passcode)
+        let answer = try client.answer(to: id)
+        try #require(answer.factors == ["passcode"], "\(answer.failure?.explanation ?? "")")
+        return context
+    }
+
+    /// A column of the object's row in the database.
+    func column(_ name: String, of right: WireRight) throws -> Data {
+        let database = try DatabaseQueue(path: folders.store)
+        return try #require(
+            try database.read { database in
+                try Data.fetchOne(
+                    database, sql: "SELECT \(name) FROM objects WHERE public_key = ?", arguments: [right.publicKey])
+            })
+    }
+}
