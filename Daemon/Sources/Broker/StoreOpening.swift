@@ -25,8 +25,8 @@ struct StoreOpening {
         let enclave = try openEnclave(isNew: isNew)
         do {
             let (keys, vault) = try open(with: enclave, isNew: isNew)
-            // From here on a missing file of keys is a fault.
-            try formerKeys.retire()
+            // From here on a missing file of keys is a fault. Only stores in software had former keys.
+            if enclave.kind == .software { try formerKeys.retire() }
             return (enclave, keys, vault)
         } catch let error as StoreKeysFileError {
             throw complaint(error)
@@ -54,7 +54,7 @@ struct StoreOpening {
         let (keys, id): (StoreKeys, Data)
         do {
             (keys, id) = try isNew ? makeKeys(sealedBy: enclave) : file.read(openedBy: enclave)
-        } catch StoreKeysFileError.missing {
+        } catch StoreKeysFileError.missing where enclave.kind == .software {
             return try migrate(enclave)
         }
         let vault = try openVault(keys, newID: isNew ? id : nil)

@@ -4,9 +4,9 @@ import Synchronization
 
 /// One piece of work on the chip's thread, and what came of it.
 final class ChipWork<Result: ~Copyable>: @unchecked Sendable {
-    // SAFETY: (@unchecked) `body` is used by the chip's thread alone. `outcome` is written by that thread before `done` is
-    // signalled, and read by the other one after it.
-    private let body: (ChipLink) throws(EnclaveError) -> Result
+    // SAFETY: (@unchecked) from the start of the work on, the chip's thread alone uses `body`. `outcome` is written by that
+    // thread before `done` is signalled, and read by the other one after it.
+    private var body: ((ChipLink) throws(EnclaveError) -> Result)?
     private var outcome: Swift.Result<Result, EnclaveError>?
     private let done = DispatchSemaphore(value: 0)
     private let state = Mutex(State.pending)
@@ -17,13 +17,20 @@ final class ChipWork<Result: ~Copyable>: @unchecked Sendable {
 
     /// Does the work. When nobody waits for it any more, the connection is closed: nobody knows what the chip did.
     func run(on link: ChipLink) {
-        do throws(EnclaveError) { outcome = .success(try body(link)) } catch { outcome = .failure(error) }
+        carryOut(on: link)
         let isAwaited = state.withLock { state in
             guard state == .pending else { return false }
             state = .finished
             return true
         }
         if isAwaited { done.signal() } else { link.recover() }
+    }
+
+    /// The work and all that it holds is released here, while its caller still waits. A key that ended with it would wait
+    /// on the chip's thread for this same thread.
+    private func carryOut(on link: ChipLink) {
+        guard let body = body.take() else { return }
+        do throws(EnclaveError) { outcome = .success(try body(link)) } catch { outcome = .failure(error) }
     }
 
     /// Waits for the result.
