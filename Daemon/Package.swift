@@ -349,7 +349,7 @@ let package = Package(
                 "PasscodeKeeperContract", "PromptProtocol", "StoreTestSupport", "FingerprintReader",
                 "FingerprintTestSupport", "SystemBusTestSupport", "PAMTestSupport", "TerminalTestSupport",
                 "broker-crasher", "ostiaryd", "ostiary-templates", "ostiary-pam", shared, crypto, grdb, seeded,
-                "Threading",
+                "Threading", "TPMTestSupport",
             ],
             resources: [.copy("Stores")], swiftSettings: adapter),
         // A server of HTTPS with an authority of its own, and the helper that asks it.

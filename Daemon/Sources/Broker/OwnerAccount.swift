@@ -80,9 +80,16 @@ package final class OwnerAccount: Sendable {
         let storage = KeyPairStorage(enclave: enclave, owner: id, storeID: vault.storeID)
         let exclusively = ExclusiveAccess(turns: stretching.turns)
         counters = AttemptCounters(vault: vault, owner: id, clock: clock, exclusively: exclusively)
-        keeper = SoftwarePasscodeKeeper(
-            vault: vault, enclave: enclave, storage: storage, counters: counters, exclusively: exclusively,
-            stretching: stretching, eraser: eraser)
+        keeper =
+            if let chip = enclave as? any PasscodeEnclave {
+                ChipPasscodeKeeper(
+                    vault: vault, enclave: chip, storage: storage, counters: counters, exclusively: exclusively,
+                    stretching: stretching, eraser: eraser)
+            } else {
+                SoftwarePasscodeKeeper(
+                    vault: vault, enclave: enclave, storage: storage, counters: counters, exclusively: exclusively,
+                    stretching: stretching, eraser: eraser)
+            }
         life = PasscodeLife(vault: vault, keeper: keeper, storage: storage, ring: ring, seeds: seeds, eraser: eraser)
         let digests = ItemDigests(keys, storeID: vault.storeID, owner: id)
         rights = RightStore(

@@ -27,6 +27,8 @@ public enum EnclaveError: Error, Equatable, Sendable {
     /// After too many wrong authorization values, the chip refuses even the right one for now. The same call can
     /// succeed after `remaining`. The passcode's keeper counts wrong passcodes separately.
     case lockedOut(remaining: Duration)
+    /// The chip counted too many wrong passcodes in a row, and looks at none any more.
+    case passcodeBlocked
     /// The device that made the store's keys is gone or was cleared. Nothing of the store opens without it.
     case deviceLost
     /// The chip gave no answer within this time. It may still work on the request.

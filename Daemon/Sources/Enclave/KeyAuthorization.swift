@@ -12,7 +12,17 @@ public enum KeyAuthorization {
 
     /// The value for the key of the object with this access secret.
     public static func derived(from accessSecret: borrowing SecretBytes) -> SecretBytes {
-        var value = SecretBytes(accessSecret.derivedKey(label: label, byteCount: byteCount))
+        derived(from: accessSecret, label: label)
+    }
+
+    /// The value that a chip counts wrong ones of, from a stretched passcode: likewise, with the info
+    /// "ostiary.passcode.chip.v1".
+    public static func derived(fromStretchedPasscode stretched: borrowing SecretBytes) -> SecretBytes {
+        derived(from: stretched, label: "ostiary.passcode.chip.v1")
+    }
+
+    private static func derived(from secret: borrowing SecretBytes, label: String) -> SecretBytes {
+        var value = SecretBytes(secret.derivedKey(label: label, byteCount: byteCount))
         unsafe value.withUnsafeMutableBytes { bytes in
             if unsafe bytes[byteCount - 1] == 0 { unsafe bytes[byteCount - 1] = 1 }
         }

@@ -33,8 +33,11 @@ package struct AttemptStatus: Equatable, Sendable {
     package let failedCount: UInt32
     /// Further wrong tries that cost no delay.
     package let freeTriesLeft: Int
-    /// What is left of the delay; zero when a try may be made now.
+    /// What is left of the delay; zero when a try may be made now, ``forGood`` when a chip looks at no passcode any more.
     package let remaining: Duration
+
+    /// Longer than anybody waits.
+    package static let forGood = Duration.seconds(1000 * 24 * 3600)
 
     package init(failedCount: UInt32, freeTriesLeft: Int, remaining: Duration) {
         self.failedCount = failedCount

@@ -67,6 +67,7 @@ extension PasscodeKeeper {
     /// Throws the refusal that a try would get because of a delay: nobody is asked for what could not be checked.
     package func requireNoDelay() throws {
         let remaining = try attempts().remaining
+        guard remaining < AttemptStatus.forGood else { throw Refusal.passcodeBlocked }
         if remaining > .zero { throw Refusal.lockedOut(remaining) }
     }
 }

@@ -11,6 +11,10 @@ extension Refusal {
             cause: "passcode.locked-out")
     }
 
+    package static let passcodeBlocked = Refusal(
+        .lockedOut,
+        "So many wrong passcodes were entered in a row that the chip looks at none any more, not even at the right one. What "
+            + "only the passcode opens is lost. To begin again, move the state folder away.", cause: "passcode.blocked")
     package static let passcodeNotSet = Refusal(
         .passcodeNotSet, "No passcode is set; set one with `ostiary passcode set`.", cause: "passcode.not-set")
 

@@ -22,14 +22,21 @@ final class OpenTPMKey: OpenEnclaveKey {
 
     /// Lets the chip check the authorization value, which loading a key does not. The signature is of no use: nobody
     /// sees it or knows the digest.
-    func proveAuthorization() throws(EnclaveError) {
-        _ = try signature(forDigest: Data((0..<32).map { _ in UInt8.random(in: .min ... .max) }))
+    ///
+    /// - Parameter passcode: for a key below a passcode, which is loaded with it now. When the chip restarts, it forgets the
+    ///   key, and the passcode is needed again.
+    func proveAuthorization(_ passcode: TPMPasscodeSession?) throws(EnclaveError) {
+        _ = try signature(forDigest: Data((0..<32).map { _ in UInt8.random(in: .min ... .max) }), passcode)
     }
 
     func signature(forDigest digest: Data) throws(EnclaveError) -> Data {
         guard digest.count == 32 else { throw .invalidDigest }
-        return try chip.perform { [self] (connection) throws(ChipFault) in
-            try connection.withLoaded(object) { (handle) throws(ChipFault) in
+        return try signature(forDigest: digest, nil)
+    }
+
+    private func signature(forDigest digest: Data, _ passcode: TPMPasscodeSession?) throws(EnclaveError) -> Data {
+        try chip.perform { [self] (connection) throws(ChipFault) in
+            try connection.withLoaded(object, passcode: passcode) { (handle) throws(ChipFault) in
                 try connection.sign(digest, with: handle, authorization: authorization)
             }
         }

@@ -1,6 +1,7 @@
 public import Enclave
 public import Foundation
 public import SecretMemory
+import Synchronization
 
 /// The enclave in a TPM 2.0. Private keys are made in the chip and never leave it. The chip asks for a key's
 /// authorization value at each use.
@@ -9,22 +10,22 @@ public import SecretMemory
 /// chip and has an object's authorization value.
 ///
 /// All objects lie below the storage key that the store was made with. All commands with a secret run in sessions that
-/// only the chip with that key can take part in, and are encrypted in both directions. Nothing of ours lasts in the chip.
-///
-/// Not yet in the chip: the passcode. No index counts wrong passcodes, and a key that requires the passcode lies below
-/// the storage key like all others; this process checks the session, as the software enclave does.
+/// only the chip with that key can take part in, and are encrypted in both directions. Nothing of ours lasts in the chip
+/// but an index for each user with a passcode: it counts wrong ones (``PasscodeIndex``). A key that requires the passcode lies
+/// below a parent below which the chip loads nothing without it.
 ///
 /// Calls block while the chip works or another call does. Layout of blobs: `Documentation/formats/tpm-enclave.md`.
 public final class TPMEnclave: Enclave {
     public let kind = EnclaveKind.tpm
-    /// The stricter of both values as long as the chip counts no wrong passcodes.
-    public let guessing = GuessingExposure.offline
+    public let guessing = GuessingExposure.limitedByHardware
     public let isImmediate = false
 
     /// The storage key of the store. A new store keeps it, to name it in ``init(at:storageKey:)`` from then on.
     public let storageKey: StorageKeyName
 
-    private let chip: Chip
+    let chip: Chip
+    /// The passcode of each user, below which new keys are made that require it.
+    let passcodes = Mutex<[Data: ChipPasscode]>([:])
 
     /// Connects to a TPM.
     ///
@@ -58,11 +59,15 @@ public final class TPMEnclave: Enclave {
         guard binding.outsideInfo.count <= KeyBinding.maximumByteCount else { throw .invalidBinding }
         let template = PublicArea.key(policy: ObjectPolicy.digest(type, binding))
         let value = SecretBytes(copying: authorization)
+        let passcode = binding.requiresPasscode ? passcodes.withLock { $0[binding.owner] } : nil
+        guard passcode != nil || !binding.requiresPasscode else { throw .passcodeNeeded }
         let object = try chip.perform { (connection) throws(ChipFault) in
-            try connection.create(template, authorization: value, sealing: SecretBytes(zeroed: 0))
+            try connection.create(
+                template, authorization: value, sealing: SecretBytes(zeroed: 0), below: passcode)
         }
         guard let point = object.point(matching: template) else { throw .unavailable(code: 0) }
-        return WrappedKey(kind: kind, type: type, publicKey: point, blob: object.blob(as: .key))
+        return WrappedKey(
+            kind: kind, type: type, publicKey: point, blob: object.blob(as: passcode == nil ? .key : .keyBelowPasscode))
     }
 
     public func openKey(
@@ -73,11 +78,11 @@ public final class TPMEnclave: Enclave {
             guard session is TPMPasscodeSession, session?.owner == binding.owner else { throw .passcodeNeeded }
         }
         guard key.type == .p256 else { throw .unreadable }
-        let object = try ChipObject(blob: key.blob, as: .key)
+        let object = try ChipObject(blob: key.blob, as: binding.requiresPasscode ? .keyBelowPasscode : .key)
         let template = PublicArea.key(policy: ObjectPolicy.digest(key.type, binding))
         guard let point = object.point(matching: template), point == key.publicKey else { throw .unreadable }
         let opened = OpenTPMKey(object, publicKey: key.publicKey, authorization: authorization, in: chip)
-        try opened.proveAuthorization()
+        try opened.proveAuthorization(binding.requiresPasscode ? session as? TPMPasscodeSession : nil)
         return opened
     }
 
@@ -113,11 +118,4 @@ public final class TPMEnclave: Enclave {
             }
         }
     }
-}
-
-/// The proof that an owner's passcode was checked. It holds nothing of the chip yet: see ``TPMEnclave``.
-public struct TPMPasscodeSession: PasscodeSession {
-    public let owner: Data
-
-    public init(owner: Data) { self.owner = owner }
 }

@@ -3,8 +3,10 @@ import Enclave
 import Foundation
 import Glibc
 import PasscodeKeeperContract
+import Prompting
 import StoreTestSupport
 import Synchronization
+import TPMTestSupport
 import Testing
 import Vault
 
@@ -29,9 +31,12 @@ final class KeeperStage: KeeperBench {
     private let clock: TestClock
     private let meeting = Meeting()
     private let copier = Copier()
+    /// The chip of the store; nil for a store in software.
+    private let tpm: SoftwareTPM?
     private let makeKeeper: @Sendable (Place) -> any PasscodeKeeper
 
-    init(_ makeKeeper: @escaping @Sendable (Place) -> any PasscodeKeeper) throws {
+    init(in tpm: SoftwareTPM? = nil, _ makeKeeper: @escaping @Sendable (Place) -> any PasscodeKeeper) throws {
+        self.tpm = tpm
         folder = try TestFolder()
         clock = TestClock()
         self.makeKeeper = makeKeeper
@@ -47,11 +52,16 @@ final class KeeperStage: KeeperBench {
         for name in try FileManager.default.contentsOfDirectory(atPath: other.folder.path) {
             try FileManager.default.copyItem(atPath: other.folder.path(name), toPath: folder.path(name))
         }
+        tpm = try other.tpm.map(SoftwareTPM.init(copying:))
         (owner, clock, makeKeeper) = (other.owner, other.clock, other.makeKeeper)
     }
 
     func start() throws -> (vault: Vault, keeper: any PasscodeKeeper) {
-        let (enclave, _, vault) = try StoreOpening(path: folder.path, userID: geteuid(), observer: copier).open()
+        var configuration = EnclaveConfiguration()
+        if let tpm { (configuration.kind, configuration.tpm) = (.tpm, tpm.configuration) }
+        let (enclave, _, vault) = try StoreOpening(
+            path: folder.path, userID: geteuid(), observer: copier, enclave: configuration
+        ).open()
         let place = Place(
             folder: folder.path, enclave: enclave, vault: vault, owner: owner, clock: clock, meeting: meeting)
         return (vault, makeKeeper(place))

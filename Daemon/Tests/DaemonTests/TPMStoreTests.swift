@@ -7,6 +7,7 @@ import StoreTestSupport
 import TPMTestSupport
 import TerminalTestSupport
 import Testing
+import UnixSocket
 
 /// The daemon with its keys in a real TPM in software, swtpm.
 @Suite(.timeLimit(.minutes(10))) struct TPMStoreTests {
@@ -25,6 +26,11 @@ import Testing
     @Test func `passcode, right, signature and item work, and after a restart too`() throws {
         let stage = try TPMStage()
         #expect(try stage.client.status().enclaveKind == "tpm")
+        guard case .diagnosis(let diagnosis)? = try stage.client.ask(.diagnose(.init())).body else {
+            throw RawClient.UnexpectedAnswer()
+        }
+        let finding = try #require(diagnosis.findings.first { $0.check == "enclave" })
+        #expect(finding.verdict == .ok && finding.message.contains("remembers 0 of at most"))
         try stage.setPasscode()
         let right = try stage.makeRight("2fa", secret: "secret of the right")
         #expect(right.enclaveKind == "tpm")
@@ -40,6 +46,40 @@ import Testing
             try stage.client.ask(.readSecret(right.rightID, in: context)).tail == Array("secret of the right".utf8))
         #expect(try stage.client.ask(.findItems("item")).items?.count == 1)
         #expect(!FileManager.default.fileExists(atPath: stage.folders.deviceSecret), "no key is in software")
+    }
+
+    @Test func `the chip counts wrong passcodes, and a folder from before them gives none back`() throws {
+        let stage = try TPMStage()
+        try stage.setPasscode()
+        let right = try stage.makeRight("2fa")
+        _ = try stage.authorize(right)
+        #expect(stage.daemon.stop() == .exited(0))
+        let before = try stage.folders.snapshot()
+        try stage.restart(stopped: true)
+        for _ in 1...2 {
+            let id = try stage.client.send(
+                .authorize(right.rightID, in: stage.client.openContext()), descriptor: stage.terminal.slave.number)
+            stage.terminal.answer("Passcode: ", with: "not the passcode")
+            stage.terminal.waitFor("Passcode: ")
+            stage.terminal.clearScreen()
+            stage.terminal.type("\u{3}")
+            #expect(try stage.client.answer(to: id).refusal == .userCancel)
+        }
+        #expect(try stage.client.status().passcode.failedAttempts == 2)
+        let index = try #require(try stage.tpm.tool("tpm2_getcap", "handles-nv-index").firstMatch(of: /0x[0-9A-F]+/)).0
+        #expect(try stage.tpm.tool("tpm2_nvreadpublic", String(index)).contains("|ownerread|authread|no_da|written"))
+        #expect(stage.daemon.stop() == .exited(0))
+        for (name, entry) in before {
+            guard let contents = entry.contents else { continue }
+            try stage.folders.write(contents, to: "\(stage.folders.state)/\(name)")
+        }
+        for name in try FileManager.default.contentsOfDirectory(atPath: stage.folders.state) where before[name] == nil {
+            unlink("\(stage.folders.state)/\(name)")
+        }
+        try stage.restart(stopped: true)
+        #expect(try stage.client.status().passcode.failedAttempts == 2)
+        _ = try stage.authorize(right)
+        #expect(try stage.client.status().passcode.failedAttempts == 0)
     }
 
     // MARK: which enclave

@@ -18,7 +18,7 @@ import Testing
 
     @Test func `it does not claim that the chip counts passcodes`() {
         #expect(enclave.kind == .tpm)
-        #expect(enclave.guessing == .offline)
+        #expect(enclave.guessing == .limitedByHardware)
         #expect(!enclave.isImmediate)
     }
 

@@ -67,28 +67,6 @@ import Testing
 
     // MARK: traffic
 
-    /// Records the traffic of `body` (the TSS's pcap transport).
-    private func recorded(_ name: String, _ body: (TPMLocation) throws -> Void) throws -> Data {
-        setenv("TCTI_PCAP_FILE", tpm.path(name), 1)
-        defer { unsetenv("TCTI_PCAP_FILE") }
-        try body(TPMLocation("pcap:" + tpm.configuration, keepsLoaded: true))
-        return try Data(contentsOf: URL(fileURLWithPath: tpm.path(name)))
-    }
-
-    /// The number of packets in a recording (pcapng, "Enhanced Packet Block").
-    private func packets(_ name: String) throws -> Int {
-        let bytes = try Data(contentsOf: URL(fileURLWithPath: tpm.path(name)))
-        func number(at offset: Int) -> Int {
-            bytes[offset..<offset + 4].reversed().reduce(0) { $0 << 8 | Int($1) }
-        }
-        var (offset, count) = (0, 0)
-        while offset + 8 <= bytes.count {
-            if number(at: offset) == 6 { count += 1 }
-            offset += max(number(at: offset + 4), 8)
-        }
-        return count
-    }
-
     @Test func `the traffic has neither authorization value, sealed secret nor agreed value`() throws {
         var (right, wrong, secret) = (Data(), Data(), Data())
         for _ in 0..<32 {
@@ -97,7 +75,7 @@ import Testing
             secret.append(.random(in: 0...255))
         }
         var (publicKey, agreed) = (Data(), Data())
-        let traffic = try recorded("secrets.pcap") { location in
+        let traffic = try tpm.recorded("secrets.pcap") { location in
             let enclave = try TPMEnclave(at: location, storageKey: nil)
             let key = try enclave.makeKey(authorization: SecretBytes(right), binding: Material.binding)
             let open = try enclave.openKey(
@@ -123,12 +101,12 @@ import Testing
     }
 
     @Test func `a signature with a key in use is one command`() throws {
-        _ = try recorded("signature.pcap") { location in
+        _ = try tpm.recorded("signature.pcap") { location in
             let enclave = try TPMEnclave(at: location, storageKey: nil)
             let open = try enclave.open(try enclave.makeKey())
-            let before = try packets("signature.pcap")
+            let before = try tpm.packets("signature.pcap")
             try open.expectSignature()
-            #expect(try packets("signature.pcap") == before + 2, "a command and its answer")
+            #expect(try tpm.packets("signature.pcap") == before + 2, "a command and its answer")
         }
     }
 }

@@ -10,7 +10,8 @@ import TerminalTestSupport
 /// three for sessions, and no resource manager.
 public final class SoftwareTPM: Sendable {
     private let folder = ScratchDirectory()
-    private let port: Int
+    /// Where it takes commands; its control channel is the next one.
+    public let port: Int
     private let process: Running
 
     public init() throws {
@@ -28,7 +29,7 @@ public final class SoftwareTPM: Sendable {
         (port, process) = try Self.started(state: folder.path)
     }
 
-    struct NoFreePorts: Error {}
+    public struct NoFreePorts: Error { public init() {} }
 
     /// The process while it runs.
     private final class Running: Sendable {
@@ -110,6 +111,11 @@ public final class SoftwareTPM: Sendable {
     /// Runs one of tpm2-tools, or openssl, in the folder of this TPM; what it prints.
     @discardableResult
     public func tool(_ name: String, _ arguments: String...) throws -> String {
+        try tool(name, arguments: arguments)
+    }
+
+    @discardableResult
+    public func tool(_ name: String, arguments: [String]) throws -> String {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/\(name)")
         process.arguments = arguments
@@ -123,6 +129,15 @@ public final class SoftwareTPM: Sendable {
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw ToolFailed(tool: name, output: output) }
         return output
+    }
+
+    /// What the chip answers to a command that is sent as it is.
+    public func answer(to command: Data) throws -> Data {
+        try write(command, named: "command")
+        try tool(
+            "bash", "-c",
+            "exec 3<>/dev/tcp/127.0.0.1/\(port); cat command >&3; timeout 2 dd bs=4096 count=1 <&3 >answer 2>/dev/null")
+        return try Data(contentsOf: URL(fileURLWithPath: path("answer")))
     }
 
     /// The handles of all programs in the chip: objects, loaded sessions, saved sessions.

@@ -23,7 +23,7 @@ extension Broker {
                 store.passcodeFinding(),
                 store.attemptFinding(), store.keyPairFinding(), store.startFinding(), promptFinding(),
                 pinentryFinding(), displayFinding(), frontEndFinding(), memoryFinding(), dumpFinding(), folderFinding(),
-                sessionLockFinding(account), faceFinding(account),
+                sessionLockFinding(account), faceFinding(account), enclaveFinding(),
                 LoadedCode.ofThisProcess().finding(userID: configuration.user.id),
             ]
             $0.findings += fingers(of: account, askedBy: processID).findings()

@@ -106,6 +106,7 @@ enum RefusalMapping {
             Refusal(.invalidParameter, "The encapsulated key has the wrong size.", cause: "key.parameter")
         case .refused, .unreadable, .wrongKind: Refusal.unreadableItem("The key")
         case .passcodeNeeded: Refusal.passcodeNeeded
+        case .passcodeBlocked: Refusal.passcodeBlocked
         case .lockedOut(let remaining):
             Refusal(
                 .lockedOut,

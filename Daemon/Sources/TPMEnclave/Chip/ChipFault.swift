@@ -12,6 +12,10 @@ enum ChipFault: Error, Equatable {
     case foreignObject
     /// The authorization value of an object is wrong; the session is in order.
     case wrongAuthorization
+    /// The index has counted too many wrong passcodes.
+    case passcodeBlocked
+    /// The object lies below the passcode, and nobody brought it.
+    case passcodeNeeded
     /// The answer is not the one that the request calls for.
     case malformedAnswer
 
@@ -20,7 +24,8 @@ enum ChipFault: Error, Equatable {
         switch self {
         case .forgotten: true
         case .response(let code): !code.isOfChip
-        case .otherStorageKey, .foreignObject, .wrongAuthorization, .malformedAnswer: false
+        case .otherStorageKey, .foreignObject, .wrongAuthorization, .passcodeBlocked, .passcodeNeeded, .malformedAnswer:
+            false
         }
     }
 
@@ -32,6 +37,8 @@ enum ChipFault: Error, Equatable {
         case .otherStorageKey: .deviceLost
         case .foreignObject: .unreadable
         case .wrongAuthorization: .refused
+        case .passcodeBlocked: .passcodeBlocked
+        case .passcodeNeeded: .passcodeNeeded
         case .malformedAnswer: .unavailable(code: 0)
         }
     }

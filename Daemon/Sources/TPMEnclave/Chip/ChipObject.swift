@@ -1,4 +1,5 @@
 import CTSS2
+import Crypto
 import Enclave
 import Foundation
 
@@ -7,46 +8,77 @@ import Foundation
 final class ChipObject: Sendable {
     let publicArea: Data
     let privateArea: Data
+    /// The object below which it lies; nil for the storage key.
+    let parent: ChipObject?
 
-    init(publicArea: Data, privateArea: Data) {
+    init(publicArea: Data, privateArea: Data, parent: ChipObject? = nil) {
         self.publicArea = publicArea
         self.privateArea = privateArea
+        self.parent = parent
+    }
+
+    /// The same object as a child of `parent`.
+    func placed(below parent: ChipObject) -> ChipObject {
+        ChipObject(publicArea: publicArea, privateArea: privateArea, parent: parent)
+    }
+
+    /// The object's name: how policies refer to it (TPM 2.0 part 1, "Names").
+    var name: Data { Self.name(ofArea: publicArea.dropFirst(2)) }
+
+    static func name(ofArea area: Data) -> Data {
+        withUnsafeBytes(of: TPM2_ALG_SHA256.bigEndian) { Data($0) } + Data(SHA256.hash(data: area))
     }
 
     /// The content of a blob. A blob never opens as another sort.
     enum Content: UInt8 {
         case key = 1
         case secret = 2
+        /// A key below the parent that the passcode opens.
+        case keyBelowPasscode = 3
     }
 
     static let version: UInt8 = 1
     private static let headerByteCount = 3
 
-    /// `version (1) || enclave kind (1) || content (1) || public area || private area`.
+    /// `version (1) || enclave kind (1) || content (1) || [areas of the parent] || public area || private area`.
     func blob(as content: Content) -> Data {
-        Data([Self.version, EnclaveKind.tpm.code, content.rawValue]) + publicArea + privateArea
+        Self.head(content.rawValue) + (parent.map { $0.publicArea + $0.privateArea } ?? Data()) + publicArea
+            + privateArea
     }
+
+    static func head(_ content: UInt8) -> Data { Data([version, EnclaveKind.tpm.code, content]) }
 
     /// Reads a blob. Only the chip can tell whether it made the areas.
-    init(blob: Data, as content: Content) throws(EnclaveError) {
-        let bytes = Data(blob)
-        guard bytes.count > Self.headerByteCount, bytes[0] == Self.version else { throw .unreadable }
-        guard let kind = EnclaveKind(code: bytes[1]) else { throw .unreadable }
-        guard kind == .tpm else { throw .wrongKind }
-        guard bytes[2] == content.rawValue else { throw .unreadable }
-        let areas = Data(bytes.dropFirst(Self.headerByteCount))
-        guard let middle = Self.end(ofAreaAt: 0, in: areas), Self.end(ofAreaAt: middle, in: areas) == areas.count else {
-            throw .unreadable
-        }
-        publicArea = Data(areas.prefix(middle))
-        privateArea = Data(areas.dropFirst(middle))
+    convenience init(blob: Data, as content: Content) throws(EnclaveError) {
+        let rest = try Self.content(of: blob, as: content.rawValue)
+        let areas = try Self.areas(in: rest, count: content == .keyBelowPasscode ? 4 : 2)
+        self.init(
+            publicArea: areas[areas.count - 2], privateArea: areas[areas.count - 1],
+            parent: content == .keyBelowPasscode ? ChipObject(publicArea: areas[0], privateArea: areas[1]) : nil)
     }
 
-    /// Where the area ends whose two bytes of size, big-endian, begin at `start`.
-    private static func end(ofAreaAt start: Int, in bytes: Data) -> Int? {
-        guard bytes.count >= start + 2 else { return nil }
-        let end = start + 2 + (Int(bytes[start]) << 8 | Int(bytes[start + 1]))
-        return end <= bytes.count ? end : nil
+    /// What follows the header.
+    static func content(of blob: Data, as content: UInt8) throws(EnclaveError) -> Data {
+        let bytes = Data(blob)
+        guard bytes.count > headerByteCount, bytes[0] == version else { throw .unreadable }
+        guard let kind = EnclaveKind(code: bytes[1]) else { throw .unreadable }
+        guard kind == .tpm else { throw .wrongKind }
+        guard bytes[2] == content else { throw .unreadable }
+        return Data(bytes.dropFirst(headerByteCount))
+    }
+
+    /// The areas that `bytes` are, each with its two bytes of size, big-endian, in front.
+    static func areas(in bytes: Data, count: Int) throws(EnclaveError) -> [Data] {
+        var (areas, rest) = ([Data](), Data(bytes))
+        for _ in 0..<count {
+            guard rest.count >= 2 else { throw .unreadable }
+            let byteCount = 2 + (Int(rest[0]) << 8 | Int(rest[1]))
+            guard byteCount <= rest.count else { throw .unreadable }
+            areas.append(Data(rest.prefix(byteCount)))
+            rest = Data(rest.dropFirst(byteCount))
+        }
+        guard rest.isEmpty else { throw .unreadable }
+        return areas
     }
 
     /// The public area, if it is `template` with a unique field of its own; nil for any other.

@@ -6,12 +6,14 @@ import SecretMemory
 extension Connection {
     /// Makes an object in the chip (12.1, TPM2_Create).
     ///
-    /// - Parameter data: a secret to seal; empty for a key, whose private half the chip chooses.
+    /// - Parameters:
+    ///   - data: a secret to seal; empty for a key, whose private half the chip chooses.
+    ///   - passcode: its parent is that of the object; nil for the storage key.
     func create(
-        _ template: TPM2B_PUBLIC, authorization: borrowing SecretBytes, sealing data: borrowing SecretBytes
+        _ template: TPM2B_PUBLIC, authorization: borrowing SecretBytes, sealing data: borrowing SecretBytes,
+        below passcode: ChipPasscode? = nil
     ) throws(ChipFault) -> ChipObject {
         let sessions = try sessions()
-        try sessions.encrypt(.both, in: context)
         var memory = SecretBytes(zeroed: MemoryLayout<TPM2B_SENSITIVE_CREATE>.stride)
         let context = self.context
         let root = self.root
@@ -19,22 +21,32 @@ extension Connection {
             let sensitive = bytes.bindMemory(to: TPM2B_SENSITIVE_CREATE.self).baseAddress!
             sensitive.pointee.sensitive.userAuth.set(authorization)
             sensitive.pointee.sensitive.data.set(data)
+            if let passcode {
+                return try withParent(of: passcode, for: .creating) { (parent, session) throws(ChipFault) in
+                    try Self.create(
+                        template, sensitive, below: parent, authorizedBy: session, sessions, in: context
+                    ).placed(below: passcode.parent)
+                }
+            }
             return try root.withHandle(in: context) { (root) throws(ChipFault) in
-                try Self.create(template, sensitive, below: root, sessions, in: context)
+                try Self.create(
+                    template, sensitive, below: root, authorizedBy: sessions.authorizing, sessions, in: context)
             }
         }
     }
 
     private static func create(
-        _ template: TPM2B_PUBLIC, _ sensitive: UnsafePointer<TPM2B_SENSITIVE_CREATE>, below root: ESYS_TR,
-        _ sessions: Sessions, in context: TPMContext
+        _ template: TPM2B_PUBLIC, _ sensitive: UnsafePointer<TPM2B_SENSITIVE_CREATE>, below parent: ESYS_TR,
+        authorizedBy session: ESYS_TR, _ sessions: Sessions, in context: TPMContext
     ) throws(ChipFault) -> ChipObject {
+        try sessions.encrypt(.both, in: context)
         var (publicArea, outside, registers) = (template, TPM2B_DATA(), TPML_PCR_SELECTION())
         var madePublic: UnsafeMutablePointer<TPM2B_PUBLIC>?
         let madePrivate: Answer<TPM2B_PRIVATE> = try context.answer {
             Esys_Create(
-                $0, root, sessions.authorizing, sessions.encrypting, ESYS_TR_NONE, sensitive, &publicArea, &outside,
-                &registers, $1, &madePublic, nil, nil, nil)
+                $0, parent, session, sessions.encrypting, ESYS_TR_NONE, sensitive, &publicArea, &outside, &registers,
+                $1,
+                &madePublic, nil, nil, nil)
         }
         guard let madePublic else { throw .malformedAnswer }
         let answeredPublic = Answer(madePublic)
@@ -51,13 +63,22 @@ extension Connection {
     func unseal(_ handle: ESYS_TR, authorization: borrowing SecretBytes) throws(ChipFault) -> SecretBytes {
         let context = self.context
         return try authorized(handle, with: authorization) { (sessions) throws(ChipFault) in
-            try sessions.encrypt(.fromChip, in: context)
-            let data: Answer<TPM2B_SENSITIVE_DATA> = try context.answer {
-                Esys_Unseal($0, handle, sessions.authorizing, sessions.encrypting, ESYS_TR_NONE, $1)
-            }
-            return withUnsafeBytes(of: &data.pointer.pointee.buffer) {
-                SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0.prefix(Int(data.pointer.pointee.size))))
-            }
+            try Self.unseal(handle, authorizedBy: sessions.authorizing, sessions, in: context)
+        }
+    }
+
+    static func unseal(
+        _ handle: ESYS_TR, authorizedBy session: ESYS_TR, _ sessions: Sessions, in context: TPMContext
+    ) throws(ChipFault) -> SecretBytes {
+        try sessions.encrypt(.fromChip, in: context)
+        let data: Answer<TPM2B_SENSITIVE_DATA> = try context.answer {
+            Esys_Unseal($0, handle, session, sessions.encrypting, ESYS_TR_NONE, $1)
+        }
+        guard data.pointer.pointee.size <= MemoryLayout.size(ofValue: data.pointer.pointee.buffer) else {
+            throw .malformedAnswer
+        }
+        return withUnsafeBytes(of: &data.pointer.pointee.buffer) {
+            SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0.prefix(Int(data.pointer.pointee.size))))
         }
     }
 

@@ -4,7 +4,7 @@ import SecretMemory
 
 /// One connection to a TPM, with the objects and sessions that we have in it. For one thread at a time.
 ///
-/// At most two objects are in the chip at a moment, the storage key and one of ours, and at most two sessions.
+/// At most two objects are in the chip at a moment, a parent and one of ours, and at most three sessions.
 final class Connection {
     let context: TPMContext
     let root: StorageRoot
@@ -35,13 +35,22 @@ final class Connection {
     // MARK: objects
 
     /// Lends the loaded `object`, which stays in the chip as long as no other needs its slot.
+    ///
+    /// - Parameter passcode: for an object below a passcode that is not in the chip and has no saved context.
     func withLoaded<Result: ~Copyable>(
-        _ object: ChipObject, _ body: (ESYS_TR) throws(ChipFault) -> Result
+        _ object: ChipObject, passcode: TPMPasscodeSession? = nil, _ body: (ESYS_TR) throws(ChipFault) -> Result
     ) throws(ChipFault) -> Result {
         let identifier = ObjectIdentifier(object)
         if let resident, resident.object == identifier { return try body(resident.handle) }
         try evict()
-        let handle = if let saved = saved[identifier] { try context.load(saved) } else { try load(object) }
+        let handle =
+            if let saved = saved[identifier] {
+                try context.load(saved)
+            } else if let parent = object.parent {
+                try load(object, below: parent, passcode: passcode)
+            } else {
+                try load(object)
+            }
         resident = (identifier, handle)
         return try body(handle)
     }
@@ -58,6 +67,20 @@ final class Connection {
 
     /// Loads `object` below the storage key. The chip refuses what it did not make under this parent.
     private func load(_ object: ChipObject) throws(ChipFault) -> ESYS_TR {
+        let sessions = try sessions()
+        let context = self.context
+        return try root.withHandle(in: context) { (root) throws(ChipFault) in
+            try Self.load(object, below: root, authorizedBy: sessions.authorizing, sessions, in: context)
+        }
+    }
+
+    /// TPM2_Load (TPM 2.0 part 3, 12.2).
+    ///
+    /// - Parameter session: authorizes the use of the parent.
+    static func load(
+        _ object: ChipObject, below parent: ESYS_TR, authorizedBy session: ESYS_TR, _ sessions: Sessions,
+        in context: TPMContext
+    ) throws(ChipFault) -> ESYS_TR {
         var privateArea = TPM2B_PRIVATE()
         var offset = 0
         let code = object.privateArea.withUnsafeBytes {
@@ -66,24 +89,12 @@ final class Connection {
         guard code == 0, offset == object.privateArea.count, var publicArea = PublicArea.read(object.publicArea) else {
             throw .foreignObject
         }
-        let sessions = try sessions()
         try sessions.encrypt(.toChip, in: context)
-        let context = self.context
-        return try root.withHandle(in: context) { (root) throws(ChipFault) in
-            try Self.load(&privateArea, &publicArea, below: root, sessions, in: context)
-        }
-    }
-
-    /// TPM2_Load (TPM 2.0 part 3, 12.2).
-    private static func load(
-        _ privateArea: UnsafePointer<TPM2B_PRIVATE>, _ publicArea: UnsafePointer<TPM2B_PUBLIC>, below root: ESYS_TR,
-        _ sessions: Sessions, in context: TPMContext
-    ) throws(ChipFault) -> ESYS_TR {
         var handle = ESYS_TR()
         do {
             try context.run {
                 Esys_Load(
-                    $0, root, sessions.authorizing, sessions.encrypting, ESYS_TR_NONE, privateArea, publicArea, &handle)
+                    $0, parent, session, sessions.encrypting, ESYS_TR_NONE, &privateArea, &publicArea, &handle)
             }
             return handle
         } catch .response(let code) where code.isForeignObject {
@@ -107,7 +118,7 @@ final class Connection {
         discard(resident.handle)
     }
 
-    private func discard(_ handle: ESYS_TR) {
+    func discard(_ handle: ESYS_TR) {
         do { try context.flush(handle) } catch { isSpoilt = true }
     }
 
@@ -132,12 +143,21 @@ final class Connection {
     private func setAuthorization(of handle: ESYS_TR, to value: borrowing SecretBytes) throws(ChipFault) {
         // No object of ours has a longer value than its name's digest, so no longer one is right.
         guard value.count <= 32 else { throw .wrongAuthorization }
-        var copy = SecretBytes(zeroed: MemoryLayout<TPM2B_AUTH>.stride)
         let context = self.context
-        try copy.withUnsafeMutableBytes { (bytes) throws(ChipFault) in
+        try withValue(value) { (value) throws(ChipFault) in try context.run { Esys_TR_SetAuth($0, handle, value) } }
+    }
+
+    /// Lends a value in the form of tpm2-tss.
+    ///
+    /// - Parameter value: at most 64 bytes.
+    func withValue<Result: ~Copyable>(
+        _ value: borrowing SecretBytes, _ body: (UnsafePointer<TPM2B_AUTH>) throws(ChipFault) -> Result
+    ) throws(ChipFault) -> Result {
+        var copy = SecretBytes(zeroed: MemoryLayout<TPM2B_AUTH>.stride)
+        return try copy.withUnsafeMutableBytes { (bytes) throws(ChipFault) in
             let authorization = bytes.bindMemory(to: TPM2B_AUTH.self).baseAddress!
             authorization.pointee.set(value)
-            try context.run { Esys_TR_SetAuth($0, handle, authorization) }
+            return try body(authorization)
         }
     }
 
@@ -188,14 +208,19 @@ final class Connection {
 
     /// After how long the chip forgets one wrong authorization value (TPM_PT_LOCKOUT_INTERVAL).
     func lockoutInterval() throws(ChipFault) -> Duration {
-        let property = TPM2_PT(OSTIARY_TPM_PT_LOCKOUT_INTERVAL)
+        .seconds(Int64(try property(OSTIARY_TPM_PT_LOCKOUT_INTERVAL)))
+    }
+
+    /// One of the chip's numbers about itself (TPM 2.0 part 2, "TPM_PT").
+    func property(_ property: Int) throws(ChipFault) -> UInt32 {
+        let property = TPM2_PT(property)
         let answer: Answer<TPMS_CAPABILITY_DATA> = try context.answer {
             Esys_GetCapability(
                 $0, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, TPM2_CAP_TPM_PROPERTIES, property, 1, nil, $1)
         }
         let list = answer.pointer.pointee.data.tpmProperties
         guard list.count == 1, list.tpmProperty.0.property == property else { throw .malformedAnswer }
-        return .seconds(Int64(list.tpmProperty.0.value))
+        return list.tpmProperty.0.value
     }
 }
 

@@ -34,6 +34,23 @@ enum PublicArea {
         return area
     }
 
+    /// The secret that a passcode opens. Its value is empty and counts for nothing: only the policy lets anybody in.
+    static func passcodeSecret(of index: PasscodeIndex) -> TPM2B_PUBLIC {
+        var area = secret(policy: index.policy.digest)
+        area.publicArea.objectAttributes =
+            TPMA_OBJECT_FIXEDTPM | TPMA_OBJECT_FIXEDPARENT | TPMA_OBJECT_ADMINWITHPOLICY | TPMA_OBJECT_NODA
+        return area
+    }
+
+    /// The parent of keys that require a passcode: a storage key that asks for it when a key is loaded.
+    static func parent(of index: PasscodeIndex) -> TPM2B_PUBLIC {
+        var area = storageKey(coordinateByteCount: 0)
+        area.publicArea.objectAttributes =
+            storageKeyAttributes & ~TPMA_OBJECT_USERWITHAUTH | TPMA_OBJECT_ADMINWITHPOLICY | TPMA_OBJECT_NODA
+        area.publicArea.authPolicy.set(Policy.any(of: index.parentPolicies).digest)
+        return area
+    }
+
     /// The TCG's template of the ECC storage key (TCG TPM v2.0 Provisioning Guidance, section 7.5.1).
     ///
     /// - Parameter coordinateByteCount: programs differ in the unique field: none, or zeros as long as a coordinate.

@@ -33,6 +33,9 @@ struct ResponseCode: Error, Equatable {
     /// An authorization value is wrong, or the session that carries it is another one than we think.
     var isWrongAuthorization: Bool { self.is(OSTIARY_TPM_RC_BAD_AUTH, OSTIARY_TPM_RC_AUTH_FAIL) }
 
+    /// The value is not even compared: an index has counted too many wrong ones.
+    var isUnavailableAuthorization: Bool { self.is(OSTIARY_TPM_RC_AUTH_UNAVAILABLE) }
+
     var isLockout: Bool { self.is(OSTIARY_TPM_RC_LOCKOUT) }
 
     /// All slots for objects are taken.

@@ -9,16 +9,19 @@ struct Sessions {
     let encrypting: ESYS_TR
 
     init(in context: TPMContext, saltedTo storageKey: ESYS_TR) throws(ChipFault) {
-        authorizing = try Self.start(in: context, saltedTo: storageKey)
+        authorizing = try Self.start(TPM2_SE_HMAC, in: context, saltedTo: storageKey)
         do {
-            encrypting = try Self.start(in: context, saltedTo: storageKey)
+            encrypting = try Self.start(TPM2_SE_HMAC, in: context, saltedTo: storageKey)
         } catch {
             try context.flush(authorizing)
             throw error
         }
     }
 
-    private static func start(in context: TPMContext, saltedTo storageKey: ESYS_TR) throws(ChipFault) -> ESYS_TR {
+    /// Starts a session of this type. A policy session is salted too: nobody else can use it once it is satisfied.
+    static func start(
+        _ type: TPM2_SE, in context: TPMContext, saltedTo storageKey: ESYS_TR
+    ) throws(ChipFault) -> ESYS_TR {
         var session = ESYS_TR()
         var cipher = TPMT_SYM_DEF()
         cipher.algorithm = TPM2_ALG_AES
@@ -26,8 +29,8 @@ struct Sessions {
         cipher.mode.aes = TPM2_ALG_CFB
         try context.run {
             Esys_StartAuthSession(
-                $0, storageKey, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, nil, TPM2_SE(TPM2_SE_HMAC),
-                &cipher, TPM2_ALG_SHA256, &session)
+                $0, storageKey, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, nil, type, &cipher,
+                TPM2_ALG_SHA256, &session)
         }
         try context.run {
             Esys_TRSess_SetAttributes($0, session, TPMA_SESSION_CONTINUESESSION, 0xff)

@@ -35,8 +35,9 @@ final class TPMStage {
         return (daemon, terminal, try Caller(at: folders, on: terminal).greeted())
     }
 
-    func restart(killing: Bool = false) throws {
-        if killing { daemon.kill() } else { try #require(daemon.stop() == .exited(0)) }
+    /// - Parameter stopped: whether the daemon was stopped before.
+    func restart(stopped: Bool = false) throws {
+        if !stopped { try #require(daemon.stop() == .exited(0)) }
         (daemon, terminal, caller) = try Self.started(in: folders)
     }
 

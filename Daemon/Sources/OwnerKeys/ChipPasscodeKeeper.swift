@@ -1,0 +1,303 @@
+import Crypto
+package import Enclave
+import Foundation
+package import KeySlots
+import OstiaryMessages
+import Passcodes
+import Refusals
+package import SecretMemory
+import Synchronization
+package import Vault
+
+/// The passcode's keeper where a chip counts. The chip gives out a secret for the right passcode only, and counts wrong ones.
+/// The secret is the private half of the passcode key, once more encrypted under the stretched passcode: neither the chip
+/// alone nor the passcode alone opens it.
+///
+/// The store counts too, for the delays after wrong tries. Its count can be put back with an older store, the chip's cannot.
+package final class ChipPasscodeKeeper: PasscodeKeeper {
+    package let exclusively: ExclusiveAccess
+    private let vault: Vault
+    private let enclave: any PasscodeEnclave
+    private let storage: KeyPairStorage
+    private let counters: AttemptCounters
+    private let stretching: PasscodeStretching
+    private let eraser: JournalEraser
+    /// The chip's count as it was last told. Nobody waits for the chip to learn it.
+    private let known = Mutex<WrongTries?>(nil)
+
+    /// - Parameter exclusively: the same as of `counters`.
+    package init(
+        vault: Vault, enclave: any PasscodeEnclave, storage: KeyPairStorage, counters: AttemptCounters,
+        exclusively: ExclusiveAccess, stretching: PasscodeStretching, eraser: JournalEraser
+    ) {
+        self.vault = vault
+        self.enclave = enclave
+        self.storage = storage
+        self.counters = counters
+        self.exclusively = exclusively
+        self.stretching = stretching
+        self.eraser = eraser
+        // Without a readable record no key that requires the passcode is made: the enclave refuses it then.
+        do { try use(records().first) } catch {}
+    }
+
+    /// Keys that require the passcode are made below the one of this record.
+    private func use(_ record: PasscodeRecord?) throws {
+        try enclave.use(record?.sealedPrivateHalf, of: storage.owner.bytes)
+    }
+
+    // MARK: checking
+
+    package func attempts() throws -> AttemptStatus {
+        let delay = try counters.attempts(at: AttemptCounters.passcode)
+        guard let tries = try chipTries() else { return delay }
+        return AttemptStatus(
+            failedCount: max(delay.failedCount, tries.count),
+            freeTriesLeft: min(delay.freeTriesLeft, Int(tries.limit) - Int(min(tries.count, tries.limit))),
+            remaining: tries.isBlocked ? AttemptStatus.forGood : delay.remaining)
+    }
+
+    /// The chip's count; nil without a passcode.
+    private func chipTries() throws -> WrongTries? {
+        if let tries = known.withLock({ $0 }) { return tries }
+        guard let record = try stored().first else { return nil }
+        let tries = try enclave.wrongTries(at: record.sealedPrivateHalf)
+        known.withLock { $0 = tries }
+        return tries
+    }
+
+    /// The chip is asked the next time.
+    private func forgetTries() { known.withLock { $0 = nil } }
+
+    package func requireRecords() throws { _ = try records() }
+
+    package func prove(_ passcode: borrowing SecretBytes) throws -> ProvedPasscode {
+        let entered = SecretBytes(copying: passcode)
+        return try exclusively.withStretchTurn {
+            try exclusively {
+                let records = try records()
+                defer { forgetTries() }
+                do {
+                    let proved = try counters.attempt(at: AttemptCounters.passcode) { try open(records, with: entered) }
+                    try settle(on: proved.record, among: records)
+                    return proved
+                } catch let wrong as WrongSecret {
+                    forgetTries()
+                    throw WrongSecret(freeTriesLeft: min(wrong.freeTriesLeft, try attempts().freeTriesLeft))
+                }
+            }
+        }
+    }
+
+    /// The owner's passcode records, an incoming one first; throws the refusal `passcodeNotSet` when there is none.
+    private func records() throws -> [PasscodeRecord] {
+        let records = try stored()
+        guard !records.isEmpty else { throw Refusal.passcodeNotSet }
+        return records
+    }
+
+    private func stored() throws -> [PasscodeRecord] {
+        let stored = try vault.read { try $0.passcodeRecords(owner: storage.owner) }
+        let records = stored.compactMap(\.record)
+        guard records.count == stored.count else {
+            throw Refusal(.storeUnreadable, "A passcode record does not verify; run `ostiary doctor`.")
+        }
+        return records.sorted { $0.state.rawValue > $1.state.rawValue }
+    }
+
+    /// Brings the passcode to the chip, once for each way in which the records stretch it. During a change that is one way.
+    private func open(_ records: [PasscodeRecord], with passcode: borrowing SecretBytes) throws -> ProvedPasscode? {
+        guard let pair = try vault.read({ try $0.keyPair(owner: storage.owner, role: KeyRole.passcode.code) }) else {
+            throw Refusal(.storeUnreadable, "The passcode key is missing.")
+        }
+        let publicHalf = try storage.publicHalf(of: pair)
+        var refused: (salt: Data, stretch: Data)?
+        for record in records {
+            if let refused, refused == (record.salt, record.stretch) { continue }
+            let stretched = try stretched(passcode, by: record)
+            guard let opened = try opened(record, stretched) else {
+                refused = (record.salt, record.stretch)
+                continue
+            }
+            guard let seed = unwrapped(opened.secret, under: stretched, of: publicHalf) else { continue }
+            let key = PasscodeKey(half: try PrivateHalf(seed: seed, publicHalf: publicHalf), session: opened.session)
+            return ProvedPasscode(key: key, stretched: stretched, record: record)
+        }
+        // The chip accepted the passcode, but what it gave out for it opens nothing.
+        guard refused != nil else {
+            throw Refusal(.storeUnreadable, "The passcode records do not fit the passcode key.")
+        }
+        return nil
+    }
+
+    private func stretched(_ passcode: borrowing SecretBytes, by record: PasscodeRecord) throws -> SecretBytes {
+        guard let salt = StretchSalt(Array(record.salt)) else {
+            throw Refusal(.storeUnreadable, "A passcode record cannot be read.")
+        }
+        return try stretching.stretch(
+            passcode, salt: salt, parameters: StretchParameters(canonicalBytes: Array(record.stretch)))
+    }
+
+    /// Nil for a passcode that the chip refused and counted.
+    private func opened(_ record: PasscodeRecord, _ stretched: borrowing SecretBytes) throws -> OpenedPasscode? {
+        do {
+            return try enclave.openPasscode(
+                record.sealedPrivateHalf, of: storage.owner.bytes,
+                authorization: KeyAuthorization.derived(fromStretchedPasscode: stretched))
+        } catch EnclaveError.refused {
+            return nil
+        } catch EnclaveError.passcodeBlocked {
+            throw UncheckedSecret(refusal: Refusal.passcodeBlocked)
+        }
+    }
+
+    // MARK: set, change, remove
+
+    package func set(_ passcode: borrowing SecretBytes, opening half: PrivateHalf) throws -> any PasscodeTransition {
+        let (salt, parameters) = (StretchSalt.random(), StretchParameters.recommended)
+        let stretched = try stretching.stretch(passcode, salt: salt, parameters: parameters)
+        let blob = try enclave.makePasscode(
+            KeyAuthorization.derived(fromStretchedPasscode: stretched), sealing: wrapped(half, under: stretched),
+            of: storage.owner.bytes)
+        return Setting(
+            keeper: self,
+            record: PasscodeRecord(
+                owner: storage.owner, stretch: Data(parameters.canonicalBytes), salt: Data(salt.bytes),
+                sealedPrivateHalf: blob, epoch: half.epoch, state: .current, created: Self.now))
+    }
+
+    package func change(
+        _ proved: ProvedPasscode, to passcode: borrowing SecretBytes, opening half: PrivateHalf
+    ) throws -> any PasscodeTransition {
+        // With the salt of the former passcode, so that one entry is one try while either may be right.
+        let stretched = try stretched(passcode, by: proved.record)
+        return Change(
+            keeper: self, kept: try record(proved.record, sealing: half, under: proved.stretched, state: .current),
+            incoming: try record(proved.record, sealing: half, under: stretched, state: .incoming),
+            former: KeyAuthorization.derived(fromStretchedPasscode: proved.stretched),
+            next: KeyAuthorization.derived(fromStretchedPasscode: stretched))
+    }
+
+    /// A record for the same index in the chip, with another private half.
+    private func record(
+        _ former: PasscodeRecord, sealing half: PrivateHalf, under stretched: borrowing SecretBytes,
+        state: PasscodeRecord.State
+    ) throws -> PasscodeRecord {
+        let blob = try enclave.resealed(former.sealedPrivateHalf, with: wrapped(half, under: stretched))
+        return PasscodeRecord(
+            id: state == .current ? former.id : VaultID(), owner: storage.owner, stretch: former.stretch,
+            salt: former.salt, sealedPrivateHalf: blob, epoch: half.epoch, state: state,
+            created: state == .current ? former.created : Self.now)
+    }
+
+    private static var now: UInt64 { UInt64(Date().timeIntervalSince1970) }
+
+    package func remove() -> any PasscodeTransition { Removal(keeper: self) }
+
+    private struct Setting: PasscodeTransition {
+        let keeper: ChipPasscodeKeeper
+        let record: PasscodeRecord
+
+        func store(in writer: VaultWriter) throws {
+            try writer.setPasscodeRecord(record)
+            try keeper.counters.forget(AttemptCounters.passcode, in: writer)
+        }
+
+        func finish() throws {
+            keeper.forgetTries()
+            try keeper.use(record)
+        }
+    }
+
+    /// Until the chip has followed, the former passcode is the right one; from then on the next one.
+    private final class Change: PasscodeTransition {
+        let keeper: ChipPasscodeKeeper
+        let kept: PasscodeRecord
+        let incoming: PasscodeRecord
+        let former: SecretBytes
+        let next: SecretBytes
+
+        init(
+            keeper: ChipPasscodeKeeper, kept: PasscodeRecord, incoming: PasscodeRecord, former: consuming SecretBytes,
+            next: consuming SecretBytes
+        ) {
+            (self.keeper, self.kept, self.incoming) = (keeper, kept, incoming)
+            self.former = former
+            self.next = next
+        }
+
+        func store(in writer: VaultWriter) throws {
+            try writer.setPasscodeRecord(kept)
+            try writer.setPasscodeRecord(incoming)
+        }
+
+        func finish() throws {
+            try keeper.enclave.changePasscode(incoming.sealedPrivateHalf, from: former, to: next)
+            try keeper.settle(on: incoming, among: [kept, incoming])
+        }
+    }
+
+    private struct Removal: PasscodeTransition {
+        let keeper: ChipPasscodeKeeper
+
+        func store(in writer: VaultWriter) throws {
+            for record in try writer.passcodeRecords(owner: keeper.storage.owner).compactMap(\.record) {
+                try writer.removePasscodeRecord(record.id, owner: keeper.storage.owner)
+            }
+            try keeper.counters.forget(AttemptCounters.passcode, in: writer)
+        }
+
+        func finish() throws {
+            keeper.forgetTries()
+            try keeper.use(nil)
+            try keeper.enclave.removePasscode(of: keeper.storage.owner.bytes)
+        }
+    }
+
+    /// Ends an unfinished change: the record that fits stays, the other goes.
+    private func settle(on record: PasscodeRecord, among records: [PasscodeRecord]) throws {
+        guard records.count > 1 || record.state != .current else { return }
+        try vault.write("passcode.settle") { writer in
+            for other in records where other.id != record.id {
+                try writer.removePasscodeRecord(other.id, owner: storage.owner)
+            }
+            var settled = record
+            settled.state = .current
+            try writer.setPasscodeRecord(settled)
+        }
+        eraser.erase()
+    }
+
+    // MARK: the second lock
+
+    /// The seed of a private half, AES-256-GCM under a key of the stretched passcode, with what it is bound to: nonce (12),
+    /// ciphertext, tag (16).
+    private func wrapped(_ half: PrivateHalf, under stretched: borrowing SecretBytes) throws -> SecretBytes {
+        let key = Self.wrappingKey(stretched)
+        let context = storage.context(of: half.publicHalf)
+        return try half.withSeed { seed in
+            try unsafe seed.withUnsafeBytes { bytes in
+                let box = try unsafe AES.GCM.seal(bytes, using: key, authenticating: context)
+                return SecretBytes(box.nonce + box.ciphertext + box.tag)
+            }
+        }
+    }
+
+    /// Nil for a seed under another passcode, or of another key.
+    private func unwrapped(
+        _ secret: borrowing SecretBytes, under stretched: borrowing SecretBytes, of half: PublicHalf
+    ) -> SecretBytes? {
+        do {
+            let box = try AES.GCM.SealedBox(combined: Data(exposing: secret))
+            var seed = try AES.GCM.open(
+                box, using: Self.wrappingKey(stretched), authenticating: storage.context(of: half))
+            return SecretBytes(taking: &seed)
+        } catch {
+            return nil
+        }
+    }
+
+    private static func wrappingKey(_ stretched: borrowing SecretBytes) -> SymmetricKey {
+        stretched.derivedKey(label: "ostiary.passcode.private-half.v1")
+    }
+}

@@ -1,0 +1,296 @@
+import CTSS2
+import Foundation
+import SecretMemory
+
+/// The commands around a passcode, each with the section of TPM 2.0 part 3 that it comes from.
+extension Connection {
+    // MARK: the index
+
+    /// Defines and writes the index of a user, in the place of one that the chip has. Nobody can write it again.
+    func defineIndex(of owner: Data, authorization: borrowing SecretBytes) throws(ChipFault) -> PasscodeIndex {
+        let key = SecretBytes(random: 32)
+        let template = PublicArea.secret(policy: ObjectPolicy.digest(context: Data("writer of a passcode".utf8)))
+        let writer = try create(template, authorization: key, sealing: SecretBytes(random: 32))
+        guard let index = PasscodeIndex(at: try freeHandle(of: owner), writer: writer.name) else {
+            throw .malformedAnswer
+        }
+        let handle = try define(index.publicArea, authorization: authorization)
+        defer { close(handle) }
+        try withLoadedOnce(writer) { (writer) throws(ChipFault) in
+            try write(index, handle, authorizedBy: writer, key)
+        }
+        return index
+    }
+
+    /// A handle where nothing is. An index of ours that is in the way belongs to a passcode of this user that was removed or
+    /// never finished.
+    private func freeHandle(of owner: Data) throws(ChipFault) -> TPM2_HANDLE {
+        for handle in PasscodeIndex.handles(of: owner) {
+            guard let found = try indexHandle(at: handle) else { return handle }
+            guard try isOurs(found) else {
+                close(found)
+                continue
+            }
+            try undefine(found)
+            return handle
+        }
+        throw .response(ResponseCode(TPM2_RC(OSTIARY_TPM_RC_NV_SPACE)))
+    }
+
+    private func isOurs(_ index: ESYS_TR) throws(ChipFault) -> Bool {
+        let area: Answer<TPM2B_NV_PUBLIC> = try context.answer {
+            Esys_NV_ReadPublic($0, index, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, $1, nil)
+        }
+        return area.pointer.pointee.nvPublic.attributes & ~TPMA_NV_WRITTEN == PasscodeIndex.attributes
+    }
+
+    /// 31.3, TPM2_NV_DefineSpace.
+    private func define(
+        _ area: TPM2B_NV_PUBLIC, authorization: borrowing SecretBytes
+    ) throws(ChipFault) -> ESYS_TR {
+        let sessions = try sessions()
+        try sessions.encrypt(.toChip, in: context)
+        let context = self.context
+        return try withValue(authorization) { (value) throws(ChipFault) in
+            var (area, index) = (area, ESYS_TR())
+            try context.run {
+                Esys_NV_DefineSpace(
+                    $0, ESYS_TR(ESYS_TR_RH_OWNER), sessions.authorizing, sessions.encrypting, ESYS_TR_NONE, value,
+                    &area,
+                    &index)
+            }
+            return index
+        }
+    }
+
+    /// 31.7, TPM2_NV_Write, by the first branch of the index's policy.
+    private func write(
+        _ index: PasscodeIndex, _ handle: ESYS_TR, authorizedBy writer: ESYS_TR, _ key: borrowing SecretBytes
+    ) throws(ChipFault) {
+        let context = self.context
+        try withPolicySession { (session) throws(ChipFault) in
+            try prove(writer, key, to: session)
+            try restrict(session, to: TPM2_CC_NV_Write)
+            try choose(index.policies, in: session)
+            var data = TPM2B_MAX_NV_BUFFER()
+            data.size = UInt16(PasscodeIndex.count.count)
+            withUnsafeMutableBytes(of: &data.buffer) { _ = PasscodeIndex.count.copyBytes(to: $0) }
+            try context.run { Esys_NV_Write($0, handle, handle, session, ESYS_TR_NONE, ESYS_TR_NONE, &data, 0) }
+        }
+    }
+
+    /// 31.4, TPM2_NV_UndefineSpace.
+    private func undefine(_ index: ESYS_TR) throws(ChipFault) {
+        let sessions = try sessions()
+        try context.run {
+            Esys_NV_UndefineSpace(
+                $0, ESYS_TR(ESYS_TR_RH_OWNER), index, sessions.authorizing, ESYS_TR_NONE, ESYS_TR_NONE)
+        }
+    }
+
+    /// Removes the indexes of a user.
+    func removeIndex(of owner: Data) throws(ChipFault) {
+        for handle in PasscodeIndex.handles(of: owner) {
+            guard let found = try indexHandle(at: handle) else { return }
+            if try isOurs(found) { return try undefine(found) }
+            close(found)
+        }
+    }
+
+    /// Nil when nothing is defined there.
+    private func indexHandle(at handle: TPM2_HANDLE) throws(ChipFault) -> ESYS_TR? {
+        var index = ESYS_TR()
+        do {
+            try context.run {
+                Esys_TR_FromTPMPublic($0, handle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &index)
+            }
+            return index
+        } catch .response(let code) where code.isUnknownHandle {
+            return nil
+        }
+    }
+
+    /// tpm2-tss forgets what it knows of the index.
+    private func close(_ index: ESYS_TR) {
+        var index = index
+        // Fails only if tpm2-tss does not know it.
+        do { try context.run { Esys_TR_Close($0, &index) } } catch {}
+    }
+
+    /// Lends the index of a passcode. One that is gone, or another one in its place, is refused.
+    func withHandle<Result: ~Copyable>(
+        of index: PasscodeIndex, _ body: (ESYS_TR) throws(ChipFault) -> Result
+    ) throws(ChipFault) -> Result {
+        guard let found = try indexHandle(at: index.handle) else { throw .foreignObject }
+        defer { close(found) }
+        let name: Answer<TPM2B_NAME> = try context.answer { Esys_TR_GetName($0, found, $1) }
+        guard name.pointer.pointee.bytes == index.name else { throw .foreignObject }
+        return try body(found)
+    }
+
+    /// Wrong values in a row, and the limit (31.13, TPM2_NV_Read, as the owner). Counts none.
+    func wrongTries(at index: PasscodeIndex) throws(ChipFault) -> (count: UInt32, limit: UInt32) {
+        let context = self.context
+        let data = try withHandle(of: index) { (handle) throws(ChipFault) -> Answer<TPM2B_MAX_NV_BUFFER> in
+            try context.answer {
+                Esys_NV_Read(
+                    $0, ESYS_TR(ESYS_TR_RH_OWNER), handle, ESYS_TR(ESYS_TR_PASSWORD), ESYS_TR_NONE, ESYS_TR_NONE, 8, 0,
+                    $1)
+            }
+        }
+        guard data.pointer.pointee.size == 8 else { throw .malformedAnswer }
+        let bytes = withUnsafeBytes(of: data.pointer.pointee.buffer) { Array($0.prefix(8)) }
+        func number(_ bytes: ArraySlice<UInt8>) -> UInt32 { bytes.reduce(0) { $0 << 8 | UInt32($1) } }
+        return (number(bytes[..<4]), number(bytes[4...]))
+    }
+
+    // MARK: using a passcode
+
+    /// The secret that the passcode opens.
+    func open(_ passcode: ChipPasscode, authorization: borrowing SecretBytes) throws(ChipFault) -> SecretBytes {
+        let sessions = try sessions()
+        let context = self.context
+        return try withPolicySession { (session) throws(ChipFault) in
+            try prove(passcode.index, authorization, to: session)
+            return try withLoadedOnce(passcode.sealed) { (sealed) throws(ChipFault) in
+                try Self.unseal(sealed, authorizedBy: session, sessions, in: context)
+            }
+        }
+    }
+
+    /// 31.5, TPM2_NV_ChangeAuth, by the second branch of the index's policy. The chip counts a wrong former value.
+    func change(
+        _ passcode: PasscodeIndex, from former: borrowing SecretBytes, to authorization: borrowing SecretBytes
+    ) throws(ChipFault) {
+        do {
+            try withPolicySession { (session) throws(ChipFault) in
+                try changeValue(of: passcode, from: former, to: authorization, in: session)
+            }
+        } catch .wrongAuthorization {
+            throw try refusal(at: passcode)
+        } catch .response(let code) where code.isUnavailableAuthorization {
+            throw try refusal(at: passcode)
+        }
+    }
+
+    private func changeValue(
+        of passcode: PasscodeIndex, from former: borrowing SecretBytes, to authorization: borrowing SecretBytes,
+        in session: ESYS_TR
+    ) throws(ChipFault) {
+        let context = self.context
+        try context.run { Esys_PolicyAuthValue($0, session, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE) }
+        try restrict(session, to: TPM2_CC_NV_ChangeAuth)
+        try choose(passcode.policies, in: session)
+        try withHandle(of: passcode) { (index) throws(ChipFault) in
+            try authorized(index, with: former) { (sessions) throws(ChipFault) in
+                try sessions.encrypt(.toChip, in: context)
+                try withValue(authorization) { (value) throws(ChipFault) in
+                    try context.run {
+                        Esys_NV_ChangeAuth($0, index, session, sessions.encrypting, ESYS_TR_NONE, value)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Loads a key below the parent that the passcode opens.
+    func load(
+        _ object: ChipObject, below parent: ChipObject, passcode: TPMPasscodeSession?
+    ) throws(ChipFault) -> ESYS_TR {
+        guard let passcode else { throw .passcodeNeeded }
+        // The key opens with the passcode that its parent was made for, and with no other.
+        guard parent.publicArea(matching: PublicArea.parent(of: passcode.passcode.index)) != nil else {
+            throw .foreignObject
+        }
+        let sessions = try sessions()
+        let context = self.context
+        return try withParent(of: passcode.passcode, parent, for: .loading(passcode.value)) {
+            (parent, session) throws(ChipFault) in
+            try Self.load(object, below: parent, authorizedBy: session, sessions, in: context)
+        }
+    }
+
+    /// What the parent is used for, and so which branch of its policy.
+    enum ParentUse {
+        case creating
+        case loading(PasscodeValue)
+    }
+
+    /// Lends the loaded parent and a session that may use it.
+    func withParent<Result: ~Copyable>(
+        of passcode: ChipPasscode, _ parent: ChipObject? = nil, for use: ParentUse,
+        _ body: (_ parent: ESYS_TR, _ session: ESYS_TR) throws(ChipFault) -> Result
+    ) throws(ChipFault) -> Result {
+        try withLoadedOnce(parent ?? passcode.parent) { (handle) throws(ChipFault) in
+            try withPolicySession { (session) throws(ChipFault) in
+                switch use {
+                case .creating: try restrict(session, to: TPM2_CC_Create)
+                case .loading(let value):
+                    try prove(passcode.index, value.bytes, to: session)
+                }
+                try choose(passcode.index.parentPolicies, in: session)
+                return try body(handle, session)
+            }
+        }
+    }
+
+    // MARK: policy sessions
+
+    /// Lends a policy session, and removes it afterwards.
+    func withPolicySession<Result: ~Copyable>(
+        _ body: (ESYS_TR) throws(ChipFault) -> Result
+    ) throws(ChipFault) -> Result {
+        let context = self.context
+        let session = try root.withHandle(in: context) { (root) throws(ChipFault) in
+            try Sessions.start(TPM2_SE(TPM2_SE_POLICY), in: context, saltedTo: root)
+        }
+        defer { discard(session) }
+        return try body(session)
+    }
+
+    /// Proves the passcode to a session. The chip counts a wrong one.
+    func prove(
+        _ index: PasscodeIndex, _ value: borrowing SecretBytes, to session: ESYS_TR
+    ) throws(ChipFault) {
+        do {
+            try withHandle(of: index) { (handle) throws(ChipFault) in try prove(handle, value, to: session) }
+        } catch .wrongAuthorization {
+            throw try refusal(at: index)
+        } catch .response(let code) where code.isUnavailableAuthorization {
+            throw try refusal(at: index)
+        }
+    }
+
+    /// What it means that the chip refused a value.
+    private func refusal(at index: PasscodeIndex) throws(ChipFault) -> ChipFault {
+        let tries = try wrongTries(at: index)
+        return tries.count >= tries.limit ? .passcodeBlocked : .wrongAuthorization
+    }
+
+    /// 23.4, TPM2_PolicySecret.
+    private func prove(_ entity: ESYS_TR, _ value: borrowing SecretBytes, to session: ESYS_TR) throws(ChipFault) {
+        let context = self.context
+        try authorized(entity, with: value) { (sessions) throws(ChipFault) in
+            try context.run {
+                Esys_PolicySecret(
+                    $0, entity, session, sessions.authorizing, ESYS_TR_NONE, ESYS_TR_NONE, nil, nil, nil, 0, nil, nil)
+            }
+        }
+    }
+
+    /// 23.11, TPM2_PolicyCommandCode.
+    private func restrict(_ session: ESYS_TR, to command: TPM2_CC) throws(ChipFault) {
+        try context.run {
+            Esys_PolicyCommandCode($0, session, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, command)
+        }
+    }
+
+    /// 23.6, TPM2_PolicyOR.
+    private func choose(_ policies: [Policy], in session: ESYS_TR) throws(ChipFault) {
+        var list = TPML_DIGEST()
+        list.count = UInt32(policies.count)
+        list.digests.0.set(policies[0].digest)
+        list.digests.1.set(policies[1].digest)
+        try context.run { Esys_PolicyOR($0, session, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &list) }
+    }
+}

@@ -1,0 +1,84 @@
+import CTSS2
+import Crypto
+import Foundation
+
+/// The NV index that counts wrong passcodes of one user (TPM 2.0 part 2, "TPM_NT_PIN_FAIL"). The passcode's value is its
+/// authorization value.
+///
+/// Its policy lets it be written only by the holder of a value that was thrown away after the first writing. So an index that
+/// somebody defines in its place can be the same in all but one: it was never written, its name is another one, and
+/// everything that names this index refuses it.
+struct PasscodeIndex: Equatable, Sendable {
+    /// Wrong values in a row that the chip looks at. The daemon lets a person wait long before they come to so many.
+    static let limit: UInt32 = 10
+
+    let handle: TPM2_HANDLE
+    /// The first branch of the policy: what the first writing proved.
+    let writing: Policy
+    /// The name of the written index.
+    let name: Data
+
+    static let nameByteCount = 34
+
+    init(handle: TPM2_HANDLE, writing: Policy, name: Data) {
+        (self.handle, self.writing, self.name) = (handle, writing, name)
+    }
+
+    /// An index that is about to be made.
+    ///
+    /// - Parameter writer: the name of the object whose value is thrown away.
+    init?(at handle: TPM2_HANDLE, writer: Data) {
+        let writing = Policy.empty.secret(of: writer).command(TPM2_CC_NV_Write)
+        var written = Self.publicArea(at: handle, writing: writing).nvPublic
+        written.attributes |= TPMA_NV_WRITTEN
+        let area = marshalled(atMost: MemoryLayout<TPMS_NV_PUBLIC>.size) {
+            Tss2_MU_TPMS_NV_PUBLIC_Marshal(&written, $0, $1, $2)
+        }
+        guard let area else { return nil }
+        self.init(handle: handle, writing: writing, name: ChipObject.name(ofArea: area))
+    }
+
+    /// What a session must prove to use an object that the passcode opens.
+    var policy: Policy { Policy.empty.secret(of: name) }
+
+    /// The policy of the parent of keys that require the passcode: anybody makes keys below it, and nobody loads one
+    /// without the passcode.
+    var parentPolicies: [Policy] { [Policy.empty.command(TPM2_CC_Create), policy] }
+
+    // MARK: definition
+
+    static let attributes =
+        TPMA_NV(TPM2_NT_PIN_FAIL) << TPMA_NV(TPMA_NV_TPM2_NT_SHIFT) | TPMA_NV_NO_DA | TPMA_NV_AUTHREAD
+        | TPMA_NV_OWNERREAD | TPMA_NV_POLICYWRITE
+
+    /// The branches of the policy: the first writing, and the change of the value by whoever has it.
+    var policies: [Policy] { Self.policies(writing: writing) }
+
+    /// The index before it is written.
+    var publicArea: TPM2B_NV_PUBLIC { Self.publicArea(at: handle, writing: writing) }
+
+    private static func policies(writing: Policy) -> [Policy] {
+        [writing, Policy.empty.ownValue().command(TPM2_CC_NV_ChangeAuth)]
+    }
+
+    private static func publicArea(at handle: TPM2_HANDLE, writing: Policy) -> TPM2B_NV_PUBLIC {
+        var area = TPM2B_NV_PUBLIC()
+        area.nvPublic.nvIndex = handle
+        area.nvPublic.nameAlg = TPM2_ALG_SHA256
+        area.nvPublic.attributes = attributes
+        area.nvPublic.authPolicy.set(Policy.any(of: policies(writing: writing)).digest)
+        area.nvPublic.dataSize = UInt16(count.count)
+        return area
+    }
+
+    /// The content of a new index (TPMS_NV_PIN_COUNTER_PARAMETERS): no wrong value, and the limit.
+    static let count = Data([0, 0, 0, 0]) + withUnsafeBytes(of: limit.bigEndian) { Data($0) }
+
+    /// The handles for the index of a user, in the range that the TCG gives to owners (Registry of Reserved TPM 2.0 Handles
+    /// and Localities, 2.2.2). They follow from the user's id, so that an index that an interrupted start left behind is found.
+    static func handles(of owner: Data) -> [TPM2_HANDLE] {
+        let digest = SHA256.hash(data: Data("ostiary.tpm-enclave.v1.passcode-index".utf8) + owner)
+        let start = digest.prefix(4).reduce(TPM2_HANDLE(0)) { $0 << 8 | TPM2_HANDLE($1) }
+        return (0..<16).map { 0x0180_0000 | (start &+ $0) & 0x003f_ffff }
+    }
+}

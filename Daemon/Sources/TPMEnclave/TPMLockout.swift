@@ -1,0 +1,27 @@
+import CTSS2
+public import Enclave
+
+/// How near a chip is to its dictionary-attack lockout, in which it takes no authorization that counts. Other programs can
+/// bring it there. Nothing of ours counts towards it.
+public struct TPMLockout: Equatable, Sendable {
+    /// Wrong authorizations that the chip remembers.
+    public let failureCount: UInt32
+    /// With so many it is locked out.
+    public let limit: UInt32
+    /// After how long it forgets one.
+    public let interval: Duration
+
+    public var isLockedOut: Bool { failureCount >= limit }
+}
+
+extension TPMEnclave {
+    /// Asks the chip. Counts nothing.
+    public func lockout() throws(EnclaveError) -> TPMLockout {
+        try chip.perform { (connection) throws(ChipFault) in
+            TPMLockout(
+                failureCount: try connection.property(OSTIARY_TPM_PT_LOCKOUT_COUNTER),
+                limit: try connection.property(OSTIARY_TPM_PT_MAX_AUTH_FAIL),
+                interval: try connection.lockoutInterval())
+        }
+    }
+}

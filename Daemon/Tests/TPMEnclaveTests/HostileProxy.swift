@@ -1,0 +1,193 @@
+import Foundation
+import Glibc
+import Synchronization
+import TPMTestSupport
+
+@testable import TPMEnclave
+
+/// Stands between tpm2-tss and a TPM, and spoils answers by chance, from a seed.
+final class HostileProxy: Sendable {
+    /// What happens to an answer.
+    private enum Deed: CaseIterable {
+        case nothing, cutOff, flipBit, repeatFormer, otherBody, silence, wrongSize, refusal
+    }
+
+    private struct State {
+        var generator: Generator
+        var isHostile = false
+        var former = Data()
+        var deedCount = 0
+    }
+
+    /// Knuth's MMIX generator: a seed gives the same deeds everywhere.
+    private struct Generator: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return state ^ state >> 29
+        }
+    }
+
+    let port: Int
+    private let listeners: [CInt]
+    private let state: Mutex<State>
+
+    init(to tpm: SoftwareTPM, seed: UInt64) throws {
+        state = Mutex(State(generator: Generator(state: seed)))
+        for _ in 0..<50 {
+            let port = Int.random(in: 30_000..<32_000)
+            guard let commands = Self.listen(at: port) else { continue }
+            guard let control = Self.listen(at: port + 1) else {
+                close(commands)
+                continue
+            }
+            self.port = port
+            listeners = [commands, control]
+            accept(on: commands, to: tpm.port) { $0.passCommands($1, $2) }
+            accept(on: control, to: tpm.port + 1) { _, client, server in Self.passBytes(client, server) }
+            return
+        }
+        throw SoftwareTPM.NoFreePorts()
+    }
+
+    /// Takes no more connections.
+    func end() { for listener in listeners { shutdown(listener, CInt(SHUT_RDWR)) } }
+
+    var location: TPMLocation { TPMLocation("swtpm:host=127.0.0.1,port=\(port)") }
+
+    func setHostile(_ isHostile: Bool) { state.withLock { $0.isHostile = isHostile } }
+
+    /// How many answers were spoilt.
+    var deedCount: Int { state.withLock { $0.deedCount } }
+
+    // MARK: connections
+
+    private static func address(_ port: Int) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+        return address
+    }
+
+    private static func with(_ port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt) -> CInt {
+        var address = address(port)
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        }
+    }
+
+    private static func stream() -> CInt { socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0) }
+
+    private static func listen(at port: Int) -> CInt? {
+        let listener = stream()
+        guard with(port, { bind(listener, $0, $1) }) == 0, Glibc.listen(listener, 16) == 0 else {
+            close(listener)
+            return nil
+        }
+        return listener
+    }
+
+    /// Serves each connection on a thread of its own, with one to the TPM.
+    private func accept(
+        on listener: CInt, to port: Int, _ serve: @escaping @Sendable (HostileProxy, CInt, CInt) -> Void
+    ) {
+        Thread.detachNewThread { [self] in
+            while true {
+                let client = Glibc.accept(listener, nil, nil)
+                guard client >= 0 else { break }
+                Thread.detachNewThread { [self] in
+                    let server = Self.stream()
+                    if Self.with(port, { connect(server, $0, $1) }) == 0 { serve(self, client, server) }
+                    close(server)
+                    close(client)
+                }
+            }
+            close(listener)
+        }
+    }
+
+    private static func passBytes(_ client: CInt, _ server: CInt) {
+        var ends = [
+            pollfd(fd: client, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: server, events: Int16(POLLIN), revents: 0),
+        ]
+        while poll(&ends, 2, -1) > 0 {
+            for (end, other) in [(0, server), (1, client)] where ends[end].revents != 0 {
+                var bytes = [UInt8](repeating: 0, count: 4096)
+                let count = recv(ends[end].fd, &bytes, bytes.count, 0)
+                guard count > 0, send(Data(bytes.prefix(count)), to: other) else { return }
+            }
+        }
+    }
+
+    private func passCommands(_ client: CInt, _ server: CInt) {
+        while let command = Self.message(from: client), Self.send(command, to: server),
+            let answer = Self.message(from: server)
+        {
+            guard let spoilt = spoilt(answer), Self.send(spoilt.bytes, to: client), !spoilt.isLast else { return }
+        }
+    }
+
+    private static func message(from end: CInt) -> Data? {
+        guard var message = bytes(6, from: end) else { return nil }
+        let size = message.suffix(4).reduce(0) { $0 << 8 | Int($1) }
+        guard (6...8192).contains(size), let rest = bytes(size - 6, from: end) else { return nil }
+        message += rest
+        return message
+    }
+
+    private static func bytes(_ count: Int, from end: CInt) -> Data? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let received = bytes.withUnsafeMutableBytes { recv(end, $0.baseAddress! + filled, count - filled, 0) }
+            guard received > 0 else { return nil }
+            filled += received
+        }
+        return Data(bytes)
+    }
+
+    private static func send(_ bytes: Data, to end: CInt) -> Bool {
+        bytes.withUnsafeBytes { Glibc.send(end, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) } == bytes.count
+    }
+
+    // MARK: deeds
+
+    /// What the client gets, and whether the connection ends then; nil when it gets nothing.
+    private func spoilt(_ answer: Data) -> (bytes: Data, isLast: Bool)? {
+        let deed = state.withLock { state -> (Deed, Data, UInt64) in
+            defer { state.former = answer }
+            // Every third answer, so that requests get as far as their later commands.
+            guard state.isHostile, state.generator.next() % 3 == 0 else { return (.nothing, Data(), 0) }
+            let deed = Deed.allCases.randomElement(using: &state.generator) ?? .nothing
+            if deed != .nothing { state.deedCount += 1 }
+            return (deed, state.former, state.generator.next())
+        }
+        var spoilt = answer
+        switch deed {
+        case (.nothing, _, _): return (answer, false)
+        case (.cutOff, _, let chance): return (answer.prefix(Int(chance % UInt64(answer.count))), true)
+        case (.flipBit, _, let chance):
+            spoilt[Int(chance % UInt64(answer.count))] ^= 1 << UInt8(chance >> 32 & 7)
+            return (spoilt, true)
+        case (.repeatFormer, let former, _): return (former.isEmpty ? answer : former, true)
+        case (.otherBody, _, let chance):
+            for place in spoilt.indices.dropFirst(10) {
+                spoilt[place] ^= UInt8(truncatingIfNeeded: chance >> (place % 8))
+            }
+            return (spoilt, false)
+        case (.silence, _, _):
+            usleep(150_000)
+            return nil
+        case (.wrongSize, _, let chance):
+            spoilt[4] = UInt8(truncatingIfNeeded: chance)
+            return (spoilt, true)
+        case (.refusal, _, let chance):
+            let codes: [UInt16] = [0x922, 0x908, 0x90a, 0x921, 0x902, 0x903, 0x98e, 0x9a2, 0x18b, 0x910, 0x100, 0x101]
+            let code = codes[Int(chance % UInt64(codes.count))]
+            return (Data([0x80, 0x01, 0, 0, 0, 10, 0, 0, UInt8(code >> 8), UInt8(code & 0xff)]), false)
+        }
+    }
+}
