@@ -14,6 +14,9 @@ let strict: [SwiftSetting] = [
     .strictMemorySafety(),
 ]
 
+/// For what mostly talks to C: `.strictMemorySafety` would mark nearly every line of it.
+let adapter = [SwiftSetting](strict.dropLast())
+
 let cbor: Target.Dependency = .product(name: "CanonicalCBOR", package: "Ostiary")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
@@ -26,6 +29,7 @@ let package = Package(
     products: [
         .library(name: "RelyingParty", targets: ["RelyingParty"]),
         .library(name: "RelyingPartySQLite", targets: ["RelyingPartySQLite"]),
+        .library(name: "RelyingPartyPostgreSQL", targets: ["RelyingPartyPostgreSQL"]),
     ],
     dependencies: [
         .package(name: "Ostiary", path: ".."),
@@ -37,8 +41,19 @@ let package = Package(
     targets: [
         .target(name: "RelyingParty", dependencies: [cbor, crypto, cryptoExtras, asn1, x509], swiftSettings: strict),
         .target(name: "RelyingPartySQLite", dependencies: ["RelyingParty", grdb], swiftSettings: strict),
+        .systemLibrary(name: "CPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(name: "RelyingPartyPostgreSQL", dependencies: ["CPQ", "RelyingParty"], swiftSettings: adapter),
         .testTarget(
-            name: "RelyingPartySQLiteTests", dependencies: ["RelyingParty", "RelyingPartySQLite", crypto, grdb],
+            name: "RelyingPartyStoreTests",
+            dependencies: [
+                "RelyingParty", "RelyingPartySQLite", "RelyingPartyPostgreSQL", "store-process", crypto, grdb,
+                .product(name: "SeededRandomness", package: "Ostiary"),
+            ],
+            resources: [.copy("Server")], swiftSettings: strict),
+        // A second server, for the tests of stores that several servers share.
+        .executableTarget(
+            name: "store-process", dependencies: ["RelyingParty", "RelyingPartyPostgreSQL"],
+            path: "Tests/store-process",
             swiftSettings: strict),
         .testTarget(
             name: "RelyingPartyTests",

@@ -6,7 +6,9 @@ extension SQLiteStore: ChallengeStore {
     /// Throws ``SQLiteStoreError/tooManyChallenges(_:)`` if as many are open as may be.
     public func add(_ challenge: OpenChallenge, at date: Date) async throws {
         let maximum = maximumChallengeCount
-        let allowed = try Self.joined(challenge.allowedCredentials)
+        guard let allowed = CredentialIDList.encoded(challenge.allowedCredentials) else {
+            throw SQLiteStoreError.credentialIDTooLong
+        }
         try await database.write { database in
             // A few at a time: no call pays for many that expired.
             try database.cachedStatement(sql: Self.removeExpired).execute(arguments: [date.timeIntervalSince1970])
@@ -29,11 +31,12 @@ extension SQLiteStore: ChallengeStore {
 
     private static func challenge(_ row: Row) throws -> OpenChallenge {
         guard let purpose = OpenChallenge.Purpose(rawValue: row["purpose"]),
-            let verification = UserRequirements.Verification(rawValue: row["verification"])
+            let verification = UserRequirements.Verification(rawValue: row["verification"]),
+            let allowed = CredentialIDList.decoded(row["allowed"])
         else { throw SQLiteStoreError.damagedRow }
         return OpenChallenge(
             value: row["value"], purpose: purpose, account: row["account"], session: row["session"],
-            allowedCredentials: try split(row["allowed"]), verification: verification,
+            allowedCredentials: allowed, verification: verification,
             expiration: Date(timeIntervalSince1970: row["expiration"]))
     }
 
@@ -43,24 +46,4 @@ extension SQLiteStore: ChallengeStore {
         """
     static let insertChallenge = "INSERT INTO challenge VALUES (?, ?, ?, ?, ?, ?, ?)"
     static let takeChallenge = "DELETE FROM challenge WHERE value = ? RETURNING *"
-
-    /// Two bytes of length before each ID.
-    private static func joined(_ identifiers: [Data]) throws -> Data {
-        try identifiers.reduce(into: Data()) { data, identifier in
-            guard let count = UInt16(exactly: identifier.count) else { throw SQLiteStoreError.damagedRow }
-            data.append(contentsOf: [UInt8(count >> 8), UInt8(count & 0xFF)])
-            data.append(identifier)
-        }
-    }
-
-    private static func split(_ data: Data) throws -> [Data] {
-        var (rest, identifiers) = (data[...], [Data]())
-        while !rest.isEmpty {
-            let count = rest.prefix(2).reduce(0) { $0 << 8 | Int($1) }
-            guard rest.count >= 2 + count else { throw SQLiteStoreError.damagedRow }
-            identifiers.append(Data(rest.dropFirst(2).prefix(count)))
-            rest = rest.dropFirst(2 + count)
-        }
-        return identifiers
-    }
 }

@@ -46,6 +46,8 @@ public enum SQLiteStoreError: Error, Equatable, Sendable {
     case newerVersion(Int)
     /// As many challenges are open as may be. Try again when some have expired.
     case tooManyChallenges(Int)
+    /// A challenge names a credential whose ID has more than 65,535 bytes. Registration refuses IDs of more than 1,023.
+    case credentialIDTooLong
     /// A row has another content than was written.
     case damagedRow
 }

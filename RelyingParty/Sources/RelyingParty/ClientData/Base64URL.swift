@@ -3,8 +3,7 @@ public import Foundation
 extension Data {
     /// Base64url without padding (RFC 4648, section 5), as WebAuthn's JSON has it.
     public var base64URLEncoded: String {
-        base64EncodedString().replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
-            .replacingOccurrences(of: "=", with: "")
+        base64EncodedString(options: [.base64URLAlphabet, .omitPaddingCharacter])
     }
 
     /// The bytes of base64url without padding; nil for anything else, also for bits that no byte holds.

@@ -1,0 +1,78 @@
+public import Foundation
+public import RelyingParty
+
+extension PostgreSQLStore: CredentialStore {
+    public func add(_ credential: CredentialRecord) async throws -> Bool {
+        try await pool.run { connection throws(PostgreSQLStoreError) in
+            try connection.execute(
+                Self.insertCredential,
+                [
+                    .bytes(credential.id), .bytes(credential.userHandle), .bytes(credential.publicKey),
+                    .integer(Int64(credential.signatureCounter)), .boolean(credential.isUserVerified),
+                    .boolean(credential.isBackupEligible), .boolean(credential.isBackedUp),
+                    .text(credential.transports.joined(separator: " ")),
+                ]
+            ).changedCount == 1
+        }
+    }
+
+    public func credential(_ id: Data) async throws -> CredentialRecord? {
+        try await records(Self.credentialByID, id).first
+    }
+
+    public func credentials(of account: Data) async throws -> [CredentialRecord] {
+        try await records(Self.credentialsByAccount, account)
+    }
+
+    /// One statement compares and sets. If another one changes the row meanwhile, it waits and compares with the new
+    /// content ("read committed").
+    public func accept(_ use: CredentialUse) async throws -> CredentialUseOutcome {
+        try await pool.run { connection throws(PostgreSQLStoreError) in
+            let values: [PostgreSQLValue] = [
+                .bytes(use.credentialID), .integer(Int64(use.signatureCounter)), .boolean(use.isBackedUp),
+            ]
+            if try connection.execute(Self.acceptUse, values).changedCount == 1 { return .accepted }
+            let rows = try connection.execute(Self.counter, [.bytes(use.credentialID)]).rows
+            guard let row = rows.first else { return .unknownCredential }
+            guard let stored = UInt32(exactly: try row.integer(0)) else { throw .damagedRow }
+            return .counterNotIncreased(stored: stored)
+        }
+    }
+
+    public func remove(_ id: Data, of account: Data) async throws -> Bool {
+        try await pool.run { connection throws(PostgreSQLStoreError) in
+            try connection.execute(Self.removeCredential, [.bytes(id), .bytes(account)]).changedCount == 1
+        }
+    }
+
+    private func records(_ sql: String, _ value: Data) async throws -> [CredentialRecord] {
+        try await pool.run { connection throws(PostgreSQLStoreError) in
+            var records: [CredentialRecord] = []
+            for row in try connection.execute(sql, [.bytes(value)]).rows { records.append(try Self.record(row)) }
+            return records
+        }
+    }
+
+    private static func record(_ row: QueryResult.Row) throws(PostgreSQLStoreError) -> CredentialRecord {
+        guard let counter = UInt32(exactly: try row.integer(3)) else { throw .damagedRow }
+        return CredentialRecord(
+            id: try row.bytes(0), userHandle: try row.bytes(1), publicKey: try row.bytes(2), signatureCounter: counter,
+            isUserVerified: try row.boolean(4), isBackupEligible: try row.boolean(5), isBackedUp: try row.boolean(6),
+            transports: try row.text(7).split(separator: " ").map { String($0) })
+    }
+
+    private static let columns =
+        "id, account, public_key, counter, is_user_verified, is_backup_eligible, is_backed_up, transports"
+    static let insertCredential = """
+        INSERT INTO relying_party.credential (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+        ON CONFLICT (id) DO NOTHING
+        """
+    static let credentialByID = "SELECT \(columns) FROM relying_party.credential WHERE id = $1"
+    static let credentialsByAccount = "SELECT \(columns) FROM relying_party.credential WHERE account = $1 ORDER BY id"
+    static let counter = "SELECT counter FROM relying_party.credential WHERE id = $1"
+    static let acceptUse = """
+        UPDATE relying_party.credential SET counter = $2, is_backed_up = $3
+        WHERE id = $1 AND (counter < $2 OR (counter = 0 AND $2 = 0))
+        """
+    static let removeCredential = "DELETE FROM relying_party.credential WHERE id = $1 AND account = $2"
+}

@@ -1,0 +1,47 @@
+/// Challenges and credentials in a PostgreSQL database, which several servers of several machines may share.
+///
+/// What a call changed is on the database's disk when it returns; challenges are kept in memory and on disk, but are gone
+/// after a crash of the database, and their sign-ins must begin again. Calls wait up to five seconds for a lock, then they
+/// throw. Needs PostgreSQL 12 or later, and libpq.
+public final class PostgreSQLStore: Sendable {
+    let pool: ConnectionPool
+    let maximumChallengeCount: Int
+
+    /// Connects, and makes the schema `relying_party` if the database has none.
+    ///
+    /// - Parameters:
+    ///   - connection: libpq's connection string or URI, such as `host=db.example.org dbname=login sslmode=verify-full`. A
+    ///     password belongs into libpq's password file, not here. Without `target_session_attrs`, servers that cannot be
+    ///     written to are refused.
+    ///   - maximumConnectionCount: how many connections this object has at most. Each has a thread.
+    ///   - maximumChallengeCount: how many challenges may be open, so that strangers who only ask for them do not fill the
+    ///     disk. Give the same number on all servers.
+    /// - Throws: ``PostgreSQLStoreError``.
+    public init(
+        connection: String, maximumConnectionCount: Int = 4, maximumChallengeCount: Int = 200_000
+    ) async throws(PostgreSQLStoreError) {
+        pool = ConnectionPool(connection, maximumCount: max(maximumConnectionCount, 1))
+        self.maximumChallengeCount = maximumChallengeCount
+        try await pool.run(Schema.prepare)
+    }
+}
+
+/// Why a store cannot be used, or a call had no effect.
+public enum PostgreSQLStoreError: Error, Equatable, Sendable {
+    /// There is no connection. The text is libpq's; it names hosts and users, and no password.
+    case cannotConnect(String)
+    /// The connection ended within a call, so it is not known whether the call had an effect.
+    case connectionLost
+    /// The database refused a statement, which had no effect. The code is one of PostgreSQL's ("SQLSTATE").
+    case refused(sqlState: String)
+    /// The database has a schema `relying_party` of something else.
+    case foreignSchema
+    /// A later version made the schema; this is its number.
+    case newerVersion(Int)
+    /// As many challenges are open as may be. Try again when some have expired.
+    case tooManyChallenges(Int)
+    /// A challenge names a credential whose ID has more than 65,535 bytes. Registration refuses IDs of more than 1,023.
+    case credentialIDTooLong
+    /// A row has another content than was written.
+    case damagedRow
+}

@@ -1,0 +1,92 @@
+/// The tables of a store, in a schema of their own.
+enum Schema {
+    private static let version: Int64 = 1
+    /// "Ostiary" in ASCII: servers that start at the same time make the schema one after the other.
+    private static let lock: Int64 = 0x4F73_7469_6172_79
+
+    @Sendable static func prepare(_ connection: Connection) throws(PostgreSQLStoreError) {
+        try connection.transaction { () throws(PostgreSQLStoreError) in
+            try connection.execute("SELECT pg_advisory_xact_lock($1)", [.integer(lock)])
+            let exists = "SELECT 1 FROM pg_namespace WHERE nspname = 'relying_party'"
+            if try connection.execute(exists).rows.isEmpty { return try create(connection) }
+            try check(connection)
+        }
+    }
+
+    private static func check(_ connection: Connection) throws(PostgreSQLStoreError) {
+        let table = "SELECT to_regclass('relying_party.store_version') IS NOT NULL"
+        guard try connection.execute(table).rows.first?.boolean(0) == true else { throw .foreignSchema }
+        guard let row = try connection.execute("SELECT number FROM relying_party.store_version").rows.first else {
+            throw .foreignSchema
+        }
+        let number = try row.integer(0)
+        guard number == version else { throw .newerVersion(Int(clamping: number)) }
+    }
+
+    /// Challenges are unlogged: they live for minutes, and writing them costs no flush. After a crash the database empties
+    /// the tables, both together. So no challenge comes back that was taken before.
+    ///
+    /// The number of open challenges is kept beside them: counting 100,000 rows takes longer than adding one. It is locked
+    /// after rows of challenges everywhere, so nobody waits in a circle.
+    private static func create(_ connection: Connection) throws(PostgreSQLStoreError) {
+        try connection.script(
+            """
+            CREATE SCHEMA relying_party;
+            CREATE TABLE relying_party.store_version (number bigint NOT NULL);
+            INSERT INTO relying_party.store_version VALUES (\(version));
+            CREATE UNLOGGED TABLE relying_party.challenge (
+                value bytea PRIMARY KEY, purpose text NOT NULL, account bytea, session bytea, allowed bytea NOT NULL,
+                verification text NOT NULL, expiration double precision NOT NULL
+            );
+            CREATE INDEX challenge_by_expiration ON relying_party.challenge (expiration);
+            CREATE UNLOGGED TABLE relying_party.challenge_count (
+                single boolean PRIMARY KEY CHECK (single), number bigint NOT NULL
+            ) WITH (fillfactor = 10);
+            CREATE TABLE relying_party.credential (
+                id bytea PRIMARY KEY, account bytea NOT NULL, public_key bytea NOT NULL, counter bigint NOT NULL,
+                is_user_verified boolean NOT NULL, is_backup_eligible boolean NOT NULL, is_backed_up boolean NOT NULL,
+                transports text NOT NULL
+            );
+            CREATE INDEX credential_by_account ON relying_party.credential (account);
+            \(functions)
+            """)
+    }
+
+    /// `add_challenge` returns null, or how many are open if that is too many. A few that expired go each time: no call pays
+    /// for many.
+    private static let functions = """
+        CREATE FUNCTION relying_party.count_challenges() RETURNS trigger LANGUAGE plpgsql AS $body$
+        DECLARE change bigint;
+        BEGIN
+            IF TG_OP = 'INSERT' THEN
+                SELECT count(*) INTO change FROM changed;
+            ELSE
+                SELECT -count(*) INTO change FROM changed;
+            END IF;
+            IF change <> 0 THEN
+                INSERT INTO relying_party.challenge_count VALUES (true, change)
+                ON CONFLICT (single) DO UPDATE SET number = relying_party.challenge_count.number + change;
+            END IF;
+            RETURN NULL;
+        END $body$;
+        CREATE TRIGGER added AFTER INSERT ON relying_party.challenge REFERENCING NEW TABLE AS changed
+            FOR EACH STATEMENT EXECUTE FUNCTION relying_party.count_challenges();
+        CREATE TRIGGER removed AFTER DELETE ON relying_party.challenge REFERENCING OLD TABLE AS changed
+            FOR EACH STATEMENT EXECUTE FUNCTION relying_party.count_challenges();
+        CREATE FUNCTION relying_party.add_challenge(
+            new_value bytea, purpose text, account bytea, session bytea, allowed bytea, verification text,
+            expiration double precision, now double precision, maximum bigint
+        ) RETURNS bigint LANGUAGE plpgsql AS $body$
+        DECLARE open_count bigint;
+        BEGIN
+            DELETE FROM relying_party.challenge WHERE value IN (
+                SELECT c.value FROM relying_party.challenge c WHERE c.expiration <= now
+                ORDER BY c.expiration LIMIT 16 FOR UPDATE SKIP LOCKED);
+            SELECT number INTO open_count FROM relying_party.challenge_count FOR UPDATE;
+            IF open_count >= maximum THEN RETURN open_count; END IF;
+            INSERT INTO relying_party.challenge
+            VALUES (new_value, purpose, account, session, allowed, verification, expiration);
+            RETURN NULL;
+        END $body$;
+        """
+}

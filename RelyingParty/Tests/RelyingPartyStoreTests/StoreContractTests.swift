@@ -1,0 +1,197 @@
+import Foundation
+import RelyingParty
+import Testing
+
+/// What every store does, whatever it is made of.
+@Suite(.timeLimit(.minutes(10))) struct StoreContractTests {
+    // MARK: challenges
+
+    @Test(arguments: StoreKind.allCases) func `a challenge comes back once, as it was`(_ kind: StoreKind) async throws {
+        try await kind.withStores { stores async throws in
+            let store = stores[0]
+            for purpose in OpenChallenge.Purpose.allCases {
+                for verification in UserRequirements.Verification.allCases {
+                    for account in [nil, Data(), Data([0, 0xFF])] {
+                        let challenge = OpenChallenge(
+                            value: Data((0..<32).map { UInt8($0) }), purpose: purpose, account: account,
+                            session: Data([7]),
+                            allowedCredentials: [Data(), Data(repeating: 1, count: 1023), Data([2])],
+                            verification: verification, expiration: Example.date + 0.25)
+                        try await store.add(challenge, at: Example.date)
+                        #expect(try await store.take(challenge.value, at: Example.date) == challenge)
+                        #expect(try await store.take(challenge.value, at: Example.date) == nil)
+                    }
+                }
+            }
+            #expect(try await store.take(Data([9]), at: Example.date) == nil)
+            #expect(try await store.take(Data(), at: Example.date) == nil)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases) func `an expired challenge is none, and is gone`(_ kind: StoreKind)
+        async throws
+    {
+        try await kind.withStores { stores async throws in
+            let store = stores[0]
+            try await store.add(Example.challenge(1), at: Example.date)
+            #expect(try await store.take(Example.challenge(1).value, at: Example.date + 300) == nil)
+            #expect(try await store.take(Example.challenge(1).value, at: Example.date) == nil)
+            try await store.add(Example.challenge(2), at: Example.date)
+            #expect(try await store.take(Example.challenge(2).value, at: Example.date + 299.9) != nil)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `of all who take a challenge at the same time, one gets it`(_ kind: StoreKind) async throws {
+        try await kind.withStores(4) { stores async throws in
+            for number in 0..<20 {
+                try await stores[0].add(Example.challenge(number), at: Example.date)
+                let taken = try await withThrowingTaskGroup(of: Bool.self) { group in
+                    for index in 0..<16 {
+                        group.addTask {
+                            try await stores[index % 4].take(Example.challenge(number).value, at: Example.date) != nil
+                        }
+                    }
+                    return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+                }
+                #expect(taken == 1)
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases) func `no more challenges are open than may be`(_ kind: StoreKind) async throws
+    {
+        try await kind.withStores(maximumChallengeCount: 3) { stores async throws in
+            let store = stores[0]
+            for number in 0..<3 { try await store.add(Example.challenge(number), at: Example.date) }
+            try await expectTooMany { try await store.add(Example.challenge(3), at: Example.date) }
+            _ = try await store.take(Example.challenge(0).value, at: Example.date)
+            try await store.add(Example.challenge(3), at: Example.date)
+            try await expectTooMany { try await store.add(Example.challenge(4), at: Example.date) }
+            // Those that expired make room.
+            try await store.add(Example.challenge(4, expiration: Example.date + 1000), at: Example.date + 300)
+            #expect(try await store.take(Example.challenge(4).value, at: Example.date + 300) != nil)
+        }
+    }
+
+    /// The stores have errors of their own, but they call this one the same.
+    private func expectTooMany(_ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+            Issue.record("one more challenge was taken than may be open")
+        } catch {
+            #expect("\(error)" == "tooManyChallenges(3)")
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a limit of challenges holds when many add at the same time`(_ kind: StoreKind) async throws {
+        try await kind.withStores(4, maximumChallengeCount: 10) { stores async throws in
+            try await stores[0].add(Example.challenge(1000), at: Example.date)
+            let added = await withTaskGroup(of: Bool.self) { group in
+                for number in 0..<64 {
+                    group.addTask {
+                        do {
+                            try await stores[number % 4].add(Example.challenge(number), at: Example.date)
+                            return true
+                        } catch { return false }
+                    }
+                }
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(added == 9)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a challenge for a credential ID that cannot be is refused`(_ kind: StoreKind) async throws {
+        try await kind.withStores { stores async throws in
+            let challenge = OpenChallenge(
+                value: Data([1]), purpose: .assertion, account: nil, session: nil,
+                allowedCredentials: [Data(count: 65_536)], verification: .preferred, expiration: Example.date + 1)
+            do {
+                try await stores[0].add(challenge, at: Example.date)
+                Issue.record("it was taken")
+            } catch {
+                #expect("\(error)" == "credentialIDTooLong")
+            }
+            #expect(try await stores[0].take(challenge.value, at: Example.date) == nil)
+        }
+    }
+
+    // MARK: credentials
+
+    @Test(arguments: StoreKind.allCases) func `credentials come back as they were`(_ kind: StoreKind) async throws {
+        try await kind.withStores { stores async throws in
+            let store = stores[0]
+            #expect(try await store.add(Example.credential(2, counter: .max)))
+            #expect(try await store.add(Example.credential(1)))
+            #expect(try await store.add(Example.credential(3, account: 2)))
+            #expect(try await store.credential(Example.credential(2).id) == Example.credential(2, counter: .max))
+            #expect(try await store.credential(Data()) == nil)
+            let all = [Example.credential(1), Example.credential(2, counter: .max)]
+            #expect(try await store.credentials(of: Data([1])) == all)
+            #expect(try await store.credentials(of: Data()).isEmpty)
+            let plain = CredentialRecord(
+                id: Data([0, 0x27, 0x5C, 0xFF]), userHandle: Data([0]), publicKey: Data(), signatureCounter: 0,
+                isUserVerified: false, isBackupEligible: true, isBackedUp: true, transports: [])
+            #expect(try await store.add(plain))
+            #expect(try await store.credential(plain.id) == plain)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases) func `a credential has one account`(_ kind: StoreKind) async throws {
+        try await kind.withStores { stores async throws in
+            #expect(try await stores[0].add(Example.credential(1)))
+            #expect(try await !stores[0].add(Example.credential(1, account: 2, counter: 9)))
+            #expect(try await stores[0].credential(Example.credential(1).id) == Example.credential(1))
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases) func `only its account removes a credential`(_ kind: StoreKind) async throws {
+        try await kind.withStores { stores async throws in
+            _ = try await stores[0].add(Example.credential(1))
+            #expect(try await !stores[0].remove(Example.credential(1).id, of: Data([2])))
+            #expect(try await stores[0].remove(Example.credential(1).id, of: Data([1])))
+            #expect(try await !stores[0].remove(Example.credential(1).id, of: Data([1])))
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a counter is accepted if it increases, or if there is none`(_ kind: StoreKind) async throws {
+        try await kind.withStores { stores async throws in
+            let store = stores[0]
+            _ = try await store.add(Example.credential(1))
+            #expect(try await store.accept(Example.use(1, counter: 0)) == .accepted)
+            #expect(try await store.accept(Example.use(1, counter: 0, isBackedUp: true)) == .accepted)
+            #expect(try await store.credential(Example.credential(1).id)?.isBackedUp == true)
+            #expect(try await store.accept(Example.use(1, counter: 5)) == .accepted)
+            for counter: UInt32 in [0, 1, 4, 5] {
+                #expect(try await store.accept(Example.use(1, counter: counter)) == .counterNotIncreased(stored: 5))
+            }
+            #expect(try await store.accept(Example.use(1, counter: .max)) == .accepted)
+            #expect(try await store.accept(Example.use(1, counter: .max)) == .counterNotIncreased(stored: .max))
+            #expect(try await store.accept(Example.use(2, counter: 1)) == .unknownCredential)
+        }
+    }
+
+    /// Each counter is offered by four servers at the same time.
+    @Test(arguments: StoreKind.allCases)
+    func `no counter is accepted twice, however many servers ask`(_ kind: StoreKind) async throws {
+        try await kind.withStores(4) { stores async throws in
+            _ = try await stores[0].add(Example.credential(1))
+            let accepted = try await withThrowingTaskGroup(of: UInt32?.self) { group in
+                for counter: UInt32 in 1...50 {
+                    for store in stores {
+                        group.addTask {
+                            try await store.accept(Example.use(1, counter: counter)) == .accepted ? counter : nil
+                        }
+                    }
+                }
+                return try await group.reduce(into: [UInt32]()) { if let counter = $1 { $0.append(counter) } }
+            }
+            #expect(Set(accepted).count == accepted.count && accepted.contains(50))
+            #expect(try await stores[3].credential(Example.credential(1).id)?.signatureCounter == 50)
+        }
+    }
+}
