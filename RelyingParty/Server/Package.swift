@@ -1,0 +1,47 @@
+// swift-tools-version:6.2
+// The example of RelyingParty/: a site where a browser registers and signs in. A package of its own, so that users of the
+// libraries need not fetch and build a server.
+import PackageDescription
+
+/// One strict list for every Swift target that reads what strangers send. It stands in the other manifests too: a manifest
+/// cannot import another.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .strictMemorySafety(),
+]
+
+let package = Package(
+    name: "OstiaryRelyingPartyServer",
+    products: [.executable(name: "relying-party-server", targets: ["relying-party-server"])],
+    dependencies: [
+        .package(name: "OstiaryRelyingParty", path: ".."),
+        .package(name: "Ostiary", path: "../.."),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0", traits: []),
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
+    ],
+    targets: [
+        .executableTarget(
+            name: "relying-party-server",
+            dependencies: [
+                .product(name: "RelyingParty", package: "OstiaryRelyingParty"),
+                .product(name: "RelyingPartySQLite", package: "OstiaryRelyingParty"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "RelyingPartyServerTests",
+            dependencies: ["relying-party-server", .product(name: "IndependentTools", package: "Ostiary")],
+            resources: [.copy("Witnesses")], swiftSettings: strict),
+    ]
+)

@@ -1,0 +1,110 @@
+"""A browser of python-fido2 on the example server: it registers, signs in, and tries what must be refused.
+
+Reads the path of the server's program as JSON. Prints a list of steps with the status and the text of the server's answers.
+"""
+
+import json
+import os
+import sys
+import tempfile
+
+from fido2.utils import websafe_encode
+from fido2.webauthn import PublicKeyCredentialCreationOptions, PublicKeyCredentialRequestOptions
+from server import Browser, running
+from software_key import SoftwareKey, client
+
+steps = []
+
+
+def step(name, answer):
+    steps.append({"name": name, "status": answer[0], "text": answer[1]})
+
+
+def created(browser, key, name):
+    """What a page sends back for a new credential."""
+    options = PublicKeyCredentialCreationOptions.from_dict(browser.options("/registration", {"name": name}))
+    return dict(client(key, browser.origin).make_credential(options))
+
+
+def signed(browser, key, origin=None, name=""):
+    """What a page sends back for a sign-in. A page of another origin has a client that does not refuse it."""
+    options = PublicKeyCredentialRequestOptions.from_dict(browser.options("/sign-in", {"name": name}))
+    selection = client(key, origin or browser.origin, trusting=origin is not None).get_assertion(options)
+    return dict(selection.get_response(0))
+
+
+def changed(answer, member, index):
+    """The answer with another character in one of its members: each stands within a signature."""
+    text = answer["response"][member]
+    other = text[:index] + ("B" if text[index] == "A" else "A") + text[index + 1 :]
+    return {**answer, "response": {**answer["response"], member: other}}
+
+
+def play(port):
+    browser, key = Browser(port), SoftwareKey()
+    for path in ("/", "/page.js", "/page.css"):
+        step(path, browser.send(path))
+    step("other page", browser.send("/../Package.swift"))
+
+    registration = created(browser, key, "ann")
+    step("registration", browser.send("/registration", registration))
+    step("registration again", browser.send("/registration", registration))
+    step("name is taken", browser.send("/registration/options", {"name": "ann"}))
+    step("no name", browser.send("/registration/options", {"name": ""}))
+    step("long name", browser.send("/registration/options", {"name": "a" * 65}))
+    step("name is no text", browser.send("/registration/options", {"name": 1}))
+    step("changed attestation", browser.send(
+        "/registration", changed(created(browser, SoftwareKey(), "eve"), "attestationObject", 80)))
+
+    # Two begin with the same name; the first to end gets it, and the other gets no way into the account.
+    first, second, thief = Browser(port), Browser(port), SoftwareKey()
+    slow = created(second, thief, "bob")
+    step("name in a race", first.send("/registration", created(first, SoftwareKey(), "bob")))
+    step("lost race", second.send("/registration", slow))
+    step("sign-in after a lost race", second.send("/sign-in", signed(second, thief)))
+
+    answer = signed(browser, key)
+    step("sign-in", browser.send("/sign-in", answer))
+    step("replay", browser.send("/sign-in", answer))
+    browser.options("/sign-in")
+    step("replay with an open challenge", browser.send("/sign-in", answer))
+    step("other origin", browser.send("/sign-in", signed(browser, key, "http://localhost:1")))
+    step("changed signature", browser.send("/sign-in", changed(signed(browser, key), "signature", 60)))
+    step("registration's answer", browser.send("/sign-in", created(browser, SoftwareKey(), "dan")))
+    step("sign-in by name", browser.send("/sign-in", signed(browser, key, name="ann")))
+    step("sign-in by an unknown name", browser.send("/sign-in", signed(browser, key, name="nobody")))
+    step("sign-in by another's name", browser.send("/sign-in", signed(browser, key, name="bob")))
+    last, key.counter, key.step = key.counter, key.counter - 1, 0
+    step("counter back", browser.send("/sign-in", signed(browser, key)))
+    key.counter = 0
+    step("counter at zero", browser.send("/sign-in", signed(browser, key)))
+    key.counter, key.step = last, 1
+    stranger = SoftwareKey()
+    created(browser, stranger, "tom")
+    step("unknown credential", browser.send("/sign-in", signed(browser, stranger)))
+    other = Browser(port)
+    other.options("/sign-in")
+    step("other browser", other.send("/sign-in", signed(browser, key)))
+    step("no cookie", Browser(port).send("/sign-in", signed(browser, key)))
+    answer = signed(browser, key)
+    step("other credential's name", browser.send("/sign-in", {**answer, "rawId": websafe_encode(b"x" * 32)}))
+    step("no answer", browser.send("/sign-in", {}))
+    step("no JSON", browser.send("/sign-in", b"\xff"))
+    step("long answer", browser.send("/sign-in", b"x" * 140_000))
+    step("longer answer", browser.send("/sign-in", b"x" * 300_000))
+    step("sign-in after all", browser.send("/sign-in", signed(browser, key)))
+    return key, answer
+
+
+program = json.load(sys.stdin)
+with tempfile.TemporaryDirectory() as folder:
+    store = os.path.join(folder, "store.sqlite")
+    with running(program, "--store", store) as port:
+        key, last = play(port)
+    with running(program, "--store", store) as port:
+        browser = Browser(port)
+        step("replay after a restart", browser.send("/sign-in", last))
+        # The port is another one, and with it the origin.
+        step("sign-in after a restart", browser.send("/sign-in", signed(browser, key)))
+        step("name is taken after a restart", browser.send("/registration/options", {"name": "ann"}))
+json.dump(steps, sys.stdout)

@@ -1,0 +1,148 @@
+"""Headless Chromium on the example server's page, with the virtual authenticator of its developer tools.
+
+Reads the path of the server's program as JSON. Prints a list of steps: the text that the page shows, or the server's answer.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+import websocket
+from server import Browser, running
+
+DEADLINE = 120
+steps = []
+
+
+def step(name, text, status=200):
+    steps.append({"name": name, "status": status, "text": text})
+
+
+class Chromium:
+    def __init__(self, folder):
+        program = shutil.which("chromium") or sys.exit("chromium is missing. Run script/setup test.")
+        # Its sandbox refuses root, and a container may lack what it needs. It loads pages of localhost only.
+        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+                     "--remote-debugging-port=0", f"--user-data-dir={folder}"]
+        self.process = subprocess.Popen([program, *arguments, "about:blank"], stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL, env={**os.environ, "HOME": folder})
+        port = self.wait(lambda: self.port(os.path.join(folder, "DevToolsActivePort")))
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list", timeout=DEADLINE) as answer:
+            page = next(target for target in json.load(answer) if target["type"] == "page")
+        self.socket = websocket.create_connection(page["webSocketDebuggerUrl"], timeout=DEADLINE, suppress_origin=True)
+        self.number = 0
+
+    @staticmethod
+    def port(path):
+        try:
+            with open(path) as file:
+                return int(file.readline())
+        except (FileNotFoundError, ValueError):
+            return None
+
+    @staticmethod
+    def wait(condition):
+        deadline = time.monotonic() + DEADLINE
+        while time.monotonic() < deadline:
+            if value := condition():
+                return value
+            time.sleep(0.05)
+        raise SystemExit("chromium did not get there")
+
+    def call(self, method, **parameters):
+        """One command of the DevTools protocol. Events are left out."""
+        self.number += 1
+        self.socket.send(json.dumps({"id": self.number, "method": method, "params": parameters}))
+        while True:
+            answer = json.loads(self.socket.recv())
+            if answer.get("id") == self.number:
+                if "error" in answer:
+                    raise SystemExit(f"{method}: {answer['error']}")
+                return answer["result"]
+
+    def run(self, script):
+        """The value of a script, which may be a promise. It runs as if the person had just clicked."""
+        result = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True, userGesture=True)
+        if "exceptionDetails" in result:
+            return result["exceptionDetails"]["exception"].get("description", "")
+        return result["result"].get("value")
+
+    def load(self, address):
+        self.call("Page.navigate", url=address)
+        self.wait(lambda: self.run(f"location.href.startsWith({json.dumps(address)}) && document.readyState") == "complete")
+
+    def outcome(self, click):
+        """What the page shows in the end, after this script began it."""
+        self.run("document.getElementById('outcome').textContent = ''; " + click)
+        return self.wait(lambda: self.run("(text => text.startsWith('Use ') ? '' : text)(document.getElementById('outcome').textContent)"))
+
+    def register(self, name):
+        return self.outcome(
+            f"document.getElementById('name').value = {json.dumps(name)};"
+            "document.querySelector('#registration button').click()")
+
+    def sign_in(self):
+        return self.outcome("document.getElementById('sign-in').click()")
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def authenticator(chromium, **options):
+    return chromium.call("WebAuthn.addVirtualAuthenticator", options={
+        "protocol": "ctap2", "transport": "internal", "hasResidentKey": True, "hasUserVerification": True,
+        "isUserVerified": True, "automaticPresenceSimulation": True, **options})["authenticatorId"]
+
+
+def play(chromium, port, other_port):
+    chromium.call("Page.enable")
+    chromium.call("WebAuthn.enable")
+    passkey = authenticator(chromium)
+    chromium.load(f"http://localhost:{port}/")
+    step("page", chromium.run("document.title + document.getElementById('outcome').textContent"))
+    step("registration", chromium.register("ann"))
+    step("sign-in", chromium.sign_in())
+    step("name is taken", chromium.register("ann"))
+    step("long name", chromium.run(
+        "fetch('registration/options', {method: 'POST', body: JSON.stringify({name: 'a'.repeat(65)})}).then(r => r.text())"))
+
+    # The page of another site has the options of this one. Chromium lets it ask, because the domain is the same.
+    browser = Browser(port)
+    options = browser.options("/sign-in")
+    chromium.load(f"http://localhost:{other_port}/")
+    stolen = chromium.run(
+        "navigator.credentials.get({publicKey: PublicKeyCredential.parseRequestOptionsFromJSON("
+        f"{json.dumps(options)})}}).then(c => JSON.stringify(c.toJSON()))")
+    status, text = browser.send("/sign-in", stolen.encode())
+    step("other origin", text, status)
+
+    # A copy of the passkey with an older counter.
+    chromium.load(f"http://localhost:{port}/")
+    credential = chromium.call("WebAuthn.getCredentials", authenticatorId=passkey)["credentials"][0]
+    chromium.call("WebAuthn.removeCredential", authenticatorId=passkey, credentialId=credential["credentialId"])
+    step("counter on the authenticator", str(credential["signCount"] > 1))
+    chromium.call("WebAuthn.addCredential", authenticatorId=passkey, credential={**credential, "signCount": 0})
+    step("counter back", chromium.sign_in())
+
+    # A security key that keeps no account: it signs in by the name in the form.
+    chromium.call("WebAuthn.removeVirtualAuthenticator", authenticatorId=passkey)
+    authenticator(chromium, transport="usb", hasResidentKey=False, hasUserVerification=False, isUserVerified=False)
+    step("security key", chromium.register("bob"))
+    step("sign-in with a security key", chromium.sign_in())
+    step("content of other sites", chromium.run("fetch('http://127.0.0.1:9/').then(() => 'loaded', e => e.message)"))
+
+
+program = json.load(sys.stdin)
+with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, running(program) as port, running(program) as other:
+    chromium = Chromium(folder)
+    try:
+        play(chromium, port, other)
+    finally:
+        chromium.end()
+json.dump(steps, sys.stdout)

@@ -1,0 +1,57 @@
+"""The example server as a process, and a browser's side of HTTP."""
+
+import json
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+
+
+@contextmanager
+def running(program, *arguments):
+    """The port of a server that answers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = subprocess.Popen([program, "--port", str(port), *arguments], stdout=sys.stderr)
+    try:
+        deadline = time.monotonic() + 120
+        while True:
+            try:
+                Browser(port).send("/")
+                break
+            except urllib.error.URLError:
+                if server.poll() is not None or time.monotonic() > deadline:
+                    raise SystemExit("the server does not answer")
+                time.sleep(0.05)
+        yield port
+    finally:
+        server.terminate()
+        server.wait()
+
+
+class Browser:
+    """Sends JSON, and keeps the one cookie."""
+
+    def __init__(self, port):
+        self.origin = f"http://localhost:{port}"
+        self.cookie = None
+
+    def send(self, path, content=None):
+        """The status and the text of the answer. POST if there is content."""
+        data = None if content is None else content if isinstance(content, bytes) else json.dumps(content).encode()
+        request = urllib.request.Request(self.origin + path, data, {"Cookie": self.cookie} if self.cookie else {})
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                self.cookie = (answer.headers.get("Set-Cookie") or self.cookie or "").split(";")[0]
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as refusal:
+            return refusal.code, refusal.read().decode()
+
+    def options(self, path, content=None):
+        status, text = self.send(path + "/options", content or {})
+        assert status == 200, text
+        return json.loads(text)
