@@ -1,0 +1,1 @@
+../../../../Benchmarks/Sources/ostiary-benchmark/Report/Goal.swift
