@@ -94,7 +94,8 @@ import UnixSocket
         let made = try DaemonProcess(in: DaemonFolders())
         #expect(made.stop() == .exited(0))
         try made.folders.write(TPMStage.configuration(of: stage.tpm), to: made.folders.configuration)
-        #expect(try made.restarted().client().status().enclaveKind == "software")
+        let again = try made.restarted()
+        #expect(try again.client().status().enclaveKind == "software")
     }
 
     @Test func `a store in a TPM opens in no software, and one in software in no TPM`() throws {
@@ -102,14 +103,15 @@ import UnixSocket
         let software = try DaemonProcess(in: DaemonFolders())
         #expect(stage.daemon.stop() == .exited(0) && software.stop() == .exited(0))
         let needed = "was changed, or does not belong to this store and this device."
-        for (folders, other) in [(stage.folders, software.folders), (software.folders, stage.folders)] {
+        let keys = try [stage.folders, software.folders].map {
+            try Data(contentsOf: URL(fileURLWithPath: $0.storeKeys))
+        }
+        for (folders, own, other, theirs) in [
+            (stage.folders, keys[0], software.folders, keys[1]), (software.folders, keys[1], stage.folders, keys[0]),
+        ] {
             // As far as a writer of files can go: all that the other enclave needs, and its word for its kind.
-            var keys = try Data(contentsOf: URL(fileURLWithPath: folders.storeKeys))
-            let head = try Data(contentsOf: URL(fileURLWithPath: other.storeKeys))
-            let store = keys[6..<22]
-            keys = head.prefix(6) + store + head.dropFirst(22)
             unlink(folders.storeKeys)
-            try folders.write(keys, to: folders.storeKeys)
+            try folders.write(theirs.prefix(6) + own[6..<22] + theirs.dropFirst(22), to: folders.storeKeys)
             if FileManager.default.fileExists(atPath: other.deviceSecret) {
                 try folders.write(
                     Data(contentsOf: URL(fileURLWithPath: other.deviceSecret)), to: folders.deviceSecret)
@@ -138,7 +140,8 @@ import UnixSocket
         #expect(stage.daemon.stop() == .exited(0))
         let missing = stage.folders.root.path("tpm0")
         #expect(try refusal(of: stage, at: "device:\(missing)").contains("there is no TPM: \(missing) does not exist"))
-        #expect(try refusal(of: stage, at: SoftwareTPM().configuration).contains("is another one, or was cleared"))
+        let other = try SoftwareTPM()
+        #expect(try refusal(of: stage, at: other.configuration).contains("is another one, or was cleared"))
         let nobody = try SoftwareTPM()
         nobody.kill()
         #expect(try refusal(of: stage, at: nobody.configuration).contains("no TPM works at \(nobody.configuration)"))
