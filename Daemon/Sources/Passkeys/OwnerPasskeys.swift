@@ -80,9 +80,10 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     ) throws(CTAPStatus) -> (any UserProof)? {
         try status(.operationDenied) {
             try requirePasscode()
-            let demand = Demand(
+            var demand = Demand(
                 requirements: [PasskeyStore.requirement], availability: PasskeyStore.availability,
                 object: request.relyingParty?.identifier ?? "", operation: operation(request), isShownInFull: true)
+            demand.account = (request.user ?? named(request.credentials))?.shownName
             let evaluation = try evaluator.evaluate(demand, asking: asking)
             let proof = PasskeyProof(evaluation)
             latestProof.withLock { $0 = proof }
@@ -97,11 +98,9 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     }
 
     private func operation(_ request: InteractionRequest) -> String {
-        let user = request.user ?? named(request.credentials)
-        let account = user.map { " for the account \($0.shownName.string)" } ?? ""
-        return switch request.purpose {
-        case .makeCredential: "make a passkey" + account
-        case .getAssertion: "sign in with a passkey" + account
+        switch request.purpose {
+        case .makeCredential: "make a passkey"
+        case .getAssertion: "sign in with a passkey"
         case .permissions: "use passkeys"
         case .selection: "choose this machine as security key"
         case .reset: "remove all passkeys"

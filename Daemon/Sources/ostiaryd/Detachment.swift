@@ -44,6 +44,8 @@ struct Detachment {
                 options.associationAuthorities,
             ]
         }
+        if let folder = options.pamFolder { arguments += ["--pam-folder", folder] }
+        if options.pamUser != 0 { arguments += ["--pam-user", "\(options.pamUser)"] }
         if let socket = options.templatesSocket { arguments += ["--templates-socket", socket] }
         if let configuration = options.configuration { arguments += ["--configuration", configuration] }
         if let name = options.adoptUserName { arguments += ["--adopt-user-name", name] }

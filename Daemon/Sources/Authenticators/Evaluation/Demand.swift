@@ -13,6 +13,8 @@ package struct Demand {
     package let object: String
     /// What will be done with it, for the prompt.
     package var operation: String
+    /// The account of a relying party that it is done for, quoted for the prompt; nil where there is none.
+    package var account: DisplayText?
     /// What else that will bring about, for the prompt.
     package var consequence: DisplayText?
     /// How an application password is checked; nil when the object has none.
@@ -46,5 +48,11 @@ package struct Demand {
         self.logName = logName
         self.label = label
         self.isShownInFull = isShownInFull
+    }
+
+    /// What will be done, as the prompt says it.
+    var shownOperation: DisplayText {
+        let words = DisplayText(fact: operation)
+        return account.map { DisplayText("\(words.string) for the account \($0.string)") } ?? words
     }
 }

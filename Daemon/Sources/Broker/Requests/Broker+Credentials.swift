@@ -6,8 +6,8 @@ import Callers
 import Foundation
 import OstiaryWire
 import Passcodes
-import Prompting
 import Passkeys
+import Prompting
 import Refusals
 import SecretMemory
 

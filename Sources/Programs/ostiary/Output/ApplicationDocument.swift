@@ -52,12 +52,12 @@ struct ApplicationListDocument: Encodable {
     init(_ applications: [RegisteredApplication]) { self.applications = applications.map(ApplicationDocument.init) }
 
     func text() -> String {
-        var table = TextTable(header: ["ID", "PROGRAM", "GROUPS", "IDENTITY", "STATE"])
+        var table = TextTable(header: ["ID", "PROGRAM", "GROUPS", "DOMAINS", "IDENTITY", "STATE"])
         for application in applications {
             let state = application.changed ? "changed: ostiary app adopt" : application.ofSystem ? "of the system" : ""
             table.append(
-                application.id, application.path, application.accessGroups.joined(separator: " "), application.label,
-                state)
+                application.id, application.path, application.accessGroups.joined(separator: " "),
+                application.webCredentials.joined(separator: " "), application.label, state)
         }
         let notes = Set(applications.map(\.label)).sorted().map { (label: $0, note: IdentityLabel.explained($0)) }
             .filter { $0.label != $0.note }.map(\.note)
