@@ -302,12 +302,15 @@ def touches():
     threading.Thread(target=lambda: (key.waiting.acquire(), key.tell("touch"))).start()
     ctap.selection()
     key.tell("hold")
+    # A wait of before must not pass for the next one.
+    while key.waiting.acquire(blocking=False):
+        pass
     failures = []
 
     def select():
         try:
             ctap.selection()
-        except OSError as error:
+        except Exception as error:  # pylint: disable=broad-except # Which one is up to the library.
             failures.append(error)
 
     thread = threading.Thread(target=select)
