@@ -43,12 +43,14 @@ class Server:
     def kill(self):
         with open(os.path.join(self.data, "postmaster.pid")) as file:
             leader = int(file.readline())
-        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(leader)], capture_output=True, text=True).stdout
+        # First of all, so that it starts no more of them.
         os.kill(leader, signal.SIGSTOP)
-        for process in children.split():
-            os.kill(int(process), signal.SIGKILL)
-        os.kill(leader, signal.SIGKILL)
-        while self.lives(leader):
+        listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(leader)], capture_output=True, text=True).stdout
+        processes = [*map(int, listed.split()), leader]
+        for process in processes:
+            os.kill(process, signal.SIGKILL)
+        # A server does not start while one of them has the shared memory.
+        while any(map(self.lives, processes)):
             time.sleep(0.01)
 
     @staticmethod
