@@ -129,6 +129,52 @@ final class TestDaemonEndToEndTests {
         try expectNothingLeft()
     }
 
+    @Test func `a program that is built or built again during the run has the groups at once`() throws {
+        _ = try program("mail")
+        let script = """
+            programs/mail add secret && cp programs/mail programs/new && programs/new find secret
+            printf built >> programs/mail && programs/mail find secret
+            """
+        let run = try run("--group", "com.example.one", "--programs", "programs", "--", "sh", "-c", script)
+        let found = "find: 0\ndata: secret\n"
+        #expect(run.status == 0 && run.output == "add: 0\n" + found + found, "\(run.output)")
+        try expectNothingLeft()
+    }
+
+    @Test func `a program below the folder keeps its path as its last group`() throws {
+        let program = try program()
+        let script = "programs/keychain-calls add secret && programs/keychain-calls add secret \(program)"
+        let run = try run("--group", "com.example.one", "--programs", "programs", "--", "sh", "-c", script)
+        #expect(run.status == 0 && run.output == "add: 0\nadd: 0\n", "\(run.output)")
+    }
+
+    @Test func `a program beside the folder has none of its groups, whatever the folder's name begins with`() throws {
+        _ = try program()
+        try FileManager.default.copyItem(
+            at: folder.appendingPathComponent("programs"), to: folder.appendingPathComponent("programs-2"))
+        let script = """
+            programs/keychain-calls add secret
+            programs-2/keychain-calls find secret
+            programs-2/keychain-calls add x com.example.one
+            """
+        let run = try run("--group", "com.example.one", "--programs", "programs", "--", "sh", "-c", script)
+        #expect(run.output == "add: 0\nfind: -25300\nadd: -34018\n")
+    }
+
+    @Test(arguments: [
+        (["com.apple.token"], "Access group 1 begins with com.apple."),
+        (["a", "-b"], "Access group 2 begins with neither"), (["a", "a"], "Access group 2 is named twice"),
+    ])
+    func `a group that breaks a rule ends the run before the command`(groups: [String], words: String) throws {
+        let (process, output) = try started(
+            groups.map { "--group=" + $0 } + ["--programs", "programs", "--", "touch", "begun"])
+        process.waitUntilExit()
+        let text = try String(contentsOf: output, encoding: .utf8)
+        #expect(process.terminationStatus == 1 && text.contains(words), "\(text)")
+        #expect(!FileManager.default.fileExists(atPath: folder.path + "/begun"))
+        try expectNothingLeft()
+    }
+
     @Test func `the programs of a command with a path are those in its folder`() throws {
         let program = try program()
         let run = try run("--group", "com.example.one", "--", program, "add", "x", "com.example.one")
@@ -170,6 +216,98 @@ final class TestDaemonEndToEndTests {
         try expectNothingLeft()
     }
 
+    /// Starts a run whose command waits, and returns when that has begun.
+    private func waitingRun(_ arguments: String...) throws -> (run: Process, command: Int32) {
+        let (process, _) = try started(arguments + ["--", "sh", "-c", "echo $$ > id; mv id begun; exec sleep 600"])
+        let file = folder.path + "/begun"
+        for _ in 0..<3000 where !FileManager.default.fileExists(atPath: file) { usleep(20_000) }
+        let id = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .newlines)
+        return (process, try #require(Int32(id)))
+    }
+
+    /// The processes, but no ended ones, whose arguments name the temporary folder.
+    private func daemons() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { name in
+            guard Int(name) != nil, let line = FileManager.default.contents(atPath: "/proc/\(name)/cmdline") else {
+                return false
+            }
+            return String(decoding: line, as: UTF8.self).contains(folder.path + "/t/ostiary-test-daemon-")
+        }
+    }
+
+    private func waitForDaemonsToEnd(_ location: SourceLocation = #_sourceLocation) throws {
+        for _ in 0..<3000 {
+            if try daemons().isEmpty { return }
+            usleep(20_000)
+        }
+        Issue.record("A daemon goes on.", sourceLocation: location)
+    }
+
+    @Test func `the daemon of a killed run ends, and the next run removes what is left`() throws {
+        let killed = try waitingRun("--passcode-file", "passcode")
+        defer { kill(killed.command, SIGKILL) }
+        kill(killed.run.processIdentifier, SIGKILL)
+        killed.run.waitUntilExit()
+        try waitForDaemonsToEnd()
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/t")
+        #expect(left.count == 1 && left.allSatisfy { $0.hasPrefix("ostiary-test-daemon-") })
+        #expect(try run("--", "true").status == 0)
+        try expectNothingLeft()
+    }
+
+    @Test func `a run leaves the folders of runs that last, and whatever else has such a name`() throws {
+        let lasting = try waitingRun("--passcode-file", "passcode")
+        defer { kill(lasting.command, SIGKILL) }
+        let temporary = folder.path + "/t/"
+        let own = try FileManager.default.contentsOfDirectory(atPath: temporary)
+        // Not its daemon but its lock keeps the folder.
+        for daemon in try daemons().compactMap({ Int32($0) }) { kill(daemon, SIGKILL) }
+        try write("t/ostiary-test-daemon-a_file", "")
+        try FileManager.default.createDirectory(
+            atPath: temporary + "ostiary-test-daemon-aempty", withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(
+            atPath: temporary + "ostiary-test-daemon-a_link", withDestinationPath: folder.path + "/programs")
+        try FileManager.default.createDirectory(
+            atPath: temporary + "ostiary-test-of-somebody", withIntermediateDirectories: false)
+        for path in ["programs/kept", "t/ostiary-test-of-somebody/kept"] { try write(path, "") }
+        #expect(try run("--", "true").status == 0)
+        let others = [
+            "ostiary-test-of-somebody", "ostiary-test-daemon-aempty", "ostiary-test-daemon-a_file",
+            "ostiary-test-daemon-a_link",
+        ]
+        #expect(try FileManager.default.contentsOfDirectory(atPath: temporary).sorted() == (own + others).sorted())
+        for path in ["programs/kept", "t/ostiary-test-of-somebody/kept"] {
+            #expect(FileManager.default.fileExists(atPath: folder.path + "/" + path))
+        }
+        for name in own {
+            let contents = try FileManager.default.contentsOfDirectory(atPath: temporary + name)
+            #expect(Set(contents).isSuperset(of: ["passcode", "run", "state"]))
+        }
+        kill(lasting.run.processIdentifier, SIGTERM)
+        lasting.run.waitUntilExit()
+    }
+
+    @Test func `a daemon that the command of a killed run starts keeps the folder`() throws {
+        let killed = try waitingRun()
+        defer { kill(killed.command, SIGKILL) }
+        kill(killed.run.processIdentifier, SIGKILL)
+        killed.run.waitUntilExit()
+        try waitForDaemonsToEnd()
+        let temporary = folder.path + "/t"
+        let left = try #require(try FileManager.default.contentsOfDirectory(atPath: temporary).first)
+        let started = try daemon([
+            "--runtime-directory", "\(temporary)/\(left)/run/ostiary", "--state-directory",
+            "\(temporary)/\(left)/state/ostiary", "--detach",
+        ])
+        #expect(started.status == 0, "\(started.output)")
+        #expect(try run("--", "true").status == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: temporary) == [left])
+        for daemon in try daemons().compactMap({ Int32($0) }) { kill(daemon, SIGTERM) }
+        try waitForDaemonsToEnd()
+        #expect(try run("--", "true").status == 0)
+        try expectNothingLeft()
+    }
+
     @Test func `without a file no passcode is set, and questions for one are cancelled`() throws {
         let run = try run("--", "sh", "-c", "ostiary status; ostiary passcode set")
         #expect(run.output.contains("not set"))
@@ -207,6 +345,41 @@ final class TestDaemonEndToEndTests {
         #expect(after.output.contains("there is a store in \(daemon.stateDirectory)"))
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/begun"))
         try expectNothingLeft()
+    }
+
+    /// What a daemon with these options says, and how it ends: with status 124 if it serves for two minutes.
+    private func daemon(_ options: [String]) throws -> Run {
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
+        process.arguments = ["120", BuiltProgram.named("ostiaryd").path] + options
+        (process.standardInput, process.standardOutput, process.standardError) = (FileHandle.nullDevice, output, output)
+        try process.run()
+        let text = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return Run(status: process.terminationStatus, output: String(decoding: text, as: UTF8.self))
+    }
+
+    @Test func `no daemon gives groups to a folder's programs over a store that exists`() throws {
+        let former = try PrivateDaemon(.withPasscode)
+        former.kill()
+        let run = try daemon([
+            "--runtime-directory", former.runtimeDirectory, "--state-directory", former.stateDirectory,
+            "--test-programs", folder.path + "/programs", "--test-group", "com.example.one",
+        ])
+        #expect(run.status == 1)
+        #expect(run.output.contains("ostiaryd: --test-programs is for a new store"), "\(run.output)")
+    }
+
+    @Test(arguments: [
+        (["--test-programs", "/programs"], "need each other"), (["--test-group", "a"], "need each other"),
+        (["--test-programs", "programs", "--test-group", "a"], "'programs' is not an absolute path."),
+        (["--test-programs", "/programs", "--test-group", "a", "--detach"], "does not go with --detach"),
+    ])
+    func `a daemon takes groups and a folder together, and in the foreground`(options: [String], words: String) throws {
+        let folders = ["--runtime-directory", folder.path + "/run/o", "--state-directory", folder.path + "/state/o"]
+        let run = try daemon(folders + options)
+        #expect(run.status == 2 && run.output.contains(words), "\(run.output)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/state") == [])
     }
 
     @Test func `it refuses within another test run, and beside a folder that is none`() throws {

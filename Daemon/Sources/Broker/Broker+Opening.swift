@@ -94,7 +94,8 @@ extension Broker {
                 audit: audit, vault: vault, seeds: seeds, log: log, space: space ?? { DiskSpace(of: folder) })
             let account = OwnerAccount(
                 user, owner, ring: ring, vault: vault, keys: keys, enclave: enclave, seeds: seeds, trail: trail,
-                applicationsDirectory: configuration.applicationsDirectory, clock: clock, stretching: stretching,
+                applicationsDirectory: configuration.applicationsDirectory,
+                sharedPrograms: configuration.sharedPrograms, clock: clock, stretching: stretching,
                 prompter: prompter, fingers: configuration.fingers, face: configuration.face, adding: added,
                 log: log)
             return Broker(

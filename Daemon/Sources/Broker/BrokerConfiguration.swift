@@ -1,5 +1,6 @@
 public import AssociationFiles
 package import Authenticators
+import Callers
 import EnrolledTemplates
 import FingerprintReader
 import PAMProtocol
@@ -35,6 +36,8 @@ public struct BrokerConfiguration: Sendable {
     public static let systemAssociationsDirectory = "/etc/ostiary/associations.d"
     /// Where the files of domains are fetched, in tests.
     let associationServer: AssociationServer
+    /// Programs that share access groups without being registered; nil for none.
+    private(set) var sharedPrograms: ProgramFolder?
     /// Path of the system bus's socket, which knows who sits at this machine; nil for the usual one.
     let systemBus: String?
     /// Where fingers are known; nil for nowhere.
@@ -71,6 +74,14 @@ public struct BrokerConfiguration: Sendable {
         self.face = face
         self.adoptedUserName = adoptedUserName
         self.testOptions = testOptions
+    }
+
+    /// Lets all programs below a folder use access groups, the first of them for new items. For test runs.
+    ///
+    /// - Parameter folder: an absolute path, without links in it.
+    /// - Throws: the rule that the folder or a group breaks; its description says which.
+    public mutating func share(_ groups: [String], below folder: String) throws {
+        sharedPrograms = try ProgramFolder(path: folder, accessGroups: groups)
     }
 
     /// The buses that know the user's session.

@@ -54,12 +54,14 @@ package final class OwnerAccount: Sendable {
 
     /// - Parameters:
     ///   - seeds: those of the store's log; a new passcode wraps them again.
+    ///   - sharedPrograms: programs that share groups without being registered; nil for none.
     ///   - fingers: where the user's fingers are known; nil for nowhere.
     ///   - face: what knows the user's face, beside the fingers; nil where no face is looked for.
     ///   - added: authenticators besides passcode and application password.
     init(
         _ user: SystemUser, _ owner: Owner, ring: KeyRing, vault: Vault, keys: StoreKeys, enclave: any Enclave,
-        seeds: LogSeeds, trail: AuditTrail, applicationsDirectory: String, clock: any BootClock,
+        seeds: LogSeeds, trail: AuditTrail, applicationsDirectory: String,
+        sharedPrograms: ProgramFolder?, clock: any BootClock,
         stretching: PasscodeStretching, prompter: any Prompter, fingers: FingerSources?,
         face: FaceSource?, adding added: AddedAuthenticators, log: Logger
     ) {
@@ -98,7 +100,8 @@ package final class OwnerAccount: Sendable {
         items = ItemStore(
             vault: vault, ring: ring, owner: id, stretching: stretching, eraser: eraser,
             digests: digests, enrolment: enrolment)
-        applications = ApplicationRegistry(vault: vault, owner: id, folder: applicationsDirectory, log: log)
+        applications = ApplicationRegistry(
+            vault: vault, owner: id, folder: applicationsDirectory, shared: sharedPrograms, log: log)
         let isHardware = enclave.guessing == .limitedByHardware
         let authenticators: [any Authenticator] = [
             PasscodeAuthenticator(

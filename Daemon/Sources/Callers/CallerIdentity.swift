@@ -17,10 +17,12 @@ package struct CallerIdentity: Equatable, Sendable {
     let content: Data?
 
     /// A program without a registration, or with one that does not count for it.
-    init(_ program: CallerProgram, isChanged: Bool = false) {
+    ///
+    /// - Parameter groups: those that it shares; they come before its own.
+    init(_ program: CallerProgram, sharing groups: [String] = [], isChanged: Bool = false) {
         application = program.application
         applicationID = nil
-        accessGroups = [program.application]
+        accessGroups = groups + [program.application]
         self.isChanged = isChanged
         webCredentials = []
         content = nil

@@ -42,7 +42,7 @@ struct Daemon {
     private func openBroker(_ log: Logger) throws -> Broker {
         do {
             let prompts = try prompts()
-            let configuration = BrokerConfiguration(
+            var configuration = BrokerConfiguration(
                 user: user, stateDirectory: options.stateDirectory, promptProgram: try Self.program("ostiary-prompt"),
                 prompts: prompts, version: DaemonVersion.text,
                 applicationsDirectory: options.applicationsDirectory,
@@ -53,8 +53,19 @@ struct Daemon {
                 associationProgram: try Self.program("ostiary-association"),
                 associationsDirectory: options.associationsDirectory, associationServer: options.server,
                 adoptedUserName: options.adoptUserName, testOptions: options.testOptions)
+            if let folder = options.testPrograms { try share(below: folder, in: &configuration) }
             return try Broker.open(configuration, log: log, replacingDamagedLog: options.replaceDamagedLog)
         } catch let error as BrokerOpeningError { throw StartError(error.description) }
+    }
+
+    /// Only over a new store: the owner of another one was never asked whether these programs may use its groups.
+    private func share(below folder: String, in configuration: inout BrokerConfiguration) throws {
+        let contents = try? FileManager.default.contentsOfDirectory(atPath: options.stateDirectory)
+        guard contents == [] else {
+            throw StartError(
+                "--test-programs is for a new store, and \(options.stateDirectory) is not empty; name an empty folder.")
+        }
+        do { try configuration.share(options.testGroups, below: folder) } catch { throw StartError("\(error)") }
     }
 
     /// The daemon's other programs lie beside this one; no variable of the environment can name another one.

@@ -103,6 +103,13 @@ struct Ostiaryd: ParsableCommand {
             service: service, program: program, systemBus: systemBus, folder: pamFolder, trustedUserID: pamUser)
     }
 
+    /// For test runs: all programs below this folder share the groups, registered or not. Only over a new store.
+    @Option(help: .hidden)
+    var testPrograms: String?
+
+    @Option(name: .customLong("test-group"), help: .hidden)
+    var testGroups: [String] = []
+
     /// The names of the options for tests that were given. Whoever starts a daemon with them decides what it believes, so status
     /// and doctor tell of them.
     var testOptions: [String] {
@@ -110,15 +117,21 @@ struct Ostiaryd: ParsableCommand {
             ("--system-bus", systemBus != Self.standardSystemBus), ("--finger-services-user", fingerServicesUser != 0),
             ("--templates-socket", templatesSocket != nil), ("--pam-folder", pamFolder != nil),
             ("--pam-user", pamUser != 0), ("--association-server", !associationServer.isEmpty),
-            ("--association-authorities", !associationAuthorities.isEmpty),
+            ("--association-authorities", !associationAuthorities.isEmpty), ("--test-programs", testPrograms != nil),
         ]
         return given.filter { $0.1 }.map { $0.0 }
     }
 
     func validate() throws {
+        guard testPrograms == nil || !detach else {
+            throw ValidationError("--test-programs does not go with --detach.")
+        }
+        guard testGroups.isEmpty == (testPrograms == nil) else {
+            throw ValidationError("--test-programs and --test-group need each other.")
+        }
         let paths = [
             runtimeDirectory, stateDirectory, configuration, applicationsDirectory, systemBus, templatesSocket,
-            pamFolder, associationsDirectory,
+            pamFolder, associationsDirectory, testPrograms,
         ]
         for path in paths.compactMap(\.self) where !path.hasPrefix("/") {
             throw ValidationError("'\(path)' is not an absolute path.")

@@ -19,13 +19,19 @@ package final class ApplicationRegistry: Sendable {
     private let vault: Vault
     private let owner: VaultID
     private let system: SystemApplications
+    private let shared: ProgramFolder?
     private let log: Logger
     private let contents: Mutex<Contents>
 
     /// Rows that do not verify do not count: their programs are as if they had not been registered.
-    package init(vault: Vault, owner: VaultID, folder: String, log: Logger) {
+    ///
+    /// - Parameters:
+    ///   - folder: that of the administrator's registrations.
+    ///   - shared: programs that share groups without being registered; nil for none.
+    package init(vault: Vault, owner: VaultID, folder: String, shared: ProgramFolder?, log: Logger) {
         self.vault = vault
         self.owner = owner
+        self.shared = shared
         system = SystemApplications(folder: folder) { file, defect in
             log.warning("a registration does not count", metadata: ["file": "\(file)", "cause": "\(defect)"])
         }
@@ -64,13 +70,18 @@ package final class ApplicationRegistry: Sendable {
     func identity(of program: CallerProgram, process: SharedDescriptor) -> CallerIdentity {
         guard program.application != CallerProgram.unknown,
             let registration = all().first(where: { $0.path == program.application })
-        else { return CallerIdentity(program) }
+        else { return unregistered(program) }
         switch registration.identity {
         case .rootOwned where ProgramFile.isReplaceableByRootAlone(registration.path):
             return CallerIdentity(registration)
         case .content(let digest) where isContent(of: process, digest): return CallerIdentity(registration)
         default: return CallerIdentity(program, isChanged: true)
         }
+    }
+
+    private func unregistered(_ program: CallerProgram) -> CallerIdentity {
+        guard let shared, shared.contains(program) else { return CallerIdentity(program) }
+        return CallerIdentity(program, sharing: shared.accessGroups)
     }
 
     /// Whether a process still executes the program of its identity.

@@ -23,7 +23,7 @@ enum OwnStore {
     }
 
     /// Whatever is there but no listener, even a socket of somebody else, counts as an answer.
-    private static func answers(_ path: String) -> Bool {
+    static func answers(_ path: String) -> Bool {
         do throws(SystemCallError) {
             _ = try UnixSocket.connect(to: path)
             return true

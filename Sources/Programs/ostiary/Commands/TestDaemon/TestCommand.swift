@@ -24,9 +24,6 @@ final class TestCommand {
         }
     }
 
-    /// Whether a signal came before the command began.
-    var isInterrupted: Bool { state.received != nil }
-
     /// Runs the command with this process's standard streams, folder and environment, changed by `changes`.
     ///
     /// - Returns: its exit status; 128 and the number of the signal that ended it, or that came before it began.

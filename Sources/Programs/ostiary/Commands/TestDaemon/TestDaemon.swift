@@ -13,19 +13,21 @@ struct TestDaemon {
     private static let patienceMilliseconds: CInt = 10_000
 
     /// Starts the daemon; returns when it accepts connections.
-    init(in folder: TestFolder) throws {
+    ///
+    /// - Parameter programs: those that share access groups; nil for none.
+    init(in folder: TestFolder, sharing programs: TestPrograms?) throws {
         let report = try ReportPipe()
         let log = try Descriptor(
             unsafe open(folder.log, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600), from: "open", subject: folder.log)
+        var arguments = [
+            "ostiaryd", "--reports-readiness", "--ends-with-parent", "--runtime-directory", folder.runtimeDirectory,
+            "--state-directory", folder.stateDirectory, "--configuration", folder.configuration,
+            // Neither the administrator's registrations nor locks of the user's session count for a test.
+            "--applications-directory", folder.path + "/applications", "--system-bus", folder.path + "/no-bus",
+        ]
+        if let programs { arguments += programs.options }
         process = try ChildProcess(
-            program: DaemonProgram.find(),
-            arguments: [
-                "ostiaryd", "--reports-readiness", "--ends-with-parent", "--runtime-directory", folder.runtimeDirectory,
-                "--state-directory",
-                folder.stateDirectory, "--configuration", folder.configuration,
-                // Neither the administrator's registrations nor locks of the user's session count for a test.
-                "--applications-directory", folder.path + "/applications", "--system-bus", folder.path + "/no-bus",
-            ],
+            program: DaemonProgram.find(), arguments: arguments,
             environment: DaemonProgram.environment, descriptors: [-1, -1, log.number, report.writing],
             // Ctrl-C is for the command. The daemon ends after it.
             leadsSession: true)
@@ -47,21 +49,5 @@ struct TestDaemon {
         guard try !client.status().unlocked else { return }
         try AuthorizationContext(client: client).authorize(
             .requirement(Requirement(anyOf: [.passcode])), interaction: Interaction(reason: "unlock the test store"))
-    }
-
-    /// Gives each program an id of its own and the access groups. A program that cannot be registered stays known by
-    /// its path, and a notice says so.
-    ///
-    /// - Parameter isWanted: asked before each program.
-    func register(_ programs: [String], _ groups: [String], while isWanted: () -> Bool) throws {
-        for (index, program) in programs.enumerated() where isWanted() {
-            do {
-                _ = try client.registerApplication(
-                    path: program, applicationID: "test-daemon.\(index + 1)", accessGroups: groups,
-                    interaction: Interaction(reason: "register the programs of a test run"))
-            } catch let error as OstiaryError where error.cause == "application.path" {
-                StandardError.line("ostiary: \(program) is not registered: \(error)".visibleText)
-            }
-        }
     }
 }

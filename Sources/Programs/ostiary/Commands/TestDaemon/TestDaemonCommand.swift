@@ -14,14 +14,14 @@ struct TestDaemonCommand: ParsableCommand {
             status is the command's.
 
             With --group, all programs below a folder get these access groups: below --programs, or else below the \
-            folder of the command. Build before: a program that is built while the command runs counts as another one.
+            folder of the command. They may be built while the command runs. Scripts have no groups.
 
             It refuses (status 3) if there is a store or a running daemon where programs with this environment look. If \
             these are your own, set XDG_STATE_HOME and XDG_RUNTIME_DIR to empty folders.
 
             Examples:
               ostiary test-daemon --passcode-file passcode -- ./run-tests
-              ostiary test-daemon --group com.example.app --programs .build/debug -- swift test --skip-build
+              ostiary test-daemon --group com.example.app --programs .build -- swift test
             """)
 
     @Option(
@@ -30,7 +30,8 @@ struct TestDaemonCommand: ParsableCommand {
     var groups: [String] = []
 
     @Option(
-        help: ArgumentHelp("Register the programs below this folder, not below the command's.", valueName: "folder"),
+        help: ArgumentHelp(
+            "The groups are for the programs below this folder, not below the command's.", valueName: "folder"),
         completion: .directory)
     var programs: String?
 
@@ -49,23 +50,22 @@ struct TestDaemonCommand: ParsableCommand {
     func validate() throws {
         guard !command.isEmpty else { throw ValidationError("Name a command behind --.") }
         guard programs == nil || !groups.isEmpty else {
-            throw ValidationError("--programs is for --group: without a group no program is registered.")
+            throw ValidationError("--programs is for --group: without a group there is nothing to share.")
         }
     }
 
     func run() throws {
         try OwnStore.requireAbsent()
         let path = try TestPrograms.path(of: command[0])
-        let registered = try groups.isEmpty ? [] : TestPrograms.below(folder())
+        let programs = try groups.isEmpty ? nil : TestPrograms(below: folder(), sharing: groups)
         let passcode = try readPasscode()
         let test = TestCommand()
         let folder = try TestFolder()
         defer { folder.remove() }
         try folder.fill(passcode)
-        let daemon = try TestDaemon(in: folder)
+        let daemon = try TestDaemon(in: folder, sharing: programs)
         defer { daemon.end() }
         if passcode != nil { try daemon.setPasscode() }
-        try daemon.register(registered, groups) { !test.isInterrupted }
         throw CommandEnded(status: try test.run(path, command, environment: folder.environment))
     }
 

@@ -1,15 +1,22 @@
 import Foundation
 import Glibc
+import OstiaryClient
 import SecretMemory
 import UnixSocket
 
 /// The temporary folder of one test daemon: its state, its socket, and the program that answers its questions.
 struct TestFolder {
     let path: String
+    /// Held as long as the run lasts. It ends with this process, however that ends.
+    private let lock: SharedDescriptor
 
-    /// Makes the folder, closed to others.
+    private static let namePrefix = "ostiary-test-daemon-"
+
+    /// Makes the folder, closed to others. Removes those that killed runs left.
     init() throws {
-        var template = Array((FileManager.default.temporaryDirectory.path + "/ostiary-test-XXXXXX").utf8CString)
+        let temporary = FileManager.default.temporaryDirectory.path
+        Self.removeAbandoned(in: temporary)
+        var template = Array((temporary + "/" + Self.namePrefix + "XXXXXX").utf8CString)
         guard unsafe template.withUnsafeMutableBufferPointer({ unsafe mkdtemp($0.baseAddress!) }) != nil else {
             throw CommandError.unwritableOutput(SystemCallError("mkdtemp", subject: "a temporary folder"))
         }
@@ -19,14 +26,54 @@ struct TestFolder {
         }
         defer { unsafe free(real) }
         path = unsafe String(cString: real)
+        // Waits for another run that looks at this folder right now; that run leaves it, because it is empty.
+        do { lock = try Self.lock(path, LOCK_EX) } catch { throw CommandError.unwritableOutput(error) }
     }
 
     /// Removes the folder with all that is in it.
     func remove() {
-        do { try FileManager.default.removeItem(atPath: path) } catch {
-            StandardError.line("ostiary: \(path) is not removed: \(error.localizedDescription)".visibleText)
+        withExtendedLifetime(lock) {
+            do { try FileManager.default.removeItem(atPath: path) } catch {
+                StandardError.line("ostiary: \(path) is not removed: \(error.localizedDescription)".visibleText)
+            }
         }
     }
+
+    // MARK: folders of killed runs
+
+    private static func removeAbandoned(in temporary: String) {
+        // A folder that cannot be listed has nothing to remove; whether it can be used, mkdtemp(3) says next.
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: temporary)) ?? []
+        // As mkdtemp(3) makes them.
+        for name in names where name.hasPrefix(namePrefix) && name.utf8.count == namePrefix.utf8.count + 6 {
+            Self(abandonedAt: temporary + "/" + name)?.remove()
+        }
+    }
+
+    /// Nil unless a run of this user was killed there. A run locks its folder before it puts anything into it, so a folder
+    /// with contents and without a lock belongs to no run.
+    private init?(abandonedAt path: String) {
+        guard let lock = try? Self.lock(path, LOCK_EX | LOCK_NB) else { return nil }
+        var status = stat()
+        guard unsafe fstat(lock.number, &status) == 0, status.st_uid == geteuid() else { return nil }
+        guard let contents = try? FileManager.default.contentsOfDirectory(atPath: path), !contents.isEmpty else {
+            return nil
+        }
+        self.path = path
+        self.lock = lock
+        // The command may have outlived its run; its next call then started a daemon here.
+        let location = DaemonLocation(runtimeDirectory: runtimeDirectory, stateDirectory: stateDirectory)
+        guard !OwnStore.answers(location.socketPath) else { return nil }
+    }
+
+    private static func lock(_ path: String, _ operation: CInt) throws(SystemCallError) -> SharedDescriptor {
+        let folder = try Descriptor(
+            unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), from: "open", subject: path)
+        guard flock(folder.number, operation) == 0 else { throw SystemCallError("flock", subject: path) }
+        return SharedDescriptor(folder)
+    }
+
+    // MARK: places
 
     var runtimeDirectory: String { path + "/run/ostiary" }
     var stateDirectory: String { path + "/state/ostiary" }

@@ -3,40 +3,23 @@ import Glibc
 import UnixSocket
 
 /// The programs of a test run.
-enum TestPrograms {
-    /// The most programs that a daemon registers.
-    private static let limit = 256
+struct TestPrograms {
+    /// The folder that they lie below, without links in it.
+    private let folder: String
+    private let groups: [String]
 
-    /// The executables below a folder, by their paths without links, sorted. Scripts are none, because the daemon would
-    /// know all scripts of an interpreter by the interpreter.
-    static func below(_ folder: String) throws -> [String] {
+    /// - Parameter groups: what they share; the first is for new items.
+    init(below folder: String, sharing groups: [String]) throws {
         guard let real = unsafe realpath(folder, nil) else {
             throw CommandError.unreadableInput(SystemCallError("realpath", subject: folder))
         }
         defer { unsafe free(real) }
-        let root = unsafe String(cString: real)
-        guard let names = FileManager.default.enumerator(atPath: root) else {
-            throw CommandError.unreadableInput(SystemCallError("opendir", subject: root))
-        }
-        var programs: [String] = []
-        for case let name as String in names where isProgram(root + "/" + name) { programs.append(root + "/" + name) }
-        guard programs.count <= limit else {
-            throw CommandError.usage(
-                "There are \(programs.count) programs below \(root), and at most \(limit) can be registered. Name a "
-                    + "smaller folder with --programs.")
-        }
-        return programs.sorted()
+        self.folder = unsafe String(cString: real)
+        self.groups = groups
     }
 
-    private static func isProgram(_ path: String) -> Bool {
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & S_IXUSR != 0,
-            !PathName.last(of: path).contains(".so"), let file = FileHandle(forReadingAtPath: path)
-        else { return false }
-        defer { try? file.close() }
-        // ELF (elf(5)). A file that cannot be read is not run either.
-        return (try? file.read(upToCount: 4)) == Data([0x7f, UInt8(ascii: "E"), UInt8(ascii: "L"), UInt8(ascii: "F")])
-    }
+    /// The daemon's options for them.
+    var options: [String] { ["--test-programs=" + folder] + groups.map { "--test-group=" + $0 } }
 
     /// The path of the program that a command names, found as execvp(3) finds it.
     static func path(of name: String) throws -> String {
