@@ -110,6 +110,20 @@ struct AccountTests {
         #expect(said == "verified\n" && process.terminationStatus == 0)
     }
 
+    @Test func `an account is signed in after the daemon was started again`() async throws {
+        try await withDevice { device, accounts in
+            device.person.touchesSecurityKey()
+            guard case .registered(let id, _, _) = try await register(accounts) else { throw SimulationError.ended }
+            try await device.restart()
+            device.person.touchesSecurityKey()
+            guard
+                case .signedIn(let usedID, let userID, _, _, _) =
+                    try await accounts.signIn(challenge: Self.challenges.1, with: [id])
+            else { throw SimulationError.ended }
+            #expect(usedID == id && userID == Data("anne@example.com".utf8))
+        }
+    }
+
     @Test func `a person who cancels is told apart from nothing else`() async throws {
         try await withDevice { device, accounts in
             device.person.cancels()

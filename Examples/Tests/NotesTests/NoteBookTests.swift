@@ -56,6 +56,15 @@ struct NoteBookTests {
         }
     }
 
+    @Test func `after a new start of the daemon the passcode opens the store, a finger the notes`() async throws {
+        try await withNotes { device, book async throws in
+            try await device.restart()
+            device.person.enters(SimulatedDevice.passcode).touches(.rightIndex)
+            #expect(try await book.open() == "milk, bread")
+            #expect(device.questions.map(\.kind) == [.passcode, .touch])
+        }
+    }
+
     @Test func `a reader that is unplugged and a person who does not come open nothing`() async throws {
         try await withNotes { device, book async throws in
             device.person.waits()
