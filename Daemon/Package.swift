@@ -124,7 +124,8 @@ let package = Package(
             name: "Authenticators",
             dependencies: [
                 shared, "Enclave", "KeySlots", "Prompting", "FingerprintReader", "EnrolledTemplates", "PAMProtocol",
-                "PAMBiometry", "Refusals", "Callers", "OwnerKeys", "Auditing", "Threading",
+                "PAMBiometry", "SecurityKeys", "AuthenticatorRequests", "Refusals", "Callers", "OwnerKeys", "Auditing",
+                "Threading",
             ],
             swiftSettings: strict),
         .target(
@@ -298,6 +299,16 @@ let package = Package(
             dependencies: [
                 "SecurityKeys", "SecurityKeyProtocol", "AuthenticatorRequests", "CTAP", "SecurityKeyTestSupport",
                 "StoreTestSupport", "TerminalTestSupport", "ostiary-fido", "filter-breaker", shared, crypto,
+            ],
+            swiftSettings: adapter),
+        // Security keys as factors, over a whole broker.
+        .testTarget(
+            name: "SecurityKeyFactorTests",
+            dependencies: [
+                "Broker", "Authenticators", "OwnerKeys", "Refusals", "KeySlots", "SecurityKeys",
+                "AuthenticatorRequests", "Passkeys", "CTAP", "Prompting", "PromptProtocol", "Vault",
+                "BrokerTestSupport", "SecurityKeyTestSupport", "StoreTestSupport", "TerminalTestSupport",
+                "ostiary-fido", shared, grdb,
             ],
             swiftSettings: adapter),
         .executableTarget(

@@ -57,11 +57,11 @@ extension Broker {
         _ configuration: BrokerConfiguration, log: Logger, prompter: (any Prompter)? = nil,
         clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false
     ) throws -> Broker {
-        try open(
+        let keys = SecurityKeys(program: configuration.securityKeyProgram)
+        return try open(
             configuration, log: log, stretching: .argon2id, prompter: prompter, clock: clock, observer: observer,
             replacingDamagedLog: replacingDamagedLog,
-            authenticators: CredentialAuthenticators(
-                securityKeys: SecurityKeys(program: configuration.securityKeyProgram)))
+            authenticators: CredentialAuthenticators(securityKeys: keys, factorKeys: keys))
     }
 
     /// As the public form, but with another way of stretching typed secrets and with more authenticators. `around` replaces
@@ -96,8 +96,8 @@ extension Broker {
                 user, owner, ring: ring, vault: vault, keys: keys, enclave: enclave, seeds: seeds, trail: trail,
                 applicationsDirectory: configuration.applicationsDirectory,
                 sharedPrograms: configuration.sharedPrograms, clock: clock, stretching: stretching,
-                prompter: prompter, fingers: configuration.fingers, face: configuration.face, adding: added,
-                log: log)
+                prompter: prompter, fingers: configuration.fingers, face: configuration.face,
+                securityKeys: authenticators.factorKeys, adding: added, log: log)
             return Broker(
                 configuration: configuration, log: log, enclave: enclave, vault: vault, clock: clock,
                 prompter: prompter, seeds: seeds, trail: trail, accounts: [account],

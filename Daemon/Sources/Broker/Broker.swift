@@ -222,6 +222,10 @@ public final class Broker: Sendable {
         case .registerCredential(let body): return try registerCredential(body, request, session, cancellation)
         case .assertCredential(let body): return try assertCredential(body, request, session, cancellation)
 
+        case .listSecurityKeys: return try listSecurityKeys(session)
+        case .enrollSecurityKey(let body): return try enrollSecurityKey(body, request, session, cancellation)
+        case .removeSecurityKey(let body): return try removeSecurityKey(body, request, session, cancellation)
+        case .securityKeyPIN(let body): return try setSecurityKeyPIN(body, request, session, cancellation)
         case .listPasskeys(let body): return try listPasskeys(body, session)
         case .removePasskey(let body): return try removePasskey(body, request, session, cancellation)
 

@@ -10,6 +10,7 @@ import Passcodes
 import Prompting
 import ProtectedObjects
 import Refusals
+import SecurityKeys
 import SessionLocks
 import StoreKeys
 import Synchronization
@@ -45,6 +46,8 @@ package final class OwnerAccount: Sendable {
     let domainDigests: DomainDigests
     let recentBiometry = RecentBiometry()
     let keyUses = KeyUses()
+    /// The user's security keys as factors; nil where no key is looked for.
+    package let securityKeys: SecurityKeyAuthenticator?
     /// What tells of a biometric sensor: the fingers, or one that was added; nil without either.
     let sensor: (any ObservableBiometry)?
     /// Counts what may have changed how the user can be authenticated.
@@ -57,13 +60,14 @@ package final class OwnerAccount: Sendable {
     ///   - sharedPrograms: programs that share groups without being registered; nil for none.
     ///   - fingers: where the user's fingers are known; nil for nowhere.
     ///   - face: what knows the user's face, beside the fingers; nil where no face is looked for.
+    ///   - securityKeys: speaks to the user's security keys; nil where no key is looked for.
     ///   - added: authenticators besides passcode and application password.
     init(
         _ user: SystemUser, _ owner: Owner, ring: KeyRing, vault: Vault, keys: StoreKeys, enclave: any Enclave,
         seeds: LogSeeds, trail: AuditTrail, applicationsDirectory: String,
         sharedPrograms: ProgramFolder?, clock: any BootClock,
         stretching: PasscodeStretching, prompter: any Prompter, fingers: FingerSources?,
-        face: FaceSource?, adding added: AddedAuthenticators, log: Logger
+        face: FaceSource?, securityKeys: SecurityKeys?, adding added: AddedAuthenticators, log: Logger
     ) {
         self.user = user
         id = owner.id
@@ -110,12 +114,18 @@ package final class OwnerAccount: Sendable {
             ApplicationPasswordAuthenticator(
                 counters: counters, strength: Factor.applicationPassword.strength(inHardware: isHardware)),
         ]
+        let keyLife = SecurityKeyLife(vault: vault, owner: owner.id, ring: ring, eraser: eraser)
+        let ofKeys = securityKeys.map {
+            Self.authenticator($0, keyLife, keys, strength: Factor.securityKey.strength(inHardware: isHardware))
+        }
+        self.securityKeys = ofKeys
         let ofBiometry = biometry.map {
             Self.authenticator($0, strength: Factor.biometry.strength(inHardware: isHardware))
         }
         evaluator = Evaluator(
             authenticators: AuthenticatorTable(
-                authenticators + added.authenticators + (ofBiometry.map { [$0] } ?? []), isHardware: isHardware),
+                authenticators + added.authenticators + (ofBiometry.map { [$0] } ?? [])
+                    + (ofKeys.map { [$0] } ?? []), isHardware: isHardware),
             ring: ring, prompter: prompter, trail: trail)
     }
 
@@ -123,6 +133,15 @@ package final class OwnerAccount: Sendable {
         let finger = FingerprintAuthenticator(biometry, strength: strength)
         guard let face = biometry.face else { return finger }
         return FingerOrFaceAuthenticator(finger, face)
+    }
+
+    private static func authenticator(
+        _ securityKeys: SecurityKeys, _ life: SecurityKeyLife, _ keys: StoreKeys, strength: Strength
+    ) -> SecurityKeyAuthenticator {
+        SecurityKeyAuthenticator(securityKeys, life: life, strength: strength) { generation in
+            let number = Data([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: generation >> $0) })
+            return Array(keys.digest(life.context + number, label: "ostiary.security-key.salt.v1"))
+        }
     }
 
     private static func biometry(

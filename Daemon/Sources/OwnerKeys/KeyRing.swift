@@ -42,11 +42,18 @@ package final class KeyRing: Sendable {
     /// as a passcode can open it again.
     package func replace(publicHalves: [PublicHalf], privateHalves: [PrivateHalf], since era: UInt64) {
         contents.withLock { contents in
-            contents.publicHalves = Dictionary(publicHalves.map { ($0.role, $0) }) { $1 }
+            // No passcode changes the security keys' pair.
+            let former = contents.publicHalves[.securityKey].map { [$0] } ?? []
+            contents.publicHalves = Dictionary((former + publicHalves).map { ($0.role, $0) }) { $1 }
             contents.privateHalves = [:]
             contents.keep(privateHalves)
             if contents.era != era { contents.lock() }
         }
+    }
+
+    /// Takes the public half that the security keys have from now on; nil for none.
+    package func setSecurityKeyHalf(_ half: PublicHalf?) {
+        contents.withLock { $0.publicHalves[.securityKey] = half }
     }
 
     /// To be read before the person is asked, for ``add(_:since:)`` and ``replace(publicHalves:privateHalves:since:)``.

@@ -16,6 +16,9 @@ package struct PlatformAuthenticator: CredentialAuthenticator {
             0x5D, 0x06, 0xA5, 0xC5, 0x8D, 0x3C, 0x48, 0x04, 0x9F, 0xEF, 0x03, 0x6D, 0x93, 0x8D, 0x32, 0xDF,
         ], transports: ["internal"], isPlatform: true, alwaysVerifies: true, allowsReset: false)
 
+    /// The AAGUID of that kind.
+    package static var modelIdentifier: [UInt8] { model.identifier }
+
     /// - Throws: ``CredentialRefusal``, or the refusal of the question.
     package func create(
         _ creation: CredentialCreation, with question: any CredentialQuestion,

@@ -21,9 +21,13 @@ struct AuthenticatorData {
     /// Whether the credential got the extension hmac-secret: the text, and behind it the CBOR value true.
     var hasHMACSecret: Bool { bytes.contains(Self.hmacSecret + [0xF5]) }
 
-    /// Whether the only extensions are hmac-secret and a protection of level three, in canonical CBOR.
-    var endsInProtectedHMACSecret: Bool {
-        bytes.suffix(28).elementsEqual([0xA2] + Self.credentialProtection + [0x03] + Self.hmacSecret + [0xF5])
+    /// The model of the key that made the credential; nil without a credential.
+    var aaguid: [UInt8]? { hasCredential ? Array(bytes[Self.aaguidRange]) : nil }
+
+    /// Whether the only extensions are hmac-secret and a protection of this level, in canonical CBOR.
+    func endsInHMACSecret(protection: UInt8) -> Bool {
+        let extensions = [0xA2] + Self.credentialProtection + [protection] + Self.hmacSecret + [0xF5]
+        return bytes.suffix(extensions.count).elementsEqual(extensions)
     }
 
     private static let hmacSecret = [0x6B] + Array("hmac-secret".utf8)

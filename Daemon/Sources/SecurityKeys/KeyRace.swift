@@ -103,14 +103,14 @@ final class KeyRace<Task: KeyTask> {
 
     private func begin(_ request: KeyRequest, on key: PluggedKey, pin: KeyPIN? = nil) {
         key.state = .working
+        key.pin = pin
         key.send(request, pin: pin)
     }
 
     /// Waits for a touch. The only key needs none: it is ``continueAlone()`` that goes on.
     private func select(_ key: PluggedKey, _ next: PluggedKey.Next) {
         key.state = .selecting(next)
-        if keys.count > 1 { key.send(.select) } else { key.isChosen = !next.isRefusal }
-        if keys.count == 1, next.isRefusal { key.send(.select) }
+        if keys.count > 1 || next.isRefusal || task.choosesByTouch { key.send(.select) } else { key.isChosen = true }
     }
 
     /// Asks at once for the PIN of the only key.
@@ -144,12 +144,13 @@ final class KeyRace<Task: KeyTask> {
     private func askForPIN(_ key: PluggedKey, wasWrong: Bool) throws {
         let tries = key.description.pinTries
         guard tries != 0 else { throw CredentialRefusal.pinBlocked }
+        guard !task.choosesByTouch else { throw KeyNeedsPIN(port: key.port) }
         if tries == 1, !key.insists {
             guard try question.insists(onLastPINTryOf: key.name) else { throw CredentialRefusal.lastPINTry }
             key.insists = true
         }
         let pin = try typedPIN(for: key, isNew: false, wasWrong: wasWrong)
-        guard key.description.features.contains(.needsNewPIN) else {
+        guard key.description.features.contains(.needsNewPIN) || task.changesPIN else {
             guard let request = task.plan(for: key.description).withPIN().request else { return }
             return begin(request, on: key, pin: pin)
         }
@@ -257,6 +258,11 @@ final class KeyRace<Task: KeyTask> {
         case (let report, .working):
             choose(key)
             question.show(.working)
+            shown = .working
+            if let request = try task.next(after: report, from: key.description) {
+                begin(request, on: key, pin: key.pin)
+                return nil
+            }
             return try task.outcome(of: report, secret: secret, from: key.description, question)
         default: throw CredentialRefusal.malformedAnswer
         }

@@ -43,6 +43,8 @@ final class PluggedKey {
     var description = KeyDescription()
     /// Whether the person has chosen it, by a touch or because it is the only one.
     var isChosen = false
+    /// What it works with now.
+    var pin: KeyPIN?
     /// Whether the person insisted on the last try of its PIN.
     var insists = false
     private var process: KeyProcess?

@@ -53,6 +53,13 @@ package struct SecurityKeys: CredentialAuthenticator {
     func run<Task: KeyTask>(
         _ task: Task, _ question: any CredentialQuestion, _ cancellation: any CredentialCancellation
     ) throws -> Task.Outcome {
+        try run(task, ports, limit, question, cancellation)
+    }
+
+    private func run<Task: KeyTask>(
+        _ task: Task, _ ports: any SecurityKeyPorts, _ limit: Duration, _ question: any CredentialQuestion,
+        _ cancellation: any CredentialCancellation
+    ) throws -> Task.Outcome {
         try KeyRace(task, question, program: program, ports: ports, limit: limit).run(until: cancellation)
     }
 
@@ -68,5 +75,57 @@ package struct SecurityKeys: CredentialAuthenticator {
         guard credentials.count <= SecurityKeyLimits.credentialCount,
             credentials.allSatisfy({ lengths.contains($0.identifier.count) })
         else { throw CredentialRefusal.unsupported(what: "credentials") }
+    }
+
+    // MARK: factors
+
+    /// Enrols the key that the person touches as a factor. It is touched twice: for the credential and for its output.
+    ///
+    /// - Throws: ``CredentialRefusal/excluded`` for a key that is enrolled already, ``CredentialRefusal/unsupported(what:)``
+    ///   for one that cannot protect a secret.
+    package func enrollFactor(
+        _ enrolment: FactorEnrolment, with question: any CredentialQuestion,
+        until cancellation: any CredentialCancellation
+    ) throws -> EnrolledFactorKey {
+        try run(FactorEnrolmentTask(enrolment), question, cancellation)
+    }
+
+    /// Waits until the person touches an enrolled key, for as long as they may answer otherwise. No PIN is asked for.
+    ///
+    /// - Parameters:
+    ///   - salts: one or two of 32 bytes.
+    ///   - nonce: 32 random bytes.
+    package func factorTouch(
+        of credentials: [FactorCredential], salts: [UInt8], nonce: [UInt8], with question: any CredentialQuestion,
+        until cancellation: any CredentialCancellation
+    ) throws -> FactorTouch {
+        let task = FactorOpeningTask(credentials: credentials, salts: salts, nonce: nonce, choosesByTouch: true)
+        do { return .output(try run(task, ports, Self.longLimit, question, cancellation)) } catch let needs
+            as KeyNeedsPIN
+        { return .needsPIN(needs.port) }
+    }
+
+    /// A question ends before this does.
+    private static let longLimit: Duration = .seconds(3600)
+
+    /// The outputs of whichever enrolled key the person touches, or of the key in `port`. Asks for its PIN where it needs one.
+    package func factorOutput(
+        of credentials: [FactorCredential], salts: [UInt8], nonce: [UInt8], on port: SecurityKeyPort? = nil,
+        with question: any CredentialQuestion, until cancellation: any CredentialCancellation
+    ) throws -> FactorOutput {
+        let task = FactorOpeningTask(credentials: credentials, salts: salts, nonce: nonce, choosesByTouch: false)
+        guard let port else { return try run(task, question, cancellation) }
+        let one = OnePort(port: port, ports: ports)
+        guard !one.present().isEmpty else { throw CredentialRefusal.removed }
+        return try run(task, one, limit, question, cancellation)
+    }
+
+    // MARK: PINs
+
+    /// Gives the key that the person touches its first PIN, or replaces the PIN that they type by another.
+    package func setPIN(
+        with question: any CredentialQuestion, until cancellation: any CredentialCancellation
+    ) throws {
+        try run(PINTask(), question, cancellation)
     }
 }

@@ -28,6 +28,8 @@ struct RequestTableTests {
         ("verify_log", .verifyLog(.init())), ("diagnose", .diagnose(.init())), ("repair", .repair(.init())),
         ("add_item", .addItem(.init())), ("find_items", .findItems(.init())), ("update_items", .updateItems(.init())),
         ("delete_items", .deleteItems(.init())),
+        ("list_security_keys", .listSecurityKeys(.init())), ("enroll_security_key", .enrollSecurityKey(.init())),
+        ("remove_security_key", .removeSecurityKey(.init())), ("security_key_pin", .securityKeyPIN(.init())),
         ("list_passkeys", .listPasskeys(.init())), ("remove_passkey", .removePasskey(.init())),
         ("list_grants", .listGrants(.init())), ("revoke_grants", .revokeGrants(.init())),
         ("await_grant_end", .awaitGrantEnd(.init())), ("held_grants", .heldGrants(.init())),

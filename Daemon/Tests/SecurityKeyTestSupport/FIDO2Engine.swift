@@ -16,11 +16,12 @@ package final class FIDO2Engine: KeyEngine {
     ///   - memory: credentials and PIN.
     ///   - hasPIN: whether the key knows PINs.
     package init(
-        _ finger: TestFinger, memory: KeyMemory = KeyMemory(), hasPIN: Bool = true, alwaysVerifies: Bool = false
+        _ finger: TestFinger, memory: KeyMemory = KeyMemory(), hasPIN: Bool = true, alwaysVerifies: Bool = false,
+        identifier: [UInt8] = FIDO2Engine.identifier
     ) {
         self.memory = memory
         let model = AuthenticatorModel(
-            identifier: Self.identifier, transports: ["usb"], isPlatform: false, alwaysVerifies: alwaysVerifies,
+            identifier: identifier, transports: ["usb"], isPlatform: false, alwaysVerifies: alwaysVerifies,
             allowsReset: true)
         let start = ContinuousClock.now
         authenticator = Mutex(

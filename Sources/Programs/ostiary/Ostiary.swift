@@ -27,7 +27,8 @@ struct Ostiary: ParsableCommand {
         version: version,
         subcommands: [
             StatusCommand.self, PasscodeCommand.self, FingerprintCommand.self, RightCommand.self, ItemCommand.self,
-            KeyCommand.self, PasskeyCommand.self, ApplicationCommand.self, GrantsCommand.self, LockCommand.self,
+            KeyCommand.self, PasskeyCommand.self, SecurityKeyCommand.self, ApplicationCommand.self, GrantsCommand.self,
+            LockCommand.self,
             UnlockCommand.self,
             LogCommand.self, DoctorCommand.self, TestDaemonCommand.self,
         ])

@@ -61,6 +61,10 @@ public struct WireRequest: FrameMessage, FieldList {
 
         indirect case registerCredential(WireRegisterCredentialRequest)
         indirect case assertCredential(WireAssertCredentialRequest)
+        case listSecurityKeys(WireListSecurityKeysRequest)
+        indirect case enrollSecurityKey(WireEnrollSecurityKeyRequest)
+        indirect case removeSecurityKey(WireRemoveSecurityKeyRequest)
+        indirect case securityKeyPIN(WireSecurityKeyPINRequest)
         case listPasskeys(WireListPasskeysRequest)
         indirect case removePasskey(WireRemovePasskeyRequest)
     }
@@ -140,6 +144,10 @@ extension WireRequest.OneOf_Body: WireChoice {
         case .removeApplication(let message): writer.write(choice: 82, message)
         case .registerCredential(let message): writer.write(choice: 100, message)
         case .assertCredential(let message): writer.write(choice: 101, message)
+        case .listSecurityKeys(let message): writer.write(choice: 64, message)
+        case .enrollSecurityKey(let message): writer.write(choice: 65, message)
+        case .removeSecurityKey(let message): writer.write(choice: 66, message)
+        case .securityKeyPIN(let message): writer.write(choice: 67, message)
         case .listPasskeys(let message): writer.write(choice: 110, message)
         case .removePasskey(let message): writer.write(choice: 111, message)
         }
@@ -178,6 +186,10 @@ extension WireRequest.OneOf_Body: WireChoice {
             case 61: reader.choice(Self.findItems)
             case 62: reader.choice(Self.updateItems)
             case 63: reader.choice(Self.deleteItems)
+            case 64: reader.choice(Self.listSecurityKeys)
+            case 65: reader.choice(Self.enrollSecurityKey)
+            case 66: reader.choice(Self.removeSecurityKey)
+            case 67: reader.choice(Self.securityKeyPIN)
             case 70: reader.choice(Self.createKey)
             case 71: reader.choice(Self.findKey)
             case 72: reader.choice(Self.removeKey)

@@ -1,5 +1,6 @@
 package import AccessControl
 import Foundation
+import OstiaryMessages
 package import Prompting
 package import Refusals
 package import SecretMemory
@@ -99,6 +100,18 @@ package protocol SensingAttempt: AnyObject, Sendable {
     ///   called again then. The question stays for what else it offers.
     func prove(until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void) throws -> Proof?
 
+    /// Goes on after ``SensorNeedsAnswer``, on the evaluation's thread: the question has ended, and no other sensor waits.
+    ///
+    /// - Parameters:
+    ///   - questioning: puts questions of the sensor's own.
+    ///   - question: what the person was asked before.
+    ///   - onMiss: called for each failed try.
+    /// - Throws: ``SensorFailure`` when the device can prove nothing more in this evaluation, which goes on with what else there
+    ///   is; anything else ends the evaluation.
+    func proof(
+        _ questioning: Questioning, after question: PromptQuestion, onMiss: @escaping @Sendable () -> Void
+    ) throws -> Proof
+
     /// The evaluation uses the proof that ``prove(until:reporting:)`` returned. A proof that comes too late is never used.
     ///
     /// - Throws: when the proof must not be used after all.
@@ -106,7 +119,23 @@ package protocol SensingAttempt: AnyObject, Sendable {
 }
 
 extension SensingAttempt {
+    package func proof(
+        _ questioning: Questioning, after question: PromptQuestion, onMiss: @escaping @Sendable () -> Void
+    ) throws -> Proof { throw Refusal(.internal, "The sensor has nothing to ask.") }
+
     package func proofWasTaken() throws {}
+}
+
+/// The person has chosen the device, and it needs an answer in a question of its own, such as the PIN of a security key.
+package struct SensorNeedsAnswer: Error {
+    package init() {}
+}
+
+/// The device can prove nothing more in this evaluation.
+package struct SensorFailure: Error {
+    package let refusal: Refusal
+
+    package init(_ refusal: Refusal) { self.refusal = refusal }
 }
 
 /// What a device says while it waits.

@@ -14,6 +14,8 @@ package struct Proof: Sendable {
     package var sensor: PromptSensor.Kind?
     /// The private half of the factor's key, where proving it yields one; wiped with its last holder.
     package var half: PrivateHalf?
+    /// The private halves that the factor had before, for slots that were sealed to these; of a security key alone.
+    package var formerHalves: [PrivateHalf] = []
     /// Opens keys in the enclave that require the passcode; of a proof of the passcode alone.
     package var session: (any PasscodeSession)?
     /// The enrolled set that a finger was compared with; of a proof of the current set alone.
@@ -111,6 +113,8 @@ package struct Evaluation: Sendable {
 
 extension ProvedKeys {
     init(of proofs: [Proof]) {
-        self.init(halves: proofs.compactMap(\.half), enrolmentID: proofs.lazy.compactMap(\.enrolmentID).first)
+        self.init(
+            halves: proofs.flatMap { [$0.half].compactMap(\.self) + $0.formerHalves },
+            enrolmentID: proofs.lazy.compactMap(\.enrolmentID).first)
     }
 }

@@ -71,9 +71,11 @@ package struct ProofCollector {
             guard let winner = result.winner else {
                 throw Refusal(.internal, "The question ended without an answer. Try again.")
             }
-            proofs.append(try winner.taken())
+            try take(winner, questioning, after: question)
         case .entered(let entered):
-            if let winner = result.winner { return proofs.append(try winner.taken()) }
+            if let winner = result.winner, winner.proof != nil {
+                return try take(winner, questioning, after: question)
+            }
             guard let typing, let secret = entered.take(for: question.kind) else {
                 throw Refusal(.internal, "An answer came for another factor.")
             }
@@ -84,6 +86,15 @@ package struct ProofCollector {
         // A proof that came together with a no is none.
         case let outcome: throw questioning.refusal(of: outcome)
         }
+    }
+
+    private mutating func take(
+        _ winner: SensorRace.Winner, _ questioning: Questioning, after question: PromptQuestion
+    ) throws {
+        do {
+            proofs.append(
+                try winner.taken(questioning, after: question) { [recordMiss] in recordMiss(winner.runner.factorName) })
+        } catch let failure as SensorFailure { failures[winner.runner.factor] = failure.refusal }
     }
 
     private struct Typing {

@@ -16,16 +16,29 @@ final class SensorRace: Sendable {
 
         /// What the log calls the factor.
         var factorName: String { factor.loggedName(noticedBy: attempt.sensor.kind) }
+
+        fileprivate var provedAnother: Refusal {
+            Refusal(.internal, "A sensor proved another factor than \(factor.name).")
+        }
     }
 
     /// A sensor that was the first to recognise the person.
     struct Winner: Sendable {
-        let proof: Proof
-        fileprivate let attempt: any SensingAttempt
+        /// Nil when the sensor needs an answer first.
+        let proof: Proof?
+        let runner: Runner
 
         /// The proof, which counts from now on.
-        func taken() throws -> Proof {
-            try attempt.proofWasTaken()
+        ///
+        /// - Parameters:
+        ///   - question: the one that has just ended.
+        ///   - onMiss: called for each failed try.
+        func taken(
+            _ questioning: Questioning, after question: PromptQuestion, onMiss: @escaping @Sendable () -> Void
+        ) throws -> Proof {
+            let proof = try proof ?? runner.attempt.proof(questioning, after: question, onMiss: onMiss)
+            guard proof.factor == runner.factor else { throw runner.provedAnother }
+            try runner.attempt.proofWasTaken()
             return proof
         }
     }
@@ -84,14 +97,16 @@ final class SensorRace: Sendable {
 
     private func run(_ runner: Runner, at index: Int, _ stop: SensorStop, _ question: LiveQuestion) {
         do {
-            let proof = try runner.attempt.prove(until: stop) { [self] report in note(report, at: index, question) }
-            guard let proof else { return }
-            guard proof.factor == runner.factor else {
-                throw Refusal(.internal, "A sensor proved another factor than \(runner.factor.name).")
-            }
+            let winner: Winner
+            do {
+                let proof = try runner.attempt.prove(until: stop) { [self] report in note(report, at: index, question) }
+                guard let proof else { return }
+                guard proof.factor == runner.factor else { throw runner.provedAnother }
+                winner = Winner(proof: proof, runner: runner)
+            } catch is SensorNeedsAnswer { winner = Winner(proof: nil, runner: runner) }
             // The session may have been locked, or left, since the question appeared.
             try requirePlace()
-            win(Winner(proof: proof, attempt: runner.attempt), question)
+            win(winner, question)
         } catch { fail(error, at: index, question) }
     }
 

@@ -27,6 +27,4 @@ enum CredentialLimits {
     static let attestationObjectByteCount = 64 * 1024
     static let authenticatorDataByteCount = 37...4096
     static let signatureByteCount = 1...8192
-    /// The accounts that a question lists; a key tells the latest first.
-    static let accountCount = 9
 }

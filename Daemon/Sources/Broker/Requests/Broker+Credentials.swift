@@ -6,7 +6,6 @@ import Callers
 import Foundation
 import OstiaryWire
 import Passcodes
-import Passkeys
 import Prompting
 import Refusals
 import SecretMemory
@@ -149,7 +148,8 @@ extension Broker {
         _ relyingParty: RelyingPartyIdentifier, _ operation: String, _ asking: Asking
     ) -> CredentialPrompt {
         CredentialPrompt(
-            Questioning(prompter: prompter, asking: asking), relyingParty: DisplayText(fact: relyingParty.domain),
+            Questioning(prompter: prompter, asking: asking),
+            about: PromptObjects(DisplayText(fact: relyingParty.domain)),
             operation: DisplayText(operation))
     }
 

@@ -23,7 +23,7 @@ extension Broker {
                 store.passcodeFinding(),
                 store.attemptFinding(), store.keyPairFinding(), store.startFinding(), promptFinding(),
                 pinentryFinding(), displayFinding(), frontEndFinding(), memoryFinding(), dumpFinding(), folderFinding(),
-                sessionLockFinding(account), faceFinding(account), enclaveFinding(),
+                sessionLockFinding(account), faceFinding(account), enclaveFinding(), store.securityKeyFinding(),
                 LoadedCode.ofThisProcess().finding(userID: configuration.user.id),
             ]
             $0.findings += fingers(of: account, askedBy: processID).findings()

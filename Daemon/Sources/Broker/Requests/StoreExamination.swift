@@ -1,3 +1,4 @@
+import Authenticators
 import Foundation
 import Logging
 import OstiaryWire
@@ -194,11 +195,15 @@ struct StoreExamination {
                     check, "\(message), the passcode's among them: \(withoutPasscode)\(withoutFingers)",
                     advice: "\(Self.restoring). \(Self.lossWithoutPasscode)")
             }
-            let objectCount = bad.count - (isOfFingers ? 1 : 0)
+            // What that means is told by itself.
+            let isOfKeys = bad.contains(SecurityKeyLife.subject)
+            let objectCount = bad.count - (isOfFingers ? 1 : 0) - (isOfKeys ? 1 : 0)
             guard objectCount > 0 else {
                 return .problem(
                     check, "\(message).\(withoutFingers)",
-                    advice: "\(Self.restoring), or run `ostiary unlock`, which makes this counter new.")
+                    advice: isOfKeys
+                        ? "\(Self.restoring)."
+                        : "\(Self.restoring), or run `ostiary unlock`, which makes this counter new.")
             }
             let objects = isOfFingers ? "\(objectCount)" : "as many"
             return .problem(
@@ -206,6 +211,24 @@ struct StoreExamination {
                 "\(message), so \(objects) rights, keys or items accept no application password.\(withoutFingers)",
                 advice: "\(Self.restoring), or remove the objects that no longer accept their password. Without a "
                     + "backup they are lost.")
+        }
+    }
+
+    /// The security keys that are factors. Whether their list verifies is told with the counters beside which it lies.
+    func securityKeyFinding() -> WireFinding {
+        let check = "security keys"
+        guard let keys = account.securityKeys else { return .ok(check, "This daemon speaks to none.") }
+        do {
+            let count = try keys.life.load().keys.count
+            guard count == 1 else { return .ok(check, count == 0 ? "None is enrolled." : "\(count) are enrolled.") }
+            return .notice(
+                check, "Only one is enrolled. If you lose it, what only a security key opens stays shut for good.",
+                advice: "Enrol a second one with `ostiary security-key enroll`.")
+        } catch {
+            log.error("the list of security keys cannot be used", metadata: ["cause": "\(error)"])
+            return .notice(
+                check, "Their list cannot be used, so no security key opens anything; see the wrong tries.",
+                advice: "\(Self.restoring).")
         }
     }
 

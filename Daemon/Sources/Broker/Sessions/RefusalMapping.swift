@@ -137,6 +137,11 @@ enum RefusalMapping {
         case .missingPublicHalf(.securityKey):
             Refusal(.companionNotAvailable, "No security key is enrolled.", cause: "security-key.not-enrolled")
         case .refused, .malformed: Refusal.unreadableItem("The slots")
+        case .missingKey(.securityKey, _):
+            Refusal(
+                .companionNotAvailable,
+                "All security keys that opened this were removed, so none can open it any more. Use another way of its rule, or "
+                    + "remove it.", cause: "security-key.none-left")
         // Planning found the key; between planning and opening it was wiped or replaced.
         case .missingKey: Refusal.keysChanged
         default: Refusal(.internal, "The key slots could not be used; the daemon's log says why.", cause: "slots")

@@ -153,6 +153,13 @@ extension WireRequest.OneOf_Body {
                 "credential-assert", .own, terminal: true,
                 of: .relyingParty(body.assertions.first?.relyingPartyID ?? ""))
 
+        // Security keys as factors.
+        case .listSecurityKeys: RequestRow("listSecurityKeys", .own)
+        case .enrollSecurityKey(let body):
+            RequestRow("security-key-enroll", .own, terminal: true, of: .name(body.name))
+        case .removeSecurityKey: RequestRow("security-key-remove", .own, terminal: true)
+        case .securityKeyPIN: RequestRow("security-key-pin", .own, terminal: true)
+
         // Passkeys of this machine.
         case .listPasskeys: RequestRow("listPasskeys", .own)
         case .removePasskey: RequestRow("passkey-remove", .own, terminal: true)

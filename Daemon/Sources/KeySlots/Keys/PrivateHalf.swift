@@ -50,6 +50,22 @@ public final class PrivateHalf: Sendable {
         self.seed = seed
     }
 
+    /// The pair of a seed that comes from somewhere else, such as a security key, and is kept nowhere.
+    ///
+    /// - Parameter seed: 32 bytes that nobody can guess.
+    public init(deriving seed: consuming SecretBytes, role: KeyRole, epoch: UInt32) throws(SlotError) {
+        do {
+            let key = try unsafe seed.withUnsafeBytes {
+                try unsafe XWingMLKEM768X25519.PrivateKey(seedRepresentation: $0, publicKey: nil)
+            }
+            publicHalf = PublicHalf(role: role, epoch: epoch, bytes: key.publicKey.rawRepresentation)
+        } catch {
+            throw .libraryFailure
+        }
+        itemKeys = ItemKeys(role: role, seed: seed)
+        self.seed = seed
+    }
+
     /// Lends the 32-byte seed, for an enclave or a security key's secret to wrap. Wrapping with another pair does not
     /// need it: see ``WrappedPrivateHalf``.
     public func withSeed<Result: ~Copyable, Failure: Error>(

@@ -2,7 +2,7 @@ import AuthenticatorRequests
 import Synchronization
 
 /// Ends an authenticator's wait: the person or the program cancelled.
-final class CredentialStop: CredentialCancellation {
+package final class CredentialStop: CredentialCancellation {
     private struct State {
         var isCancelled = false
         var handlers: [@Sendable () -> Void] = []
@@ -10,9 +10,11 @@ final class CredentialStop: CredentialCancellation {
 
     private let state = Mutex(State())
 
-    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+    package init() {}
 
-    func whenCancelled(_ handler: @escaping @Sendable () -> Void) {
+    package var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    package func whenCancelled(_ handler: @escaping @Sendable () -> Void) {
         let isCancelled = state.withLock { state in
             if !state.isCancelled { state.handlers.append(handler) }
             return state.isCancelled
@@ -20,7 +22,7 @@ final class CredentialStop: CredentialCancellation {
         if isCancelled { handler() }
     }
 
-    func cancel() {
+    package func cancel() {
         let handlers = state.withLock { state in
             defer { state.handlers = [] }
             state.isCancelled = true

@@ -1,13 +1,11 @@
-import Authenticators
-import AuthenticatorRequests
+package import AuthenticatorRequests
 import Callers
 import Dispatch
 import Foundation
 import OstiaryMessages
-import Passkeys
-import Prompting
-import Refusals
-import SecretMemory
+package import Prompting
+package import Refusals
+package import SecretMemory
 import Synchronization
 import Threading
 
@@ -15,7 +13,7 @@ import Threading
 ///
 /// While an authenticator works, one question about the security key is visible, on a thread of its own. A PIN and a choice are
 /// asked in questions of their own; the first one goes away for them.
-final class CredentialPrompt: CredentialQuestion {
+package final class CredentialPrompt: CredentialQuestion {
     private struct State {
         /// The visible question about the key.
         var live: LiveQuestion?
@@ -31,19 +29,22 @@ final class CredentialPrompt: CredentialQuestion {
     }
 
     private let questioning: Questioning
-    private let relyingParty: DisplayText
+    private let objects: PromptObjects?
     private let operation: DisplayText
-    let stop = CredentialStop()
+    package let stop = CredentialStop()
     private let state = Mutex(State())
     private let thread = DispatchGroup()
 
-    init(_ questioning: Questioning, relyingParty: DisplayText, operation: DisplayText) {
-        (self.questioning, self.relyingParty, self.operation) = (questioning, relyingParty, operation)
+    /// - Parameters:
+    ///   - objects: what the question is about: a relying party, or what a security key opens.
+    ///   - operation: what is done with it.
+    package init(_ questioning: Questioning, about objects: PromptObjects?, operation: DisplayText) {
+        (self.questioning, self.objects, self.operation) = (questioning, objects, operation)
         questioning.asking.cancellation.whenCancelled { [stop] in stop.cancel() }
     }
 
     /// Why it ended, where the program, the person or the prompt ended it.
-    var refusal: Refusal? {
+    package var refusal: Refusal? {
         do throws(Refusal) { try questioning.asking.cancellation.check() } catch { return error }
         return state.withLock { $0.refusal }
     }
@@ -53,7 +54,7 @@ final class CredentialPrompt: CredentialQuestion {
     /// Shows the question about the security key and returns when the person can see it. No key is spoken to before.
     ///
     /// - Throws: why it cannot be shown.
-    func begin() throws(Refusal) {
+    package func begin() throws(Refusal) {
         let seen = DispatchSemaphore(value: 0)
         put(CredentialStep.working.text) { seen.signal() }
         questioning.asking.cancellation.signalling(seen) { seen.wait() }
@@ -67,6 +68,9 @@ final class CredentialPrompt: CredentialQuestion {
         try agreeBeforehand()
     }
 
+    /// Begins without a question about the key: the person has touched it already, and the first question is for its PIN.
+    package func beginWithPIN() { state.withLock { $0.isBegun = true } }
+
     /// Asks in a dialog that can show a question and nothing else. The person agrees, and touches the key afterwards.
     private func agreeBeforehand() throws(Refusal) {
         let process = questioning.asking.caller.program.processID
@@ -78,7 +82,7 @@ final class CredentialPrompt: CredentialQuestion {
         state.withLock { ($0.refusal, $0.isAgreedBeforehand) = (nil, true) }
     }
 
-    func show(_ step: CredentialStep) {
+    package func show(_ step: CredentialStep) {
         let text = step.text
         let (live, isPut, isAgreed) = state.withLock { state in
             state.text = text
@@ -134,7 +138,7 @@ final class CredentialPrompt: CredentialQuestion {
     /// Takes the question about the key away and waits until it is gone.
     ///
     /// - Parameter interruption: `proved` where the person did what the question asked for, which counts as an answer.
-    func dismiss(because interruption: PromptInterruption = .superseded) {
+    package func dismiss(because interruption: PromptInterruption = .superseded) {
         let live = state.withLock { state in
             state.isDismissed = true
             return state.live
@@ -145,7 +149,7 @@ final class CredentialPrompt: CredentialQuestion {
 
     // MARK: typed answers
 
-    func pin(for device: String, triesLeft: Int?, isNew: Bool, wasWrong: Bool) throws -> SecretBytes {
+    package func pin(for device: String, triesLeft: Int?, isNew: Bool, wasWrong: Bool) throws -> SecretBytes {
         dismiss()
         var notice = wasWrong ? DisplayText("Wrong PIN.") : nil
         for _ in 1...Self.repetitionCount {
@@ -159,7 +163,7 @@ final class CredentialPrompt: CredentialQuestion {
         throw CredentialRefusal.cancelled
     }
 
-    func insists(onLastPINTryOf device: String) throws -> Bool {
+    package func insists(onLastPINTryOf device: String) throws -> Bool {
         dismiss()
         let warning = DisplayText(
             "One try of the PIN is left for the security key “\(Self.shown(device))”. After a wrong one only a reset helps, "
@@ -174,15 +178,15 @@ final class CredentialPrompt: CredentialQuestion {
         }
     }
 
-    func choose(among accounts: [CredentialUser]) throws -> Int {
+    package func choose(among accounts: [CredentialUser]) throws -> Int {
         guard accounts.count > 1 else { return 0 }
-        return try choose(accounts.prefix(CredentialLimits.accountCount).map(\.shownName))
+        return try choose(accounts.prefix(Self.accountCount).map(\.shownName))
     }
 
     /// Lets the person choose one of several things.
     ///
     /// - Returns: an index.
-    func choose(_ options: [DisplayText]) throws -> Int {
+    package func choose(_ options: [DisplayText]) throws -> Int {
         dismiss()
         var notice: DisplayText?
         for _ in 1...Self.repetitionCount {
@@ -193,6 +197,8 @@ final class CredentialPrompt: CredentialQuestion {
         throw CredentialRefusal.cancelled
     }
 
+    /// The accounts that a question lists; a key tells the latest first.
+    private static let accountCount = 9
     /// Mistakes until it counts as a no.
     private static let repetitionCount = 3
 
@@ -215,7 +221,7 @@ final class CredentialPrompt: CredentialQuestion {
     ) -> PromptQuestion {
         let consequence = device.map { DisplayText("The PIN is for the security key “\(Self.shown($0))”.") }
         return PromptQuestion(
-            kind, sensors: sensors, objects: PromptObjects(relyingParty), operation: operation,
+            kind, sensors: sensors, objects: objects, operation: operation,
             consequence: consequence, notice: notice, triesLeft: triesLeft, isShownInFull: true,
             isUnproved: isUnproved)
     }
@@ -228,7 +234,7 @@ final class CredentialPrompt: CredentialQuestion {
 
 extension CredentialStep {
     /// What the question says about the key.
-    fileprivate var text: DisplayText {
+    var text: DisplayText {
         let words =
             switch self {
             case .insert: "Insert your security key."
@@ -240,5 +246,14 @@ extension CredentialStep {
             case .working: "Wait."
             }
         return DisplayText(words)
+    }
+}
+
+extension CredentialUser {
+    /// Its names, of which none can pass for two.
+    package var shownName: DisplayText {
+        let names = [name, displayName].compactMap(\.self).filter { !$0.isEmpty }
+            .map { "“\(DisplayText(fact: $0, maximumScalarCount: 60).string)”" }
+        return DisplayText(names.isEmpty ? "without a name" : names.joined(separator: ", called "))
     }
 }

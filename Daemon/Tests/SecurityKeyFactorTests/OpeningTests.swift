@@ -1,0 +1,201 @@
+import AccessControl
+import BrokerTestSupport
+import Foundation
+import KeySlots
+import OstiaryWire
+import OwnerKeys
+import Prompting
+import SecurityKeyTestSupport
+import Testing
+
+@testable import Broker
+
+/// Rights that security keys open.
+@Suite(.timeLimit(.minutes(10))) struct OpeningTests {
+    private let fixture: FactorFixture
+
+    init() throws { fixture = try FactorFixture() }
+
+    private static let either: [FactorSet] = [.securityKey, .passcode]
+
+    @Test func `an enrolled key opens a right, and nothing that the daemon keeps does`() throws {
+        let key = try fixture.plugIn()
+        let enrolled = try fixture.enroll()
+        #expect(enrolled.name == "blue" && enrolled.verifiesUser && enrolled.keyID.count == 16)
+        try fixture.create("vault")
+        #expect(try fixture.open("vault") == ["security-key"])
+        let grant = try #require(try fixture.grants().last)
+        #expect(grant.factors == ["security-key"] && grant.strength == "key-bound")
+        #expect(fixture.fixture.account.ring.privateHalf(.securityKey) == nil)
+        withExtendedLifetime(key) {}
+    }
+
+    @Test func `a right opens after a restart of the daemon`() throws {
+        let key = try fixture.plugIn()
+        try fixture.enroll()
+        try fixture.create("vault")
+        try fixture.fixture.restart()
+        #expect(try fixture.open("vault") == ["security-key"])
+        #expect(try fixture.list().map(\.name) == ["blue"])
+        withExtendedLifetime(key) {}
+    }
+
+    @Test func `a key that cannot verify is touch-only`() throws {
+        let key = try fixture.plugIn(KeyMemory(), TestFinger())
+        #expect(try !fixture.enroll().verifiesUser)
+        try fixture.create("vault")
+        try fixture.open("vault")
+        #expect(try fixture.grants().last?.strength == "touch-only")
+        withExtendedLifetime(key) {}
+    }
+
+    @Test func `any of several keys opens, and a new one opens what was made before it`() throws {
+        let first = TestFinger(touches: 2, verifies: true)
+        let a = try fixture.plugIn(KeyMemory(), named: "a", first)
+        try fixture.enroll()
+        try fixture.create("vault")
+        let b = try fixture.enrollSecond(KeyMemory(), named: "green", after: first)
+        #expect(try fixture.list().map(\.name) == ["blue", "green"])
+        a.unplug()
+        #expect(try fixture.open("vault") == ["security-key"])
+        withExtendedLifetime(b) {}
+    }
+
+    @Test func `a passcode that is set, changed or removed leaves the keys`() throws {
+        let key = try fixture.plugIn()
+        try fixture.enroll()
+        try fixture.create("vault")
+        fixture.prompter.always(nil)
+        try fixture.fixture.setPasscode()
+        fixture.answer()
+        try fixture.open("vault")
+        fixture.prompter.always(nil)
+        try fixture.fixture.changePasscode(to: "another horse 8")
+        fixture.answer()
+        try fixture.open("vault")
+        fixture.prompter.always(nil)
+        try fixture.fixture.removePasscode("another horse 8")
+        fixture.answer()
+        try fixture.open("vault")
+        withExtendedLifetime(key) {}
+    }
+
+    // MARK: beside other factors
+
+    @Test func `is offered beside the passcode in one question, and either proves`() throws {
+        fixture.prompter.always(nil)
+        try fixture.fixture.setPasscode()
+        let finger = TestFinger(verifies: true)
+        let key = try fixture.plugIn(KeyMemory(), finger)
+        fixture.answer(passcode: BrokerFixture.passcode)
+        try fixture.enroll()
+        try fixture.create("either", Self.either)
+        fixture.answer()
+        #expect(try fixture.open("either") == ["security-key"])
+        let question = try #require(fixture.prompter.asked.last)
+        #expect(question.kind == .enterPasscode)
+        #expect(question.sensors.map(\.kind) == [.securityKey])
+        key.unplug()
+        fixture.answer(passcode: BrokerFixture.passcode)
+        #expect(try fixture.open("either") == ["passcode"])
+    }
+
+    @Test func `passcode and key are both needed where the rule says so`() throws {
+        fixture.prompter.always(nil)
+        try fixture.fixture.setPasscode()
+        let key = try fixture.plugIn()
+        fixture.answer(passcode: BrokerFixture.passcode)
+        try fixture.enroll()
+        try fixture.create("both", [[.securityKey, .passcode]])
+        #expect(try Set(fixture.open("both")) == ["security-key", "passcode"])
+        withExtendedLifetime(key) {}
+    }
+
+    @Test func `a key with a PIN takes the question away only when it is touched`() throws {
+        fixture.prompter.always(nil)
+        try fixture.fixture.setPasscode()
+        let finger = TestFinger(touches: 2)
+        let key = try fixture.plugIn(KeyMemory(pin: "1234"), finger, hasPIN: true)
+        fixture.answer(pins: ["1234"], passcode: BrokerFixture.passcode)
+        #expect(try fixture.enroll().verifiesUser)
+        try fixture.create("either", Self.either)
+        // The key is plugged in and nobody touches it.
+        fixture.answer(passcode: BrokerFixture.passcode)
+        #expect(try fixture.open("either") == ["passcode"])
+        #expect(fixture.prompter.askedKinds == [.enterPasscode])
+        fixture.answer(pins: ["1234"])
+        for _ in 1...2 { finger.touch() }
+        #expect(try fixture.open("either") == ["security-key"])
+        #expect(fixture.prompter.askedKinds.prefix(2) == [.enterPasscode, .keyPIN])
+        let question = fixture.prompter.asked[1]
+        #expect(question.object?.string == "either")
+        #expect(question.consequence?.string == "The PIN is for the security key “key”.")
+        #expect(try fixture.grants().last?.strength == "key-bound")
+        withExtendedLifetime(key) {}
+    }
+
+    // MARK: policies
+
+    @Test func `satisfies the policies of a companion`() throws {
+        let client = try fixture.fixture.client()
+        for policy: Int32 in [3, 4] {
+            #expect(throws: Refused.self) { try client.preflight(policy: policy) }
+        }
+        #expect(try refusal { try client.preflight(policy: 3) } == .companionNotAvailable)
+        #expect(try client.environment().companions.isEmpty)
+        let key = try fixture.plugIn()
+        try fixture.enroll()
+        for policy: Int32 in [3, 4] {
+            try client.preflight(policy: policy)
+            #expect(try client.evaluatePolicy(policy, in: client.openContext()) == ["security-key"])
+        }
+        #expect(try client.environment().companions.map(\.type) == [1])
+        withExtendedLifetime(key) {}
+    }
+
+    // MARK: what is told
+
+    @Test func `the doctor tells of a key that is the only one`() throws {
+        let finding = {
+            try fixture.fixture.client().diagnosis().findings.first { $0.check == "security keys" }
+        }
+        #expect(try finding()?.verdict == .ok)
+        let first = TestFinger(touches: 2, verifies: true)
+        let a = try fixture.plugIn(KeyMemory(), named: "a", first)
+        try fixture.enroll()
+        #expect(try finding()?.verdict == .notice)
+        #expect(try finding()?.message.contains("Only one") == true)
+        let b = try fixture.enrollSecond(KeyMemory(), named: "green", after: first)
+        #expect(try finding()?.verdict == .ok)
+        withExtendedLifetime((a, b)) {}
+    }
+
+    @Test func `the log tells of enrolling and removing`() throws {
+        let key = try fixture.plugIn()
+        try fixture.remove(fixture.enroll())
+        let records = try fixture.fixture.client().log().filter { $0.event.hasPrefix("security-key") }
+        #expect(Set(records.map(\.event)) == ["security-key-enroll", "security-key-remove"])
+        #expect(records.allSatisfy { $0.object == "blue" })
+        withExtendedLifetime(key) {}
+    }
+
+    // MARK: PINs
+
+    @Test func `a key gets its first PIN, and another one`() throws {
+        let memory = KeyMemory()
+        let key = try fixture.plugIn(memory, TestFinger(), hasPIN: true)
+        let setPIN = {
+            _ = try fixture.fixture.client().call(.securityKeyPIN(.with { $0.question = TestClient.question }))
+        }
+        fixture.answer(pins: ["1234", "1234"])
+        try setPIN()
+        #expect(memory.pinHash() == KeyMemory(pin: "1234").pinHash())
+        fixture.answer(pins: ["1234", "56789", "56789"])
+        try setPIN()
+        #expect(memory.pinHash() == KeyMemory(pin: "56789").pinHash())
+        fixture.answer(pins: ["1234"])
+        #expect(throws: Refused.self) { try setPIN() }
+        #expect(memory.pinHash() == KeyMemory(pin: "56789").pinHash())
+        withExtendedLifetime(key) {}
+    }
+}
