@@ -1,6 +1,7 @@
 import AccessControl
 import BrokerTestSupport
 import Foundation
+import Glibc
 import KeySlots
 import OstiaryWire
 import OwnerKeys
@@ -119,8 +120,14 @@ import Testing
         fixture.answer(pins: ["1234"], passcode: BrokerFixture.passcode)
         #expect(try fixture.enroll().verifiesUser)
         try fixture.create("either", Self.either)
-        // The key is plugged in and nobody touches it.
-        fixture.answer(passcode: BrokerFixture.passcode)
+        // The key is plugged in and waits for a touch; the person types.
+        let before = finger.waitCount
+        fixture.prompter.prepare([])
+        fixture.prompter.always { question in
+            guard question.kind == .enterPasscode else { return .cancel }
+            for _ in 1...2000 where finger.waitCount == before { usleep(5_000) }
+            return finger.waitCount > before ? .text(BrokerFixture.passcode) : .wait
+        }
         #expect(try fixture.open("either") == ["passcode"])
         #expect(fixture.prompter.askedKinds == [.enterPasscode])
         fixture.answer(pins: ["1234"])
