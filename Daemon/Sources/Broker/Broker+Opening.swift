@@ -2,6 +2,7 @@ import AccessControl
 import AuditLog
 package import Auditing
 package import Authenticators
+import Callers
 package import Enclave
 import Foundation
 import Glibc
@@ -53,14 +54,16 @@ extension Broker {
     ///   - clock: counts the delays after wrong passcodes; nil for the system's.
     ///   - observer: told about each commit.
     ///   - replacingDamagedLog: replaces a damaged audit log by a new one, keeping the old file.
+    ///   - acceptingOlderStore: asks for the passcode when the store is not the newest copy, and then takes it for that.
     public static func open(
         _ configuration: BrokerConfiguration, log: Logger, prompter: (any Prompter)? = nil,
-        clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false
+        clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false,
+        acceptingOlderStore: Bool = false
     ) throws -> Broker {
         let keys = SecurityKeys(program: configuration.securityKeyProgram)
         return try open(
             configuration, log: log, stretching: .argon2id, prompter: prompter, clock: clock, observer: observer,
-            replacingDamagedLog: replacingDamagedLog,
+            replacingDamagedLog: replacingDamagedLog, acceptingOlderStore: acceptingOlderStore,
             authenticators: CredentialAuthenticators(securityKeys: keys, factorKeys: keys))
     }
 
@@ -69,7 +72,8 @@ extension Broker {
     package static func open(
         _ configuration: BrokerConfiguration, log: Logger, stretching: PasscodeStretching,
         prompter: (any Prompter)? = nil, clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil,
-        replacingDamagedLog: Bool = false, adding added: AddedAuthenticators = .none,
+        replacingDamagedLog: Bool = false, acceptingOlderStore: Bool = false,
+        adding added: AddedAuthenticators = .none,
         authenticators: CredentialAuthenticators = .none, space: (@Sendable () -> DiskSpace?)? = nil,
         around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
@@ -79,6 +83,8 @@ extension Broker {
         let (enclave, keys, vault) = try StoreOpening(
             path: state.path, userID: user.id, observer: observer, enclave: configuration.prompts.enclave
         ).open()
+        let rollback = StoreRollback(enclave, keys: keys, vault: vault, log: log)
+        let doubt = try Self.doubt(rollback, state.path, isAccepting: acceptingOlderStore)
         do {
             let owner = try Owner.current(
                 user, adopting: configuration.adoptedUserName, in: vault, enclave: enclave)
@@ -98,14 +104,44 @@ extension Broker {
                 sharedPrograms: configuration.sharedPrograms, clock: clock, stretching: stretching,
                 prompter: prompter, fingers: configuration.fingers, face: configuration.face,
                 securityKeys: authenticators.factorKeys, adding: added, log: log)
+            if let doubt, let rollback {
+                try OlderStoreAcceptance(
+                    path: state.path, doubt: doubt, user: user, keeper: account.keeper, prompter: prompter
+                ).ask()
+                try rollback.accept(doubt)
+                trail.note(AuditTrail.Event(name: "store.accept", program: .daemonStart))
+            }
+            Self.coverChanges(of: vault, log)
             return Broker(
                 configuration: configuration, log: log, enclave: enclave, vault: vault, clock: clock,
                 prompter: prompter, seeds: seeds, trail: trail, accounts: [account],
-                authenticators: authenticators)
+                authenticators: authenticators, rollback: rollback)
         } catch let error as VaultError {
             throw BrokerOpeningError.store(
                 "The store in \(configuration.stateDirectory) cannot be used: \(error.words). Restore it from a "
                     + "backup, or move the folder away to start with an empty store.")
+        }
+    }
+
+    /// Why the store may not be the newest copy, for somebody who may accept it; nobody else gets past this.
+    private static func doubt(
+        _ rollback: StoreRollback?, _ path: String, isAccepting: Bool
+    ) throws -> RollbackDoubt? {
+        let doubt: RollbackDoubt?
+        do { doubt = try rollback?.begin() } catch {
+            throw BrokerOpeningError.enclave(
+                "The TPM did not say how old the store in \(path) is (\(error)), so the daemon does not start. Start it again; if "
+                    + "it stays so, end the programs that use the TPM, or restart the machine.")
+        }
+        guard let doubt, !isAccepting else { return doubt }
+        throw BrokerOpeningError.store("\(doubt.words(path)) Nothing was changed. \(RollbackDoubt.advice)")
+    }
+
+    /// Moves the store's counter if the store was changed since its last step: copies from before lose their worth.
+    static func coverChanges(of vault: Vault, _ log: Logger) {
+        do { try vault.coverChanges() } catch {
+            // The next irrevocable change tries it again, and is refused when that fails.
+            log.error("the store's counter in the TPM was not moved", metadata: ["cause": "\(error)"])
         }
     }
 
@@ -192,7 +228,7 @@ struct Owner {
             throw BrokerOpeningError.unknownUserName(adoptedName, stored: other, present: user)
         }
         let renamed = UserRecord(id: former.id, uid: user.id, name: user.name, created: former.created)
-        try vault.write("owner.adopt") { try $0.setUser(renamed) }
+        try vault.write("owner.adopt", irrevocable: .atOnce) { try $0.setUser(renamed) }
         return Owner(id: former.id)
     }
 

@@ -37,6 +37,8 @@ public final class Broker: Sendable {
     let slowRequests = SlowRequestQuota()
     let credentials = CredentialQuota()
     let authenticators: CredentialAuthenticators
+    /// Nil where no chip counts.
+    let rollback: StoreRollback?
     let associations: Associations
     let grantEnds = WorkThread(name: "ostiary-grant-ends")
     let watches = EnvironmentWatches()
@@ -46,7 +48,7 @@ public final class Broker: Sendable {
     init(
         configuration: BrokerConfiguration, log: Logger, enclave: any Enclave, vault: Vault, clock: any BootClock,
         prompter: any Prompter, seeds: LogSeeds, trail: AuditTrail, accounts: [OwnerAccount],
-        authenticators: CredentialAuthenticators
+        authenticators: CredentialAuthenticators, rollback: StoreRollback?
     ) {
         self.configuration = configuration
         self.log = log
@@ -60,6 +62,7 @@ public final class Broker: Sendable {
         self.trail = trail
         self.accounts = accounts
         self.authenticators = authenticators
+        self.rollback = rollback
         associations = Associations(
             program: configuration.associationProgram, folder: configuration.associationsDirectory,
             trustedUserID: configuration.associationsUserID, server: configuration.associationServer)
@@ -94,6 +97,7 @@ public final class Broker: Sendable {
         for account in accounts { account.ring.wipe() }
         grantEnds.finish()
         trail.close()
+        Self.coverChanges(of: vault, log)
         // A session that was given up may be reading the store, which must not be closed under it; the process's end does that.
         guard sessions.isEmpty else { return }
         do { try vault.close() } catch { log.error("the store was not closed", metadata: ["cause": "\(error)"]) }

@@ -57,9 +57,19 @@ struct StoreOpening {
         } catch StoreKeysFileError.missing where enclave.kind == .software {
             return try migrate(enclave)
         }
-        let vault = try openVault(keys, newID: isNew ? id : nil)
+        let mark = try isNew ? newMark(enclave, keys, storeID: id) : nil
+        let vault = try openVault(keys, newID: isNew ? id : nil, newMark: mark)
         guard vault.storeID.bytes == id else { throw StoreKeysFileError.enclave(.unreadable) }
         return (keys, vault)
+    }
+
+    private func newMark(_ enclave: any Enclave, _ keys: StoreKeys, storeID: Data) throws -> RollbackMark? {
+        guard let enclave = enclave as? any CountingEnclave else { return nil }
+        do { return try StoreRollback.newMark(in: enclave, keys: keys, storeID: storeID) } catch {
+            throw BrokerOpeningError.enclave(
+                "The TPM did not make the counter of a new store in \(path) (\(error)). If its memory is full, remove what other "
+                    + "programs left: `tpm2_getcap handles-nv-index`. Then start again.")
+        }
     }
 
     private func isStoreThere() throws -> Bool {
@@ -79,12 +89,14 @@ struct StoreOpening {
         }
     }
 
-    /// - Parameter newID: the identity of the store, if it is to be made.
-    private func openVault(_ keys: StoreKeys, newID: Data?) throws -> Vault {
+    /// - Parameters:
+    ///   - newID: the identity of the store, if it is to be made.
+    ///   - newMark: its counter, if it is to be made and has one.
+    private func openVault(_ keys: StoreKeys, newID: Data?, newMark: RollbackMark? = nil) throws -> Vault {
         do {
             return try Vault(
                 folder: path, ownedBy: userID, create: newID != nil, protector: keys, observer: observer,
-                newID: newID.flatMap(VaultID.init(bytes:)))
+                newID: newID.flatMap(VaultID.init(bytes:)), newMark: newMark)
         } catch let error as VaultError {
             throw complaint(error)
         }

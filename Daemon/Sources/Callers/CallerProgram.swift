@@ -23,6 +23,10 @@ package struct CallerProgram: Equatable, Sendable {
     package static let sessionLock = CallerProgram(
         application: unknown, displayName: "session lock (systemd-logind)", processID: getpid())
 
+    /// The name in the log for what the person did who started the daemon by hand.
+    package static let daemonStart = CallerProgram(
+        application: unknown, displayName: "start of ostiaryd", processID: getpid())
+
     private init(application: String, displayName: String, processID: Int32) {
         self.application = application
         self.displayName = displayName

@@ -21,6 +21,11 @@ public enum KeyAuthorization {
         derived(from: stretched, label: "ostiary.passcode.chip.v1")
     }
 
+    /// The value of a store's counter in a chip, from a secret of the store: likewise, with the info "ostiary.counter.v1".
+    public static func derived(fromCounterSecret secret: borrowing SecretBytes) -> SecretBytes {
+        derived(from: secret, label: "ostiary.counter.v1")
+    }
+
     private static func derived(from secret: borrowing SecretBytes, label: String) -> SecretBytes {
         var value = SecretBytes(secret.derivedKey(label: label, byteCount: byteCount))
         unsafe value.withUnsafeMutableBytes { bytes in

@@ -257,7 +257,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     /// Ends an unfinished change: the record that fits stays, the other goes.
     private func settle(on record: PasscodeRecord, among records: [PasscodeRecord]) throws {
         guard records.count > 1 || record.state != .current else { return }
-        try vault.write("passcode.settle") { writer in
+        try vault.write("passcode.settle", irrevocable: .atOnce) { writer in
             for other in records where other.id != record.id {
                 try writer.removePasscodeRecord(other.id, owner: storage.owner)
             }

@@ -56,7 +56,7 @@ package struct PasscodeLife {
         let fresh = try freshKeys()
         let transition = try keeper.set(passcode, opening: fresh.passcode)
         let log = try seeds.wrapped(under: fresh.passcode, openedWith: nil)
-        try vault.write("passcode.set") { writer in
+        try vault.write("passcode.set", irrevocable: .atOnce) { writer in
             try replaceKeys(fresh, in: writer)
             try rewrapObjects(to: fresh, openedWith: ring.privateHalves, in: writer)
             try rewrapItems(to: fresh.wrapped + [fresh.passcode], openedWith: ring.privateHalves, in: writer)
@@ -87,7 +87,7 @@ package struct PasscodeLife {
         let fresh = try freshKeys()
         let transition = try keeper.change(proved, to: passcode, opening: fresh.passcode)
         let log = try seeds.wrapped(under: fresh.passcode, openedWith: proved.half)
-        try vault.write("passcode.change") { writer in
+        try vault.write("passcode.change", irrevocable: .atOnce) { writer in
             try replaceKeys(fresh, in: writer)
             try rewrapObjects(to: fresh, openedWith: opened, in: writer)
             try rewrapItems(to: fresh.wrapped + [fresh.passcode], openedWith: opened, in: writer)
@@ -121,7 +121,7 @@ package struct PasscodeLife {
         let fresh = try [AvailabilityClass.afterFirstUnlock, .whenUnlocked].map(freshClassKey)
         let log = try seeds.sealedToEnclave(openedWith: proved.half)
         let transition = try keeper.remove()
-        let destroyed = try vault.write("passcode.remove") { writer -> Destroyed in
+        let destroyed = try vault.write("passcode.remove", irrevocable: .atOnce) { writer -> Destroyed in
             let objects = try releaseObjects(from: opened, to: fresh, in: writer)
             let items = try releaseItems(from: opened, to: fresh, destroyed: objects.map(\.id), in: writer)
             guard announced.isSuperset(of: objects.map(\.id) + items.map(\.id)) else { throw Refusal.objectsChanged }

@@ -43,7 +43,7 @@ extension TPMEnclave: PasscodeEnclave {
         return object
     }
 
-    private static func requireUsable(_ authorization: borrowing SecretBytes) throws(EnclaveError) {
+    static func requireUsable(_ authorization: borrowing SecretBytes) throws(EnclaveError) {
         guard KeyAuthorization.isUsable(authorization), authorization.count <= KeyAuthorization.byteCount else {
             throw .invalidAuthorization
         }

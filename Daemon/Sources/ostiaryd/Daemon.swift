@@ -54,7 +54,9 @@ struct Daemon {
                 associationsDirectory: options.associationsDirectory, associationServer: options.server,
                 adoptedUserName: options.adoptUserName, testOptions: options.testOptions)
             if let folder = options.testPrograms { try share(below: folder, in: &configuration) }
-            return try Broker.open(configuration, log: log, replacingDamagedLog: options.replaceDamagedLog)
+            return try Broker.open(
+                configuration, log: log, replacingDamagedLog: options.replaceDamagedLog,
+                acceptingOlderStore: options.acceptOlderStore)
         } catch let error as BrokerOpeningError { throw StartError(error.description) }
     }
 

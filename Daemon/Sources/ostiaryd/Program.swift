@@ -44,6 +44,13 @@ struct Ostiaryd: ParsableCommand {
     @Flag(help: "Replace an audit log that is damaged, or newer than the store, by a new one; the old file is kept.")
     var replaceDamagedLog = false
 
+    @Flag(
+        help: """
+            If the TPM says that the store is not the newest copy, ask for its passcode on this terminal, and then take it for \
+            the newest one.
+            """)
+    var acceptOlderStore = false
+
     @Option(
         help: ArgumentHelp(
             "Take over the store of a user who was renamed; give the user's former name.", valueName: "name"))

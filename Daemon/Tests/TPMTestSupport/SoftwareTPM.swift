@@ -97,6 +97,14 @@ public final class SoftwareTPM: Sendable {
         return isListening ? process : nil
     }
 
+    /// What it keeps over restarts.
+    public func permanentState() throws -> [String: Data] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".permall") }
+        return try names.reduce(into: [:]) { state, name in
+            state[name] = try Data(contentsOf: URL(fileURLWithPath: path(name)))
+        }
+    }
+
     // MARK: tpm2-tools
 
     public struct ToolFailed: Error {

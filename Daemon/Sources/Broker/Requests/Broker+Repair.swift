@@ -45,7 +45,7 @@ extension Broker {
 extension OwnerAccount {
     /// - Parameter approved: what the owner was asked about; if anything else is damaged by now, nothing is done.
     fileprivate func relist(_ approved: [RelistableRows]) throws -> [(list: RelistableRows, rows: Relisting)] {
-        try vault.write("repair") { writer in
+        try vault.write("repair", irrevocable: .atOnce) { writer in
             let damaged = try writer.damagedLists(owner: id)
             guard damaged.allSatisfy(approved.contains) else { throw Self.moreDamage }
             return try damaged.map { list in

@@ -119,7 +119,7 @@ package final class ApplicationRegistry: Sendable {
     /// Stores a registration, in place of `former` when that is given.
     package func store(_ registration: Registration, replacing former: Registration? = nil) throws {
         try requireFree(registration, besides: former)
-        try vault.write("application.register") { writer in
+        try vault.write("application.register", irrevocable: .atOnce) { writer in
             guard let former else { return try writer.insertObject(registration.record(owner: owner)) }
             guard let row = try row(of: former, in: writer) else { throw Self.notFound }
             try writer.updateObject(registration.record(owner: owner, replacing: row))
@@ -132,7 +132,7 @@ package final class ApplicationRegistry: Sendable {
     }
 
     package func remove(_ registration: Registration) throws {
-        try vault.write("application.remove", usingReserve: true) { writer in
+        try vault.write("application.remove", usingReserve: true, irrevocable: .atOnce) { writer in
             guard let row = try row(of: registration, in: writer) else { throw Self.notFound }
             try writer.removeObject(row.id, owner: owner)
         }

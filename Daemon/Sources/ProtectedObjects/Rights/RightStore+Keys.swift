@@ -83,7 +83,7 @@ extension RightStore {
     package func removeKeysWithoutItem(
         _ ids: some Collection<VaultID>, unless stays: (ObjectRecord) throws -> Bool
     ) throws -> [ObjectRecord] {
-        try vault.write("key.prune", usingReserve: true) { writer in
+        try vault.write("key.prune", usingReserve: true, irrevocable: .withinAllowance) { writer in
             let keys = try ids.compactMap { try keyWithoutItem($0, in: writer) }.filter { try !stays($0) }
             for key in keys { try writer.removeObject(key.id, owner: owner) }
             return keys

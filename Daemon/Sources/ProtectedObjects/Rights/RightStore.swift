@@ -141,7 +141,7 @@ package struct RightStore {
     /// Stores a prepared right. If a right of that name exists, the call is refused, or with `replacing` destroys that
     /// right in the same transaction. Returns the id of the replaced right.
     package func store(_ record: ObjectRecord, replacing: Bool) throws -> VaultID? {
-        let replaced = try vault.write("right.create") { writer in
+        let replaced = try vault.write("right.create", irrevocable: replacing ? .withinAllowance : nil) { writer in
             let existing = try writer.object(
                 identifier: record.attributes.identifier, group: record.attributes.group, kind: record.kind,
                 owner: owner)
@@ -291,7 +291,7 @@ package struct RightStore {
     /// - Parameter other: removes other rows in the same transaction.
     package func remove(_ id: VaultID, with other: (VaultWriter) throws -> Void = { _ in }) throws {
         do {
-            try vault.write("right.remove", usingReserve: true) { writer in
+            try vault.write("right.remove", usingReserve: true, irrevocable: .withinAllowance) { writer in
                 if let object = try Self.readable(id, owner: owner, in: writer) { try Self.requireRemovable(object) }
                 try other(writer)
                 try writer.removeObject(id, owner: owner)
@@ -330,7 +330,7 @@ package struct RightStore {
     package func removeAll(application: String) throws -> [ObjectRecord] {
         let records = try list(application: application).compactMap(\.record)
         try records.forEach(Self.requireRemovable)
-        try vault.write("right.remove-all", usingReserve: true) { writer in
+        try vault.write("right.remove-all", usingReserve: true, irrevocable: .withinAllowance) { writer in
             for record in records { try writer.removeObject(record.id, owner: owner) }
         }
         eraser.erase()

@@ -11,9 +11,10 @@ extension Connection {
         let key = SecretBytes(random: 32)
         let template = PublicArea.secret(policy: ObjectPolicy.digest(context: Data("writer of a passcode".utf8)))
         let writer = try create(template, authorization: key, sealing: SecretBytes(random: 32))
-        guard let index = PasscodeIndex(at: try freeHandle(of: owner), writer: writer.name) else {
-            throw .malformedAnswer
-        }
+        guard let index = PasscodeIndex(
+                at: try freeHandle(among: PasscodeIndex.handles(of: owner), replacing: PasscodeIndex.attributes),
+                writer: writer.name)
+        else { throw .malformedAnswer }
         let handle = try define(index.publicArea, authorization: authorization)
         defer { close(handle) }
         try withLoadedOnce(writer) { (writer) throws(ChipFault) in
@@ -22,12 +23,12 @@ extension Connection {
         return index
     }
 
-    /// A handle where nothing is. An index of ours that is in the way belongs to a passcode of this user that was removed or
-    /// never finished.
-    private func freeHandle(of owner: Data) throws(ChipFault) -> TPM2_HANDLE {
-        for handle in PasscodeIndex.handles(of: owner) {
+    /// A handle where nothing is. An index with these attributes that is in the way is ours, and belongs to what was removed
+    /// or never finished: it goes.
+    func freeHandle(among handles: [TPM2_HANDLE], replacing attributes: TPMA_NV) throws(ChipFault) -> TPM2_HANDLE {
+        for handle in handles {
             guard let found = try indexHandle(at: handle) else { return handle }
-            guard try isOurs(found) else {
+            guard try self.attributes(of: found) == attributes else {
                 close(found)
                 continue
             }
@@ -37,15 +38,16 @@ extension Connection {
         throw .response(ResponseCode(TPM2_RC(OSTIARY_TPM_RC_NV_SPACE)))
     }
 
-    private func isOurs(_ index: ESYS_TR) throws(ChipFault) -> Bool {
+    /// The attributes of an index, as if it had never been written.
+    private func attributes(of index: ESYS_TR) throws(ChipFault) -> TPMA_NV {
         let area: Answer<TPM2B_NV_PUBLIC> = try context.answer {
             Esys_NV_ReadPublic($0, index, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, $1, nil)
         }
-        return area.pointer.pointee.nvPublic.attributes & ~TPMA_NV_WRITTEN == PasscodeIndex.attributes
+        return area.pointer.pointee.nvPublic.attributes & ~TPMA_NV_WRITTEN
     }
 
     /// 31.3, TPM2_NV_DefineSpace.
-    private func define(
+    func define(
         _ area: TPM2B_NV_PUBLIC, authorization: borrowing SecretBytes
     ) throws(ChipFault) -> ESYS_TR {
         let sessions = try sessions()
@@ -92,13 +94,13 @@ extension Connection {
     func removeIndex(of owner: Data) throws(ChipFault) {
         for handle in PasscodeIndex.handles(of: owner) {
             guard let found = try indexHandle(at: handle) else { return }
-            if try isOurs(found) { return try undefine(found) }
+            if try attributes(of: found) == PasscodeIndex.attributes { return try undefine(found) }
             close(found)
         }
     }
 
     /// Nil when nothing is defined there.
-    private func indexHandle(at handle: TPM2_HANDLE) throws(ChipFault) -> ESYS_TR? {
+    func indexHandle(at handle: TPM2_HANDLE) throws(ChipFault) -> ESYS_TR? {
         var index = ESYS_TR()
         do {
             try context.run {
@@ -111,7 +113,7 @@ extension Connection {
     }
 
     /// tpm2-tss forgets what it knows of the index.
-    private func close(_ index: ESYS_TR) {
+    func close(_ index: ESYS_TR) {
         var index = index
         // Fails only if tpm2-tss does not know it.
         do { try context.run { Esys_TR_Close($0, &index) } } catch {}

@@ -31,11 +31,8 @@ struct PasscodeIndex: Equatable, Sendable {
         let writing = Policy.empty.secret(of: writer).command(TPM2_CC_NV_Write)
         var written = Self.publicArea(at: handle, writing: writing).nvPublic
         written.attributes |= TPMA_NV_WRITTEN
-        let area = marshalled(atMost: MemoryLayout<TPMS_NV_PUBLIC>.size) {
-            Tss2_MU_TPMS_NV_PUBLIC_Marshal(&written, $0, $1, $2)
-        }
-        guard let area else { return nil }
-        self.init(handle: handle, writing: writing, name: ChipObject.name(ofArea: area))
+        guard let name = PublicArea.name(of: written) else { return nil }
+        self.init(handle: handle, writing: writing, name: name)
     }
 
     /// What a session must prove to use an object that the passcode opens.
@@ -74,10 +71,19 @@ struct PasscodeIndex: Equatable, Sendable {
     /// The content of a new index (TPMS_NV_PIN_COUNTER_PARAMETERS): no wrong value, and the limit.
     static let count = Data([0, 0, 0, 0]) + withUnsafeBytes(of: limit.bigEndian) { Data($0) }
 
-    /// The handles for the index of a user, in the range that the TCG gives to owners (Registry of Reserved TPM 2.0 Handles
-    /// and Localities, 2.2.2). They follow from the user's id, so that an index that an interrupted start left behind is found.
+    /// The handles for the index of a user.
     static func handles(of owner: Data) -> [TPM2_HANDLE] {
-        let digest = SHA256.hash(data: Data("ostiary.tpm-enclave.v1.passcode-index".utf8) + owner)
+        IndexHandles.candidates(for: owner, label: "ostiary.tpm-enclave.v1.passcode-index")
+    }
+}
+
+/// Where indexes of ours lie, in the range that the TCG gives to owners (Registry of Reserved TPM 2.0 Handles and Localities,
+/// 2.2.2).
+enum IndexHandles {
+    /// The handles for one index of `subject`. They follow from it, so that an index that an interrupted start left behind is
+    /// found.
+    static func candidates(for subject: Data, label: String) -> [TPM2_HANDLE] {
+        let digest = SHA256.hash(data: Data(label.utf8) + subject)
         let start = digest.prefix(4).reduce(TPM2_HANDLE(0)) { $0 << 8 | TPM2_HANDLE($1) }
         return (0..<16).map { 0x0180_0000 | (start &+ $0) & 0x003f_ffff }
     }

@@ -147,3 +147,14 @@ extension TPM2B_ECC_PARAMETER {
         withUnsafeMutableBytes(of: &buffer) { _ = bytes.copyBytes(to: $0) }
     }
 }
+
+extension PublicArea {
+    /// The name of an NV index with this area; nil for one that cannot be encoded.
+    static func name(of index: TPMS_NV_PUBLIC) -> Data? {
+        var index = index
+        let area = marshalled(atMost: MemoryLayout<TPMS_NV_PUBLIC>.size) {
+            Tss2_MU_TPMS_NV_PUBLIC_Marshal(&index, $0, $1, $2)
+        }
+        return area.map(ChipObject.name(ofArea:))
+    }
+}

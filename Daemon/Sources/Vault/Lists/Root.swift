@@ -8,6 +8,8 @@ struct Root: Equatable, Sendable {
     var counter: UInt64 = 0
     /// The digest of every list of every owner.
     var lists: [ListID: Data] = [:]
+    /// What is known of a counter outside of the store; nil for a store without one.
+    var rollback: RollbackMark?
 
     static let key = Data()
     private static let digestByteCount = 32
@@ -21,12 +23,18 @@ struct Root: Equatable, Sendable {
     /// The root's row. Layout: `Documentation/formats/vault.md`.
     func row(store: VaultID) -> SealedRow {
         var writer = CanonicalWriter(capacity: 8 + lists.count * 49)
-        writer.write(VaultFormat.rootVersion)
+        writer.write(rollback == nil ? VaultFormat.rootVersion : VaultFormat.markedRootVersion)
         writer.write(UInt32(lists.count))
         for (list, digest) in lists.sorted(by: { $0.key < $1.key }) {
             writer.write(fixed: list.owner.bytes)
             writer.write(list.table.rawValue)
             writer.write(fixed: digest)
+        }
+        if let rollback {
+            writer.write(UInt8(rollback.counter.count))
+            writer.write(fixed: rollback.counter)
+            writer.write(rollback.value)
+            writer.write(rollback.generation)
         }
         return SealedRow(
             table: .roots, owner: store, key: Self.key, generation: counter, columns: [.blob(Data(writer.bytes))])
@@ -41,7 +49,9 @@ struct Root: Equatable, Sendable {
         let bytes = try columns.blob()
         do {
             var reader = CanonicalReader(Array(bytes))
-            guard try reader.read(UInt8.self) == version else { throw MalformedRow() }
+            let found = try reader.read(UInt8.self)
+            let isMarked = version == VaultFormat.rootVersion && found == VaultFormat.markedRootVersion
+            guard found == version || isMarked else { throw MalformedRow() }
             for _ in 0..<(try reader.read(UInt32.self)) {
                 guard let owner = VaultID(bytes: Data(try reader.read(fixed: VaultID.byteCount))),
                     let table = VaultTable(rawValue: try reader.read(UInt8.self))
@@ -51,10 +61,19 @@ struct Root: Equatable, Sendable {
                     throw MalformedRow()
                 }
             }
+            if isMarked { rollback = try Self.mark(from: &reader) }
             try reader.finish()
         } catch {
             throw MalformedRow()
         }
+    }
+
+    private static func mark(from reader: inout CanonicalReader) throws -> RollbackMark {
+        let byteCount = Int(try reader.read(UInt8.self))
+        guard RollbackMark.byteCounts.contains(byteCount) else { throw MalformedRow() }
+        let counter = Data(try reader.read(fixed: byteCount))
+        let value = try reader.read(UInt64.self)
+        return RollbackMark(counter: counter, value: value, generation: try reader.read(UInt64.self))
     }
 }
 

@@ -15,6 +15,8 @@ final class StoreLists: @unchecked Sendable {
     private var replaced: [Replacement] = []
     /// Whether the running transaction changed a row that is in no list.
     private var hasOtherChanges = false
+    /// The mark that the running transaction leaves.
+    private var rollback: RollbackMark?
 
     private struct Replacement {
         let id: ListID
@@ -25,7 +27,11 @@ final class StoreLists: @unchecked Sendable {
     init(_ committed: CommittedRoot) {
         self.committed = committed
         digests = committed.root.lists
+        rollback = committed.root.rollback
     }
+
+    /// The mark that was committed last.
+    var committedMark: RollbackMark? { committed.root.rollback }
 
     /// The counter of the root that was committed last.
     var generation: UInt64 { committed.root.counter }
@@ -104,6 +110,11 @@ final class StoreLists: @unchecked Sendable {
     /// Notes that the running transaction changed a row that is in no list.
     func noteOtherChange() { hasOtherChanges = true }
 
+    /// Writes this mark with the running transaction.
+    func setMark(_ mark: RollbackMark) {
+        rollback = RollbackMark(counter: mark.counter, value: mark.value, generation: nextGeneration)
+    }
+
     // MARK: transactions
 
     /// A point inside the running transaction.
@@ -111,13 +122,14 @@ final class StoreLists: @unchecked Sendable {
         fileprivate let replacedCount: Int
         fileprivate let changeCounts: [ListID: Int]
         fileprivate let hasOtherChanges: Bool
+        fileprivate let rollback: RollbackMark?
     }
 
     func mark() -> Mark {
         Mark(
             replacedCount: replaced.count,
             changeCounts: lists.compactMapValues { $0.content.changeCount > 0 ? $0.content.changeCount : nil },
-            hasOtherChanges: hasOtherChanges)
+            hasOtherChanges: hasOtherChanges, rollback: rollback)
     }
 
     /// Undoes the changes since `mark`, after the database was rolled back to that point.
@@ -129,6 +141,7 @@ final class StoreLists: @unchecked Sendable {
         }
         for (id, list) in lists { list.content.undoChanges(after: mark.changeCounts[id] ?? 0) }
         hasOtherChanges = mark.hasOtherChanges
+        rollback = mark.rollback
     }
 
     /// Writes the buckets that the running transaction changed, each once, and the root over them.
@@ -137,10 +150,14 @@ final class StoreLists: @unchecked Sendable {
         for (id, list) in lists where list.isChanged || added.contains(id) {
             digests[id] = try list.write(generation: nextGeneration, to: rows)
         }
-        guard hasOtherChanges || !replaced.isEmpty || digests != committed.root.lists else { return nil }
+        guard
+            hasOtherChanges || !replaced.isEmpty || digests != committed.root.lists
+                || rollback != committed.root.rollback
+        else { return nil }
         var root = Root()
         root.counter = nextGeneration
         root.lists = digests
+        root.rollback = rollback
         return try CommittedRoot(writing: root, to: rows)
     }
 
@@ -160,6 +177,7 @@ final class StoreLists: @unchecked Sendable {
 
     private func settle() {
         digests = committed.root.lists
+        rollback = committed.root.rollback
         replaced = []
         hasOtherChanges = false
     }

@@ -91,6 +91,8 @@ enum VaultFormat {
     /// First byte of the root's digests. It tells a root from one of a store of version 3, whose lists of objects had other
     /// digests.
     static let rootVersion: UInt8 = 2
+    /// Likewise, for a root with a ``RollbackMark`` behind the digests.
+    static let markedRootVersion: UInt8 = 3
     /// First byte of an attribute record.
     static let attributesVersion: UInt8 = 1
 }

@@ -22,11 +22,14 @@ struct StoreRecord: SealedRecord {
     }
 
     /// Writes the record of a new store, its own empty lists, and the root over them.
-    static func create(in database: Database, protector: any RecordProtector, id: VaultID, created: UInt64) throws {
+    static func create(
+        in database: Database, protector: any RecordProtector, id: VaultID, created: UInt64, mark: RollbackMark?
+    ) throws {
         let rows = RowStore(database: database, protector: protector, storeID: id)
         try rows.put(StoreRecord(created: created).row(owner: id, generation: 1))
         let lists = StoreLists(try CommittedRoot(writing: Root(), to: rows))
         try ListedRows(rows: rows, lists: lists).addLists(of: VaultTable.ofStore, owner: id)
+        if let mark { lists.setMark(mark) }
         _ = try lists.writeChanges(to: rows)
     }
 

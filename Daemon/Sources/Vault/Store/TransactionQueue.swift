@@ -27,9 +27,13 @@ final class TransactionQueue: @unchecked Sendable {
     /// The size of the database as it was committed last, in pages; nil before the first transaction.
     private var committedPageCount: Int?
     private let generation: Atomic<UInt64>
+    private let mark: Mutex<RollbackMark?>
 
     /// The counter of the root that was committed last.
     var storeGeneration: UInt64 { generation.load(ordering: .acquiring) }
+
+    /// The mark that was committed last.
+    var rollbackMark: RollbackMark? { mark.withLock { $0 } }
 
     init(
         _ opened: Vault.Opened, space: DatabaseFileSpace, protector: any RecordProtector,
@@ -37,6 +41,7 @@ final class TransactionQueue: @unchecked Sendable {
     ) {
         (queue, storeID, lists) = (opened.queue, opened.storeID, StoreLists(opened.root))
         generation = Atomic(opened.root.root.counter)
+        mark = Mutex(opened.root.root.rollback)
         self.space = space
         self.protector = protector
         self.observer = observer
@@ -167,6 +172,8 @@ final class TransactionQueue: @unchecked Sendable {
             committedPageCount = pageCount
             self.group = nil
             lists.commit(root)
+            let committedMark = lists.committedMark
+            mark.withLock { $0 = committedMark }
             generation.store(lists.generation, ordering: .releasing)
             group.succeed()
         } catch {

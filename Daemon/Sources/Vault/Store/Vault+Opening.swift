@@ -3,7 +3,7 @@ import GRDB
 
 extension Vault {
     /// Opens the database at `path`. Refuses a file that is not a store of this version before it changes anything.
-    /// Only ``create(_:protector:id:)`` accepts an empty file: in the store's place, an empty file is a lost store.
+    /// Only ``create(_:protector:id:mark:)`` accepts an empty file: in the store's place, an empty file is a lost store.
     static func connect(_ path: String, mayBeEmpty: Bool = false) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.busyMode = .timeout(1)
@@ -22,13 +22,16 @@ extension Vault {
     }
 
     /// Makes a whole store under another name and then moves it into place.
-    static func create(_ file: VaultFile, protector: any RecordProtector, id: VaultID) throws {
+    static func create(
+        _ file: VaultFile, protector: any RecordProtector, id: VaultID, mark: RollbackMark?
+    ) throws {
         try file.makeUnfinished()
         let queue = try connect(file.unfinishedPath, mayBeEmpty: true)
         try VaultSchema.migrator().migrate(queue)
         try queue.write { database in
             try StoreRecord.create(
-                in: database, protector: protector, id: id, created: UInt64(max(0, Date().timeIntervalSince1970)))
+                in: database, protector: protector, id: id, created: UInt64(max(0, Date().timeIntervalSince1970)),
+                mark: mark)
         }
         try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         try ClosedConnections.close(queue)

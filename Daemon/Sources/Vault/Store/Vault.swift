@@ -8,7 +8,7 @@ import Synchronization
 /// Every row is authenticated and listed, and one authenticated root covers all lists. So the vault notices a changed,
 /// moved, replayed, planted or removed row before it uses the content, even if other rows or lists were changed to fit.
 /// A committed transaction is on disk; an interrupted one never happened. The vault cannot notice that an old copy of
-/// the *whole* store was put back: see ``storeGeneration``.
+/// the *whole* store was put back: a counter outside of the store does, see ``RollbackCounter``.
 ///
 /// All calls block; a commit takes about as long as a disk flush. Calls must not be nested in one another. The
 /// process's umask must be 077 before a vault is opened, for SQLite's side files.
@@ -26,6 +26,8 @@ public final class Vault: Sendable {
     /// The number of requests that are done. Locked while the journal is emptied.
     private let erased = Mutex<UInt64>(0)
     private let observer: (any WriteObserver)?
+    /// Nil for a store that follows no counter.
+    private let steps = Mutex<RollbackSteps?>(nil)
 
     /// The identity of this store.
     public var storeID: VaultID { transactions.storeID }
@@ -33,6 +35,9 @@ public final class Vault: Sendable {
     /// The number of committed changes of the store; it never goes down. A program that keeps this number elsewhere
     /// notices when an old copy of the whole store is put back. Reading it does not block.
     public var storeGeneration: UInt64 { transactions.storeGeneration }
+
+    /// What the store knows of a counter outside of it; nil for a store without one. Reading it does not block.
+    public var rollbackMark: RollbackMark? { transactions.rollbackMark }
 
     /// Opens the store in `folder`.
     ///
@@ -42,15 +47,18 @@ public final class Vault: Sendable {
     ///   - protector: The store's keys. A store of other keys is ``UnreadableReason/storeRecord``.
     ///   - observer: Told about each commit.
     ///   - newID: The identity of a newly made store; nil for a random one.
+    ///   - newMark: The counter of a newly made store; nil for none.
     /// - Throws: ``VaultError``, or an error of `protector`.
     public init(
         folder: String, ownedBy userID: UInt32, create: Bool, protector: any RecordProtector,
-        observer: (any WriteObserver)? = nil, newID: VaultID? = nil
+        observer: (any WriteObserver)? = nil, newID: VaultID? = nil, newMark: RollbackMark? = nil
     ) throws {
         let file = VaultFile(folder: folder, userID: userID)
         if try !file.exists() {
             guard create else { throw VaultError.missing }
-            try VaultError.mapping { try Self.create(file, protector: protector, id: newID ?? VaultID()) }
+            try VaultError.mapping {
+                try Self.create(file, protector: protector, id: newID ?? VaultID(), mark: newMark)
+            }
         }
         let opened: Opened
         do { opened = try Self.open(file, protector: protector) } catch VaultError.diskFull {
@@ -86,10 +94,39 @@ public final class Vault: Sendable {
     /// - Parameters:
     ///   - label: The change's purpose, for the ``WriteObserver``.
     ///   - usingReserve: Whether the change may use the space that is set aside for removals on a full disk.
+    ///   - irrevocable: Whether no older copy of the store may take the change back; nil if the next such change is soon
+    ///     enough. The call then returns when the counter has moved, too.
     ///   - body: Makes the change. Runs again when the disk is full, up to four times.
     /// - Throws: ``VaultError``, and any error of `body` or the protector.
     public func write<Result>(
-        _ label: String, usingReserve: Bool = false, _ body: (VaultWriter) throws -> Result
+        _ label: String, usingReserve: Bool = false, irrevocable: Irrevocability? = nil,
+        _ body: (VaultWriter) throws -> Result
+    ) throws -> Result {
+        guard let irrevocable, let steps = steps.withLock({ $0 }) else {
+            return try commit(label, usingReserve: usingReserve, body)
+        }
+        return try steps.perform(irrevocable) { mark in
+            try commit(label, usingReserve: usingReserve) { writer in
+                if let mark { writer.setRollbackMark(mark) }
+                return try body(writer)
+            }
+        }
+    }
+
+    /// Lets `counter` follow the store from now on. It must stand at the store's ``rollbackMark``.
+    public func follow(_ counter: any RollbackCounter) {
+        guard let mark = rollbackMark else { preconditionFailure("a store without a mark follows no counter") }
+        steps.withLock { $0 = RollbackSteps(counter, at: mark, allowance: StepAllowance()) }
+    }
+
+    /// Makes a step if anything changed since the last one, so that no older copy than the present store passes for it.
+    public func coverChanges() throws {
+        guard let mark = rollbackMark, storeGeneration > mark.generation else { return }
+        try write("rollback.step", irrevocable: .atOnce) { _ in }
+    }
+
+    private func commit<Result>(
+        _ label: String, usingReserve: Bool, _ body: (VaultWriter) throws -> Result
     ) throws -> Result {
         let result: Result
         do {

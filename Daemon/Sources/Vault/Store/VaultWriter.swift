@@ -100,6 +100,12 @@ public final class VaultWriter: VaultReader {
         } catch VaultError.corrupt {}
     }
 
+    // MARK: Rollback
+
+    /// Writes what the store knows of its counter. ``Vault/write(_:usingReserve:irrevocable:_:)`` does so by itself; call it
+    /// for a store whose owner accepts it as the newest.
+    public func setRollbackMark(_ mark: RollbackMark) { listed.lists.setMark(mark) }
+
     // MARK: Audit log
 
     /// Stores the anchor in place of the former one.

@@ -1,0 +1,36 @@
+public import Foundation
+public import SecretMemory
+
+/// An enclave with counters that only go up. No copy of files, restart or removal of a counter brings one back to a number
+/// that it had before.
+///
+/// The store says who may move and read its counter: whoever has the authorization value.
+public protocol CountingEnclave: Enclave {
+    /// Makes the counter of a store; one that the chip has of it is replaced. It stands above every number that any counter of
+    /// this chip ever had.
+    ///
+    /// - Returns: what the store keeps of it, at most 64 bytes and not secret, and where it stands.
+    func makeCounter(
+        _ authorization: borrowing SecretBytes, of store: Data
+    ) throws(EnclaveError) -> (counter: Data, value: UInt64)
+
+    /// Where the counter stands.
+    func read(_ counter: Data, authorization: borrowing SecretBytes) throws(EnclaveError) -> CounterReading
+
+    /// Moves the counter from the number below `value` to `value`; one that stands elsewhere is left alone. So it may be
+    /// called again after any error.
+    ///
+    /// - Returns: where the counter stands afterwards.
+    func advance(
+        _ counter: Data, to value: UInt64, authorization: borrowing SecretBytes
+    ) throws(EnclaveError) -> CounterReading
+}
+
+/// What the chip says of a counter.
+public enum CounterReading: Equatable, Sendable {
+    case value(UInt64)
+    /// There is none: somebody removed it.
+    case missing
+    /// Another one is in its place: of another sort, never moved, or with another authorization value.
+    case replaced
+}

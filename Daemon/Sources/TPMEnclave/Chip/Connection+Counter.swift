@@ -1,0 +1,77 @@
+import CTSS2
+import Enclave
+import Foundation
+import SecretMemory
+
+/// The commands around the counter of a store, each with the section of TPM 2.0 part 3 that it comes from.
+extension Connection {
+    /// Defines the counter of a store, in the place of one that the chip has, and moves it once: before, it has no number.
+    func defineCounter(
+        of store: Data, authorization: borrowing SecretBytes
+    ) throws(ChipFault) -> (index: CounterIndex, value: UInt64) {
+        let handle = try freeHandle(among: CounterIndex.handles(of: store), replacing: CounterIndex.attributes)
+        guard let index = CounterIndex(at: handle) else { throw .malformedAnswer }
+        let defined = try define(CounterIndex.publicArea(at: handle), authorization: authorization)
+        defer { close(defined) }
+        try increment(defined, authorization: authorization)
+        return (index, try number(in: defined, authorization: authorization))
+    }
+
+    func read(
+        _ counter: CounterIndex, authorization: borrowing SecretBytes
+    ) throws(ChipFault) -> CounterReading {
+        try withCounter(counter) { (handle) throws(ChipFault) in
+            try number(in: handle, authorization: authorization)
+        }
+    }
+
+    func advance(
+        _ counter: CounterIndex, to value: UInt64, authorization: borrowing SecretBytes
+    ) throws(ChipFault) -> CounterReading {
+        try withCounter(counter) { (handle) throws(ChipFault) in
+            let number = try number(in: handle, authorization: authorization)
+            guard number < value, number + 1 == value else { return number }
+            try increment(handle, authorization: authorization)
+            return value
+        }
+    }
+
+    /// Lends the counter, if it is the one that the store made.
+    private func withCounter(
+        _ counter: CounterIndex, _ body: (ESYS_TR) throws(ChipFault) -> UInt64
+    ) throws(ChipFault) -> CounterReading {
+        guard let found = try indexHandle(at: counter.handle) else { return .missing }
+        defer { close(found) }
+        let name: Answer<TPM2B_NAME> = try context.answer { Esys_TR_GetName($0, found, $1) }
+        guard name.pointer.pointee.bytes == counter.name else { return .replaced }
+        do { return .value(try body(found)) } catch .wrongAuthorization { return .replaced }
+    }
+
+    /// 31.8, TPM2_NV_Increment.
+    private func increment(_ index: ESYS_TR, authorization: borrowing SecretBytes) throws(ChipFault) {
+        let context = self.context
+        try authorized(index, with: authorization) { (sessions) throws(ChipFault) in
+            try context.run {
+                Esys_NV_Increment($0, index, index, sessions.authorizing, ESYS_TR_NONE, ESYS_TR_NONE)
+            }
+        }
+    }
+
+    /// 31.13, TPM2_NV_Read. The session's code over the answer needs the authorization value, so nobody between us and the chip
+    /// can answer with another number.
+    private func number(in index: ESYS_TR, authorization: borrowing SecretBytes) throws(ChipFault) -> UInt64 {
+        let context = self.context
+        let data = try authorized(index, with: authorization) {
+            (sessions) throws(ChipFault) -> Answer<TPM2B_MAX_NV_BUFFER> in
+            try context.answer {
+                Esys_NV_Read(
+                    $0, index, index, sessions.authorizing, ESYS_TR_NONE, ESYS_TR_NONE,
+                    UInt16(CounterIndex.byteCount), 0, $1)
+            }
+        }
+        guard Int(data.pointer.pointee.size) == CounterIndex.byteCount else { throw .malformedAnswer }
+        return withUnsafeBytes(of: data.pointer.pointee.buffer) {
+            $0.prefix(CounterIndex.byteCount).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+public import Enclave
+public import Foundation
+public import SecretMemory
+
+/// Counters of stores in the chip: see ``CounterIndex``.
+extension TPMEnclave: CountingEnclave {
+    public func makeCounter(
+        _ authorization: borrowing SecretBytes, of store: Data
+    ) throws(EnclaveError) -> (counter: Data, value: UInt64) {
+        try Self.requireUsable(authorization)
+        let value = SecretBytes(copying: authorization)
+        let made = try chip.perform { (connection) throws(ChipFault) in
+            let made = try connection.defineCounter(of: store, authorization: value)
+            return MadeCounter(blob: made.index.blob, value: made.value)
+        }
+        return (made.blob, made.value)
+    }
+
+    private struct MadeCounter {
+        let blob: Data
+        let value: UInt64
+    }
+
+    public func read(
+        _ counter: Data, authorization: borrowing SecretBytes
+    ) throws(EnclaveError) -> CounterReading {
+        let index = try CounterIndex(blob: counter)
+        let value = SecretBytes(copying: authorization)
+        return try chip.perform { (connection) throws(ChipFault) in
+            try connection.read(index, authorization: value)
+        }
+    }
+
+    public func advance(
+        _ counter: Data, to number: UInt64, authorization: borrowing SecretBytes
+    ) throws(EnclaveError) -> CounterReading {
+        let index = try CounterIndex(blob: counter)
+        let value = SecretBytes(copying: authorization)
+        return try chip.perform { (connection) throws(ChipFault) in
+            try connection.advance(index, to: number, authorization: value)
+        }
+    }
+}
