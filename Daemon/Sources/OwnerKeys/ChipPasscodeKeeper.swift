@@ -58,7 +58,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     }
 
     /// The chip's count; nil without a passcode.
-    private func chipTries() throws -> WrongTries? {
+    package func chipTries() throws -> WrongTries? {
         if let tries = known.withLock({ $0 }) { return tries }
         guard let record = try stored().first else { return nil }
         let tries = try enclave.wrongTries(at: record.sealedPrivateHalf)

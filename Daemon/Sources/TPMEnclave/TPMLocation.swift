@@ -24,6 +24,22 @@ public struct TPMLocation: Equatable, Sendable {
 }
 
 extension TPMLocation {
+    /// The path of a device of the kernel; nil for a TPM that is none.
+    public var devicePath: String? {
+        let prefix = "device:"
+        return configuration.hasPrefix(prefix) ? String(configuration.dropFirst(prefix.count)) : nil
+    }
+
+    /// The group whose members may open the device, all of whom can destroy what the chip keeps; nil where there is no such
+    /// group, or no device.
+    public var deviceGroup: String? {
+        guard let path = devicePath else { return nil }
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & 0o060 == 0o060 else { return nil }
+        guard let entry = getgrgid(status.st_gid), let name = entry.pointee.gr_name else { return "\(status.st_gid)" }
+        return String(cString: name)
+    }
+
     /// Why a device of the kernel cannot be used.
     public enum Obstacle: Equatable, Sendable {
         /// There is no such device.
@@ -37,9 +53,7 @@ extension TPMLocation {
     /// The obstacle in the way of opening the device now; nil when there is none, when it is none of these, and for a TPM
     /// that is no device. tpm2-tss tells them not apart.
     public var obstacle: Obstacle? {
-        let prefix = "device:"
-        guard configuration.hasPrefix(prefix) else { return nil }
-        let path = String(configuration.dropFirst(prefix.count))
+        guard let path = devicePath else { return nil }
         let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor < 0 else {
             close(descriptor)

@@ -22,6 +22,7 @@ struct Daemon {
         let locks = [try FolderLock(on: options.runtimeDirectory), try FolderLock(on: stateFolder())]
         defer { withExtendedLifetime(locks) {} }
         try runtime.clearStaleSocket()
+        if let kind = options.newEnclave { try move(to: kind, log) }
         let broker = try openBroker(log)
         let server = try Server(listeningAt: runtime.socketPath, broker: broker)
         let accepting = Thread { server.run() }
@@ -39,20 +40,33 @@ struct Daemon {
         _exit(0)
     }
 
+    /// Copies the store into another enclave. No socket is made, and nobody is served.
+    private func move(to kind: EnclaveConfiguration.Kind, _ log: Logger) throws -> Never {
+        do {
+            try EnclaveMove(try configuration(), to: kind, log: log) { print($0) }.run()
+        } catch let error as BrokerOpeningError { throw StartError(error.description) }
+        fflush(nil)
+        _exit(0)
+    }
+
+    private func configuration() throws -> BrokerConfiguration {
+        let prompts = try prompts()
+        return BrokerConfiguration(
+            user: user, stateDirectory: options.stateDirectory, promptProgram: try Self.program("ostiary-prompt"),
+            prompts: prompts, version: DaemonVersion.text,
+            applicationsDirectory: options.applicationsDirectory,
+            systemBus: options.systemBus, fingers: options.fingerSources,
+            face: try prompts.faceService.map {
+                options.faceSource($0, program: try Self.program("ostiary-pam"))
+            },
+            associationProgram: try Self.program("ostiary-association"),
+            associationsDirectory: options.associationsDirectory, associationServer: options.server,
+            adoptedUserName: options.adoptUserName, testOptions: options.testOptions)
+    }
+
     private func openBroker(_ log: Logger) throws -> Broker {
         do {
-            let prompts = try prompts()
-            var configuration = BrokerConfiguration(
-                user: user, stateDirectory: options.stateDirectory, promptProgram: try Self.program("ostiary-prompt"),
-                prompts: prompts, version: DaemonVersion.text,
-                applicationsDirectory: options.applicationsDirectory,
-                systemBus: options.systemBus, fingers: options.fingerSources,
-                face: try prompts.faceService.map {
-                    options.faceSource($0, program: try Self.program("ostiary-pam"))
-                },
-                associationProgram: try Self.program("ostiary-association"),
-                associationsDirectory: options.associationsDirectory, associationServer: options.server,
-                adoptedUserName: options.adoptUserName, testOptions: options.testOptions)
+            var configuration = try self.configuration()
             if let folder = options.testPrograms { try share(below: folder, in: &configuration) }
             return try Broker.open(
                 configuration, log: log, replacingDamagedLog: options.replaceDamagedLog,

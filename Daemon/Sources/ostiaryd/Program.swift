@@ -4,6 +4,7 @@ import Broker
 import CLinuxShims
 import Foundation
 import Glibc
+import Prompting
 
 /// The daemon's program: parses options, takes the lock, wires the parts together, and nothing else.
 @main
@@ -50,6 +51,12 @@ struct Ostiaryd: ParsableCommand {
             the newest one.
             """)
     var acceptOlderStore = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Make a new store beside this one, with its keys in another enclave (software or tpm), and end. See `ostiary enclave move`.",
+            valueName: "enclave"))
+    var moveEnclave: String?
 
     @Option(
         help: ArgumentHelp(
@@ -143,7 +150,13 @@ struct Ostiaryd: ParsableCommand {
         for path in paths.compactMap(\.self) where !path.hasPrefix("/") {
             throw ValidationError("'\(path)' is not an absolute path.")
         }
+        guard moveEnclave == nil || newEnclave != nil else {
+            throw ValidationError("The enclave is software or tpm.")
+        }
     }
+
+    /// The enclave of `--move-enclave`.
+    var newEnclave: EnclaveConfiguration.Kind? { moveEnclave.flatMap(EnclaveConfiguration.Kind.init(rawValue:)) }
 
     func run() throws {
         // First: a file that was opened before could be descriptor 3, and the report would be written into it.

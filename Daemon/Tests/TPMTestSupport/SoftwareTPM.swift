@@ -61,9 +61,9 @@ public final class SoftwareTPM: Sendable {
     public func resume() { process.process.withLock { $0?.signal(SIGCONT) } }
 
     /// Starts it again with the same state.
-    public func start() throws {
+    public func start(startup: String = "startup-clear") throws {
         try eventually("swtpm has its ports again") {
-            guard let process = try Self.start(at: port, state: folder.path) else { return false }
+            guard let process = try Self.start(at: port, state: folder.path, startup: startup) else { return false }
             self.process.process.withLock { $0 = process }
             return true
         }
@@ -74,13 +74,37 @@ public final class SoftwareTPM: Sendable {
         try start()
     }
 
+    /// How a chip comes back (TPM 2.0 part 1, "Startup"; "TPM State").
+    public enum Return: String, CaseIterable, Sendable {
+        /// The power was cut, and the chip begins anew.
+        case powerCut
+        /// It was told, and begins anew.
+        case reset
+        /// It kept its state for a suspended machine, which then started from the beginning.
+        case restart
+        /// It kept its state for a suspended machine, which woke up.
+        case resume
+    }
+
+    public func comeBack(after way: Return) throws {
+        switch way {
+        case .powerCut: break
+        case .reset: try tool("tpm2_shutdown", "-c")
+        case .restart, .resume: try tool("tpm2_shutdown")
+        }
+        kill()
+        try start(startup: way == .resume ? "startup-state" : "startup-clear")
+    }
+
     /// Nil when the port, or the next one, is another's.
-    private static func start(at port: Int, state: String) throws -> SpawnedProcess? {
+    private static func start(
+        at port: Int, state: String, startup: String = "startup-clear"
+    ) throws -> SpawnedProcess? {
         let process = try SpawnedProcess(
             "/usr/bin/swtpm",
             [
                 "socket", "--tpm2", "--tpmstate", "dir=\(state)", "--server", "type=tcp,port=\(port)", "--ctrl",
-                "type=tcp,port=\(port + 1)", "--flags", "not-need-init,startup-clear",
+                "type=tcp,port=\(port + 1)", "--flags", "not-need-init,\(startup)",
             ])
         let location = TPMLocation("swtpm:host=127.0.0.1,port=\(port)")
         var isListening = false

@@ -30,7 +30,7 @@ struct Ostiary: ParsableCommand {
             KeyCommand.self, PasskeyCommand.self, SecurityKeyCommand.self, ApplicationCommand.self, GrantsCommand.self,
             LockCommand.self,
             UnlockCommand.self,
-            LogCommand.self, DoctorCommand.self, TestDaemonCommand.self,
+            EnclaveCommand.self, LogCommand.self, DoctorCommand.self, TestDaemonCommand.self,
         ])
 
     static let version = "0.1.0"

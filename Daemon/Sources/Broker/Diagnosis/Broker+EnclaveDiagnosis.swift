@@ -1,5 +1,6 @@
 import Enclave
 import OstiaryWire
+import OwnerKeys
 import Prompting
 import Refusals
 import TPMEnclave
@@ -38,5 +39,77 @@ extension Broker {
             advice:
                 "Find the program that tries wrong values. The owner of the TPM can end the lockout: `tpm2_dictionarylockout -c`."
         )
+    }
+}
+
+extension Broker {
+    /// The chip itself, and who may use it.
+    func tpmFinding() -> WireFinding {
+        let check = "tpm"
+        guard let tpm = enclave as? TPMEnclave else { return Self.unusedTPMFinding(check) }
+        do {
+            let firmware = try tpm.firmware()
+            let who = access(to: TPMLocation(configuration.prompts.enclave.tpm))
+            guard let leak = firmware.leak else {
+                return .ok(check, "Its firmware is \(firmware.words), without a known leak of signing keys. \(who)")
+            }
+            return .problem(
+                check,
+                "Its firmware \(firmware.words) tells private keys to somebody who measures how long signatures take (\(leak)). "
+                    + who,
+                advice:
+                    "Update the firmware of the TPM with the machine's manufacturer, and make the keys anew. An update may clear the "
+                    + "TPM: run `ostiary doctor --rehearse` before."
+            )
+        } catch {
+            return .problem(
+                check, "The TPM does not say who made it (\(error)).", advice: "See the line `enclave`.")
+        }
+    }
+
+    private func access(to location: TPMLocation) -> String {
+        guard let path = location.devicePath else { return "It is no device of this kernel." }
+        guard let group = location.deviceGroup else { return "No group but its owner may open \(path)." }
+        return "Members of the group \(group) may open \(path), and can destroy what it keeps."
+    }
+
+    /// For stores in software: whether a new store could be in a TPM.
+    private static func unusedTPMFinding(_ check: String) -> WireFinding {
+        switch TPMLocation.device.obstacle {
+        case .absent: .ok(check, "There is none, and this store needs none.")
+        case .notPermitted(let path):
+            .ok(
+                check,
+                "There is one, which you may not open: only members of the group "
+                    + "\(TPMLocation.device.deviceGroup ?? "of its owner") may open \(path). This store needs none.")
+        case .inUse(let path): .ok(check, "Another program holds \(path). This store needs none.")
+        case nil: .ok(check, "There is one, and you may use it. New stores are made in it with `enclave = tpm`.")
+        }
+    }
+
+    /// How many wrong passcodes the chip has counted.
+    func chipTriesFinding(_ account: OwnerAccount) -> WireFinding {
+        let check = "wrong tries in the TPM"
+        guard let keeper = account.keeper as? ChipPasscodeKeeper else {
+            return .ok(check, "No chip counts wrong passcodes of this store.")
+        }
+        do {
+            guard let tries = try keeper.chipTries() else { return .ok(check, "There is no passcode to count at.") }
+            let counted = "The TPM has counted \(tries.count) of \(tries.limit) wrong passcodes in a row."
+            if tries.isBlocked {
+                return .problem(
+                    check, "\(counted) It looks at no passcode any more, for good.",
+                    advice:
+                        "What the passcode protects is lost. Move the state folder away to start with an empty store.")
+            }
+            guard tries.count > 0 else { return .ok(check, counted) }
+            return .notice(
+                check, "\(counted) At \(tries.limit) all that the passcode protects is lost.",
+                advice: "Enter the right one with `ostiary unlock`: that sets the count to zero.")
+        } catch {
+            return .problem(
+                check, "The TPM does not say how many wrong passcodes it has counted (\(error)).",
+                advice: "See the line `enclave`.")
+        }
     }
 }

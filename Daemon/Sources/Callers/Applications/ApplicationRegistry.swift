@@ -131,6 +131,9 @@ package final class ApplicationRegistry: Sendable {
         }
     }
 
+    /// The registrations of the store's owner, without the administrator's.
+    package var stored: [Registration] { contents.withLock { $0.stored } }
+
     package func remove(_ registration: Registration) throws {
         try vault.write("application.remove", usingReserve: true, irrevocable: .atOnce) { writer in
             guard let row = try row(of: registration, in: writer) else { throw Self.notFound }

@@ -11,7 +11,8 @@ extension Connection {
         let key = SecretBytes(random: 32)
         let template = PublicArea.secret(policy: ObjectPolicy.digest(context: Data("writer of a passcode".utf8)))
         let writer = try create(template, authorization: key, sealing: SecretBytes(random: 32))
-        guard let index = PasscodeIndex(
+        guard
+            let index = PasscodeIndex(
                 at: try freeHandle(among: PasscodeIndex.handles(of: owner), replacing: PasscodeIndex.attributes),
                 writer: writer.name)
         else { throw .malformedAnswer }

@@ -20,14 +20,21 @@ final class TPMStage {
 
     static let passcode = "correct horse 7d1f"
 
-    init(_ tpm: SoftwareTPM? = nil) throws {
+    /// - Parameter enclave: where the new store's keys are.
+    init(_ tpm: SoftwareTPM? = nil, enclave: String = "tpm") throws {
         self.tpm = try tpm ?? SoftwareTPM()
-        folders = try DaemonFolders(configurationText: Self.configuration(of: self.tpm))
+        folders = try DaemonFolders(configurationText: Self.configuration(of: self.tpm, enclave: enclave))
         (daemon, terminal, caller) = try Self.started(in: folders)
     }
 
-    static func configuration(of tpm: SoftwareTPM) -> String {
-        "enclave = tpm\ntpm.tcti = \(tpm.configuration)\n"
+    static func configuration(of tpm: SoftwareTPM, enclave: String = "tpm") -> String {
+        "enclave = \(enclave)\ntpm.tcti = \(tpm.configuration)\n"
+    }
+
+    /// A daemon that a person starts by hand on a terminal.
+    func startByHand(on terminal: PseudoTerminal, _ options: String...) throws -> CallerProcess {
+        let words = ([DaemonStart.program] + options + folders.options).map { "'\($0)'" }
+        return try CallerProcess(on: terminal, script: "echo ready; exec \(words.joined(separator: " "))")
     }
 
     private static func started(in folders: DaemonFolders) throws -> (DaemonProcess, PseudoTerminal, Caller) {

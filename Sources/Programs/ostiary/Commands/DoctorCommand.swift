@@ -13,9 +13,14 @@ struct DoctorCommand: ParsableCommand {
             rebuilds the lists from the rows that verify. Afterwards nobody can tell whether a row is missing, old or \
             planted.
 
+            Use --rehearse to see what is lost when the enclave is: when the TPM is replaced or cleared, or the state \
+            folder is gone. It changes nothing. With --recovery-keys it looks for a second key of each right: \
+            FOLDER/NAME.pem, the public half of a key on another machine or in a security key.
+
             Examples:
               ostiary doctor
               ostiary doctor --repair
+              ostiary doctor --rehearse --recovery-keys ~/recovery
             """)
 
     @OptionGroup var json: JSONFlag
@@ -23,11 +28,40 @@ struct DoctorCommand: ParsableCommand {
     @Flag(help: "First rebuild the damaged lists of the store; asks you if a list is damaged.")
     var repair = false
 
+    @Flag(help: "Go through the loss of the enclave, and say what could not be replaced.")
+    var rehearse = false
+
+    @Option(
+        help: ArgumentHelp(
+            "With --rehearse: the folder with the public half of each right's second key.", valueName: "folder"),
+        completion: .directory)
+    var recoveryKeys: String?
+
+    func validate() throws {
+        guard !rehearse || !repair else {
+            throw ValidationError("--rehearse changes nothing, so give it without --repair.")
+        }
+        guard rehearse || recoveryKeys == nil else { throw ValidationError("--recovery-keys belongs to --rehearse.") }
+    }
+
     func run() throws {
+        if rehearse { return try runRehearsal() }
         let repaired = repair ? try Self.repaired() : nil
         let diagnosis = DiagnosisDocument(repaired: repaired, findings: Self.findings())
         if json.isGiven { try JSONOutput.print(diagnosis) } else { try StandardOutput.line(diagnosis.text) }
         if diagnosis.hasProblem { throw NegativeResult() }
+    }
+
+    private func runRehearsal() throws {
+        let client = OstiaryClient.shared
+        let rehearsal = Rehearsal(
+            enclave: try client.status().enclaveKind, rights: try client.rights(ofAllApplications: true),
+            keyCount: try client.keysOfAllPrograms().count, passkeys: try client.passkeys().map(\.relyingParty),
+            items: try client.diagnosis().findings.first { $0.check == "items" }?.message ?? "",
+            recovery: recoveryKeys.map(RecoveryKeys.init(folder:)))
+        let document = DiagnosisDocument(findings: rehearsal.findings)
+        if json.isGiven { try JSONOutput.print(document) } else { try StandardOutput.line(document.text) }
+        if document.hasProblem { throw NegativeResult() }
     }
 
     private static func repaired() throws -> [RelistingDocument] {

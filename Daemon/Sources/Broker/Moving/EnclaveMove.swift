@@ -1,0 +1,229 @@
+import Auditing
+import Callers
+import Enclave
+import Foundation
+import Glibc
+import KeySlots
+public import Logging
+import OwnerKeys
+import Passcodes
+public import Prompting
+import ProtectedObjects
+import Refusals
+import SecretMemory
+import Vault
+
+/// Makes a new store with its keys in another enclave, beside the present one, which stays as it is. Items and registrations
+/// of programs come along. Private keys cannot: they never leave their enclave.
+public struct EnclaveMove {
+    private let configuration: BrokerConfiguration
+    private let kind: EnclaveConfiguration.Kind
+    private let log: Logger
+    private let say: (String) -> Void
+
+    /// - Parameters:
+    ///   - configuration: that of the present store.
+    ///   - say: shows lines to the person.
+    public init(
+        _ configuration: BrokerConfiguration, to kind: EnclaveConfiguration.Kind, log: Logger,
+        say: @escaping (String) -> Void
+    ) {
+        self.configuration = configuration
+        self.kind = kind
+        self.log = log
+        self.say = say
+    }
+
+    /// The folder of the new store.
+    private var newFolder: String { "\(configuration.stateDirectory).\(kind.rawValue)" }
+    private var unfinishedFolder: String { newFolder + ".unfinished" }
+
+    /// Shows what comes along, asks, and copies. Blocks as long as the person takes.
+    ///
+    /// - Throws: ``BrokerOpeningError``; the present store is as before.
+    public func run() throws {
+        let former = try Broker.open(configuration, log: log)
+        defer { former.close() }
+        guard let account = former.accounts.first else { throw BrokerOpeningError.store("The store has no user.") }
+        try requireOther(former)
+        let inventory = try MoveInventory(account, former.vault)
+        say(inventory.words(folder: configuration.stateDirectory, newFolder: newFolder, kind))
+        do {
+            try copy(inventory, account, from: former)
+        } catch let failure as StartQuestion.Unanswered {
+            throw stopped(failure.words)
+        } catch let refusal as Refusal {
+            throw stopped(refusal.explanation)
+        } catch let error as VaultError {
+            throw stopped("The store cannot be used: \(error).")
+        } catch let error as EnclaveError {
+            throw stopped("The enclave did not work (\(error)).")
+        }
+    }
+
+    private func stopped(_ words: String) -> BrokerOpeningError {
+        .store("Nothing was moved. \(words)")
+    }
+
+    private func requireOther(_ former: Broker) throws {
+        guard former.enclave.kind != kind.enclave else {
+            throw stopped("The keys of this store are in the enclave `\(kind.rawValue)` already.")
+        }
+        for path in [newFolder, unfinishedFolder] {
+            var status = stat()
+            guard unsafe lstat(path, &status) != 0, errno == ENOENT else {
+                throw stopped("There is \(path) already. Look at it, and move it away.")
+            }
+        }
+    }
+
+    // MARK: copying
+
+    private func copy(_ inventory: MoveInventory, _ account: OwnerAccount, from former: Broker) throws {
+        let question = StartQuestion(
+            user: configuration.user, keeper: account.keeper, prompter: former.prompter,
+            operation: "copy the store into \(kind.place)", consequence: inventory.consequence)
+        guard account.ring.isPasscodeSet else {
+            try question.confirm()
+            return try make(account, passcode: nil, openedWith: account.ring.privateHalves, former)
+        }
+        let answer = try question.provePasscode()
+        let halves = try account.life.privateHalves(openedBy: answer.proved)
+        try make(
+            account, passcode: SharedPasscode(SecretBytes(copying: answer.passcode)), openedWith: halves, former)
+    }
+
+    private final class SharedPasscode {
+        let bytes: SecretBytes
+        init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
+    }
+
+    private func make(
+        _ account: OwnerAccount, passcode: SharedPasscode?, openedWith halves: [PrivateHalf], _ former: Broker
+    ) throws {
+        if let passcode { try requireStrong(passcode.bytes) }
+        let event = AuditTrail.Event(name: "enclave.move", program: .daemonStart, operation: kind.rawValue)
+        try former.trail.change(event)
+        let copied: Int
+        do {
+            copied = try makeStore(account, passcode: passcode, openedWith: halves, former, event)
+        } catch {
+            // Nobody else made it: it was not there before.
+            try? FileManager.default.removeItem(atPath: unfinishedFolder)
+            throw error
+        }
+        guard unsafe rename(unfinishedFolder, newFolder) == 0 else {
+            throw stopped("\(unfinishedFolder) could not be renamed (errno \(errno)).")
+        }
+        former.trail.note(event)
+        say(
+            "Made \(newFolder) with \(copied) items and \(account.applications.stored.count) registered programs.\n"
+                + "To use it: mv \(configuration.stateDirectory) \(configuration.stateDirectory).former && "
+                + "mv \(newFolder) \(configuration.stateDirectory)\n"
+                + "Then make new rights and keys, and give their public keys to the accounts that used the former ones."
+        )
+    }
+
+    /// Returns the number of items that were copied.
+    private func makeStore(
+        _ account: OwnerAccount, passcode: SharedPasscode?, openedWith halves: [PrivateHalf], _ former: Broker,
+        _ event: AuditTrail.Event
+    ) throws -> Int {
+        let made = try Broker.open(newConfiguration, log: log)
+        defer { made.close() }
+        guard let new = made.accounts.first else { throw BrokerOpeningError.store("The new store has no user.") }
+        if let passcode {
+            let half = try new.life.set(passcode.bytes, since: new.ring.era)
+            try made.trail.beginEpoch(under: half)
+        }
+        for registration in account.applications.stored { try new.applications.store(registration) }
+        var copied = 0
+        for id in try former.vault.read({ try $0.itemIDs(owner: account.id) }) {
+            if try account.items.copy(id, into: new.items, openedWith: halves) { copied += 1 }
+        }
+        made.trail.note(event)
+        return copied
+    }
+
+    private func requireStrong(_ passcode: borrowing SecretBytes) throws {
+        guard kind == .software, let violation = PasscodePolicy(exposure: .offline).violation(of: passcode) else {
+            return
+        }
+        throw stopped(
+            "\(violation.sentence) In software anybody with the files can try passcodes. Choose a stronger one with "
+                + "`ostiary passcode change` first.")
+    }
+
+    private var newConfiguration: BrokerConfiguration {
+        var prompts = configuration.prompts
+        prompts.enclave.kind = kind
+        return BrokerConfiguration(
+            user: configuration.user, stateDirectory: unfinishedFolder, promptProgram: configuration.promptProgram,
+            prompts: prompts, version: configuration.version,
+            applicationsDirectory: configuration.applicationsDirectory)
+    }
+}
+
+extension EnclaveConfiguration.Kind {
+    fileprivate var enclave: EnclaveKind {
+        switch self {
+        case .software: .software
+        case .tpm: .tpm
+        }
+    }
+
+    fileprivate var place: String {
+        switch self {
+        case .software: "software"
+        case .tpm: "the TPM"
+        }
+    }
+}
+
+/// What of a store comes along into another enclave, and what does not.
+struct MoveInventory {
+    private let rights: [String]
+    private let keys: [String]
+    private let passkeyCount: Int
+    private let itemCount: Int
+    private let registrationCount: Int
+
+    init(_ account: OwnerAccount, _ vault: Vault) throws {
+        func names(_ kind: ObjectKind) throws -> [String] {
+            try vault.read { reader in
+                try reader.objectIDs(owner: account.id, kind: kind).map { id in
+                    do {
+                        return try reader.object(id, owner: account.id)?.attributes.identifier ?? "\(id)"
+                    } catch VaultError.corrupt {
+                        return "unreadable"
+                    }
+                }
+            }
+        }
+        rights = try names(.right)
+        keys = try names(.enclaveKey)
+        passkeyCount = try vault.read { try $0.objectIDs(owner: account.id, kind: .passkey).count }
+        itemCount = try vault.read { try $0.itemCount(owner: account.id) }
+        registrationCount = account.applications.stored.count
+    }
+
+    private var keyCount: Int { rights.count + keys.count + passkeyCount }
+
+    var consequence: String {
+        "\(keyCount) private keys do not come along: they never leave their enclave. The present store stays as it is."
+    }
+
+    func words(folder: String, newFolder: String, _ kind: EnclaveConfiguration.Kind) -> String {
+        let stays =
+            rights.map { "  right    \(DisplayText(fact: $0).string)" }
+            + keys.map { "  key      \(DisplayText(fact: $0).string)" }
+            + (passkeyCount > 0 ? ["  passkeys \(passkeyCount)"] : [])
+        return """
+            A new store with its keys in \(kind.place) is made in \(newFolder). The present one in \(folder) stays as it is.
+            These do not come along, because private keys never leave their enclave, nor do the secrets of rights:
+            \(stays.isEmpty ? "  none" : stays.joined(separator: "\n"))
+            Items: \(itemCount). They come along, except those that stand for such a key or need an application password.
+            Registered programs: \(registrationCount). They come along. The audit log does not.
+            """
+    }
+}

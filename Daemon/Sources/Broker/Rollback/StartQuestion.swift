@@ -1,0 +1,90 @@
+import Foundation
+import Glibc
+import OstiaryMessages
+import OwnerKeys
+import Prompting
+import Refusals
+import SecretMemory
+import UnixSocket
+
+/// Asks the person who starts the daemon by hand, on the terminal that it was started on. Nobody is served meanwhile.
+struct StartQuestion {
+    let user: SystemUser
+    let keeper: any PasscodeKeeper
+    let prompter: any Prompter
+    /// What the answer permits.
+    let operation: String
+    /// What the person must know of it.
+    let consequence: String
+
+    private static let tryCount = 3
+
+    /// What was typed, and what it opens.
+    struct Answer: ~Copyable {
+        let passcode: SecretBytes
+        let proved: ProvedPasscode
+    }
+
+    /// Why nobody was proved.
+    struct Unanswered: Error {
+        /// The rest of a sentence that begins with "it was not done".
+        let words: String
+        var isWithoutPasscode = false
+    }
+
+    /// Returns when the passcode was proved.
+    ///
+    /// - Throws: ``Unanswered``, and other errors for a store that does not work.
+    func provePasscode() throws -> Answer {
+        do {
+            try keeper.requireRecords()
+            return try prove()
+        } catch let refusal as Refusal {
+            throw Unanswered(words: refusal.explanation, isWithoutPasscode: refusal.code == .passcodeNotSet)
+        }
+    }
+
+    private func prove() throws -> Answer {
+        let caller = try caller()
+        var notice: DisplayText?
+        for _ in 1...Self.tryCount {
+            try keeper.requireNoDelay()
+            let question = PromptQuestion(
+                .enterPasscode, operation: DisplayText(operation), consequence: DisplayText(consequence),
+                notice: notice, isShownInFull: true)
+            switch prompter.ask(question, on: caller, cancellation: try PromptCancellation()) {
+            case .entered(let entered):
+                guard let passcode = entered.take(for: .passcode) else { throw Refusal.notInteractive }
+                do {
+                    return Answer(passcode: SecretBytes(copying: passcode), proved: try keeper.prove(passcode))
+                } catch is WrongSecret {
+                    notice = DisplayText("Wrong passcode.")
+                }
+            case .unavailable: throw Refusal.notInteractive
+            default: throw Unanswered(words: "Nobody entered the passcode.")
+            }
+        }
+        throw Unanswered(words: "The passcode was wrong \(Self.tryCount) times.")
+    }
+
+    /// Returns when the person confirmed, where there is no passcode.
+    func confirm() throws {
+        let question = PromptQuestion(
+            .confirmation(warning: DisplayText(consequence)), operation: DisplayText(operation), isShownInFull: true,
+            isUnproved: true)
+        switch prompter.ask(question, on: try caller(), cancellation: try PromptCancellation()) {
+        case .confirmed: return
+        case .unavailable: throw Unanswered(words: Refusal.notInteractive.explanation)
+        default: throw Unanswered(words: "Nobody confirmed it.")
+        }
+    }
+
+    /// The daemon itself.
+    private func caller() throws -> PromptCaller {
+        let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let terminal = SharedDescriptor(passedDevice: fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3))
+        return PromptCaller(
+            processID: getpid(), process: ProcessHandle(of: getpid()), userID: user.id, program: program,
+            terminal: terminal)
+    }
+}

@@ -1,0 +1,51 @@
+import ArgumentParser
+import Glibc
+import OstiaryClient
+import UnixSocket
+
+struct EnclaveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enclave",
+        abstract: "Copy the store into another enclave.",
+        discussion: """
+            Example:
+              ostiary enclave move tpm
+            """,
+        subcommands: [EnclaveMove.self])
+}
+
+struct EnclaveMove: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "move",
+        abstract: "Make a new store in another enclave, beside the present one.",
+        discussion: """
+            First it shows which keys cannot come along: private keys never leave their enclave, nor do the secrets of \
+            rights. Then it asks for your passcode, and copies keychain items and registered programs. The present store \
+            stays as it is; at the end you are told how to change over.
+
+            The daemon must not run: `systemctl --user stop ostiaryd`, or SIGTERM.
+
+            Example:
+              ostiary enclave move tpm
+            """)
+
+    enum Destination: String, ExpressibleByArgument, CaseIterable { case software, tpm }
+
+    @Argument(help: "Where the new store's keys are: software or tpm.")
+    var destination: Destination
+
+    /// Turns this process into the daemon's program, so that it asks on this terminal.
+    func run() throws {
+        let location = try DaemonLocation.ofCurrentUser()
+        let program = try DaemonProgram.find()
+        let arguments = [
+            PathName.last(of: program), "--move-enclave", destination.rawValue, "--runtime-directory",
+            location.runtimeDirectory, "--state-directory", location.stateDirectory,
+        ]
+        _ = unsafe CStrings.withPointers(arguments) { arguments in
+            unsafe CStrings.withPointers(DaemonProgram.environment) { unsafe execve(program, arguments, $0) }
+        }
+        // Returns only when it failed.
+        throw CommandError.commandNotStarted(SystemCallError("execve", subject: program))
+    }
+}
