@@ -49,6 +49,7 @@ let package = Package(
             ]),
         // Read by the daemon and by servers alike.
         .library(name: "CanonicalCBOR", targets: ["CanonicalCBOR"]),
+        .library(name: "AccessControl", targets: ["AccessControl"]),
         .executable(name: "ostiary", targets: ["ostiary"]),
         // For the tests of this repository's packages alone.
         .library(name: "SeededRandomness", targets: ["SeededRandomness"]),

@@ -131,7 +131,7 @@ let package = Package(
         .target(
             name: "ProtectedObjects",
             dependencies: [
-                shared, crypto, "Enclave", "StoreKeys", "KeySlots", "Vault", "Passcodes", "Prompting", "Refusals",
+                shared, crypto, cbor, "Enclave", "StoreKeys", "KeySlots", "Vault", "Passcodes", "Prompting", "Refusals",
                 "Callers", "OwnerKeys", "Auditing", "Authenticators", "Threading",
             ],
             swiftSettings: strict),

@@ -17,6 +17,10 @@ let strict: [SwiftSetting] = [
 /// For what mostly talks to C: `.strictMemorySafety` would mark nearly every line of it.
 let adapter = [SwiftSetting](strict.dropLast())
 
+/// Also for the file that reaches a C module of swift-crypto.
+let adapterOfBoringSSL = adapter + [.treatWarning("ImplementationOnlyDeprecated", as: .warning)]
+
+let accessControl: Target.Dependency = .product(name: "AccessControl", package: "Ostiary")
 let cbor: Target.Dependency = .product(name: "CanonicalCBOR", package: "Ostiary")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
@@ -28,18 +32,33 @@ let package = Package(
     name: "OstiaryRelyingParty",
     products: [
         .library(name: "RelyingParty", targets: ["RelyingParty"]),
+        .library(name: "AttestationVerification", targets: ["AttestationVerification"]),
+        .executable(name: "ostiary-verify-attestation", targets: ["ostiary-verify-attestation"]),
         .library(name: "RelyingPartySQLite", targets: ["RelyingPartySQLite"]),
         .library(name: "RelyingPartyPostgreSQL", targets: ["RelyingPartyPostgreSQL"]),
     ],
     dependencies: [
         .package(name: "Ostiary", path: ".."),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         .target(name: "RelyingParty", dependencies: [cbor, crypto, cryptoExtras, asn1, x509], swiftSettings: strict),
+        .target(name: "LabeledOAEP", dependencies: [crypto], swiftSettings: adapterOfBoringSSL),
+        .target(
+            name: "AttestationVerification",
+            dependencies: ["RelyingParty", "LabeledOAEP", accessControl, cbor, crypto, cryptoExtras, asn1, x509],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "ostiary-verify-attestation",
+            dependencies: [
+                "AttestationVerification", accessControl, asn1,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict),
         .target(name: "RelyingPartySQLite", dependencies: ["RelyingParty", grdb], swiftSettings: strict),
         .systemLibrary(name: "CPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(name: "RelyingPartyPostgreSQL", dependencies: ["CPQ", "RelyingParty"], swiftSettings: adapter),

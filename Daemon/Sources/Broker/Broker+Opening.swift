@@ -113,7 +113,8 @@ extension Broker {
             }
             Self.coverChanges(of: vault, log)
             return Broker(
-                configuration: configuration, log: log, enclave: enclave, vault: vault, clock: clock,
+                configuration: configuration, log: log, enclave: enclave, vault: vault,
+                attestationKeys: AttestationKeyFile(directory: folder, ownedBy: user.id, keys: keys), clock: clock,
                 prompter: prompter, seeds: seeds, trail: trail, accounts: [account],
                 authenticators: authenticators, rollback: rollback)
         } catch let error as VaultError {

@@ -27,6 +27,7 @@ public final class Broker: Sendable {
     let configuration: BrokerConfiguration
     let enclave: any Enclave
     let vault: Vault
+    let attestationKeys: AttestationKeyFile
     let clock: any BootClock
     let prompter: any Prompter
     let seeds: LogSeeds
@@ -46,14 +47,15 @@ public final class Broker: Sendable {
     let looks = WorkThread(name: "ostiary-environment")
 
     init(
-        configuration: BrokerConfiguration, log: Logger, enclave: any Enclave, vault: Vault, clock: any BootClock,
-        prompter: any Prompter, seeds: LogSeeds, trail: AuditTrail, accounts: [OwnerAccount],
-        authenticators: CredentialAuthenticators, rollback: StoreRollback?
+        configuration: BrokerConfiguration, log: Logger, enclave: any Enclave, vault: Vault,
+        attestationKeys: AttestationKeyFile, clock: any BootClock, prompter: any Prompter, seeds: LogSeeds,
+        trail: AuditTrail, accounts: [OwnerAccount], authenticators: CredentialAuthenticators, rollback: StoreRollback?
     ) {
         self.configuration = configuration
         self.log = log
         self.enclave = enclave
         self.vault = vault
+        self.attestationKeys = attestationKeys
         self.clock = clock
         self.prompter = prompter
         // Before there are other secrets that could use up the memory that may be locked.
@@ -232,6 +234,10 @@ public final class Broker: Sendable {
         case .securityKeyPIN(let body): return try setSecurityKeyPIN(body, request, session, cancellation)
         case .listPasskeys(let body): return try listPasskeys(body, session)
         case .removePasskey(let body): return try removePasskey(body, request, session, cancellation)
+
+        case .enrollAttestation(let body): return try enrollAttestation(body, request, session, cancellation)
+        case .activateAttestation: return try activateAttestation(request, session)
+        case .attest(let body): return try attest(body, request, session)
 
         case .passcode(let body): return try changePasscode(body, request, session, cancellation)
         case .lock: return lock(session)

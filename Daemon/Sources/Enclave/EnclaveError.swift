@@ -38,6 +38,8 @@ public enum EnclaveError: Error, Equatable, Sendable {
     case deviceSecretMissing
     /// There is a device secret, but it cannot be trusted or read.
     case deviceSecretUnreadable(PrivateFileDefect)
+    /// The chip has no endorsement certificate that names a key of it.
+    case endorsementMissing
     /// The outside information for a new key has more than ``KeyBinding/maximumByteCount`` bytes.
     case invalidBinding
     /// The enclave cannot be reached or failed: a raw `errno` or TPM response code, 0 where there is none.

@@ -7,9 +7,9 @@ import SecretMemory
 /// it.
 final class OpenTPMKey: OpenEnclaveKey {
     let publicKey: Data
-    private let chip: Chip
-    private let object: ChipObject
-    private let authorization: SecretBytes
+    let chip: Chip
+    let object: ChipObject
+    let authorization: SecretBytes
 
     init(_ object: ChipObject, publicKey: Data, authorization: borrowing SecretBytes, in chip: Chip) {
         self.object = object

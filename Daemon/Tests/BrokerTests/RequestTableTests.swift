@@ -33,6 +33,8 @@ struct RequestTableTests {
         ("list_passkeys", .listPasskeys(.init())), ("remove_passkey", .removePasskey(.init())),
         ("list_grants", .listGrants(.init())), ("revoke_grants", .revokeGrants(.init())),
         ("await_grant_end", .awaitGrantEnd(.init())), ("held_grants", .heldGrants(.init())),
+        ("enroll_attestation", .enrollAttestation(.init())), ("activate_attestation", .activateAttestation(.init())),
+        ("attest", .attest(.init())),
         ("register_credential", .registerCredential(.init())), ("assert_credential", .assertCredential(.init())),
     ]
 

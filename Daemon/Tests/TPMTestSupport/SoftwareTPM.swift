@@ -19,6 +19,13 @@ public final class SoftwareTPM: Sendable {
         (port, process) = try Self.started(state: folder.path)
     }
 
+    /// One whose maker certified its endorsement keys.
+    public init(madeBy maker: SoftwareTPMMaker) throws {
+        try folder.make()
+        try maker.endorse(folder.path)
+        (port, process) = try Self.started(state: folder.path)
+    }
+
     /// One with the state that `other` has now, as after a power cut.
     public init(copying other: SoftwareTPM) throws {
         try folder.make()

@@ -67,6 +67,10 @@ public struct WireRequest: FrameMessage, FieldList {
         indirect case securityKeyPIN(WireSecurityKeyPINRequest)
         case listPasskeys(WireListPasskeysRequest)
         indirect case removePasskey(WireRemovePasskeyRequest)
+
+        indirect case enrollAttestation(WireEnrollAttestationRequest)
+        case activateAttestation(WireActivateAttestationRequest)
+        case attest(WireAttestRequest)
     }
 
     /// Chosen by the program: not 0, and not the id of a request that still runs.
@@ -150,6 +154,9 @@ extension WireRequest.OneOf_Body: WireChoice {
         case .securityKeyPIN(let message): writer.write(choice: 67, message)
         case .listPasskeys(let message): writer.write(choice: 110, message)
         case .removePasskey(let message): writer.write(choice: 111, message)
+        case .enrollAttestation(let message): writer.write(choice: 85, message)
+        case .activateAttestation(let message): writer.write(choice: 86, message)
+        case .attest(let message): writer.write(choice: 87, message)
         }
     }
 
@@ -200,6 +207,9 @@ extension WireRequest.OneOf_Body: WireChoice {
             case 80: reader.choice(Self.registerApplication)
             case 81: reader.choice(Self.listApplications)
             case 82: reader.choice(Self.removeApplication)
+            case 85: reader.choice(Self.enrollAttestation)
+            case 86: reader.choice(Self.activateAttestation)
+            case 87: reader.choice(Self.attest)
             case 90: reader.choice(Self.listGrants)
             case 91: reader.choice(Self.revokeGrants)
             case 92: reader.choice(Self.awaitGrantEnd)

@@ -175,7 +175,7 @@ extension Broker {
     /// before it is recorded, so a record that cannot be written costs a use.
     func use(
         _ contextID: UInt64, _ rightID: Data, _ operation: AccessControl.Operation, _ session: Session,
-        _ work: (OpenedRight) throws -> SecretBytes
+        recordedAs name: String? = nil, _ work: (OpenedRight) throws -> SecretBytes
     ) throws -> Reply {
         guard let id = VaultID(bytes: rightID) else { throw RightStore.notFound }
         let context = try session.contexts.context(contextID)
@@ -185,7 +185,7 @@ extension Broker {
         try trail.decide {
             try context.use(right)
             try trail.use(
-                event(operation.name, session, object: right.identifier), factors: right.factorNames,
+                event(name ?? operation.name, session, object: right.identifier), factors: right.factorNames,
                 strength: right.strength)
             session.account.keyUses.note(id)
         }

@@ -124,6 +124,12 @@ enum RefusalMapping {
                 .internal,
                 "The chip with the keys did not answer within \(Refusal.readable(time)). Try again; if it stays so, end the "
                     + "programs that use the chip, or restart the machine.", cause: "enclave.no-answer")
+        case .endorsementMissing:
+            Refusal(
+                .notFound,
+                "The TPM has no endorsement certificate for an RSA key of 2,048 bits, so nobody can tell whose chip it is. "
+                    + "Its maker may offer one for download, but this version does not take it.",
+                cause: "attestation.no-certificate")
         case .invalidAuthorization, .invalidBinding, .invalidSecret, .deviceSecretMissing, .deviceSecretUnreadable,
             .unavailable:
             Refusal(.internal, "The enclave did not work; `ostiary doctor` says more.", cause: "enclave")

@@ -164,6 +164,14 @@ extension WireRequest.OneOf_Body {
         case .listPasskeys: RequestRow("listPasskeys", .own)
         case .removePasskey: RequestRow("passkey-remove", .own, terminal: true)
 
+        // Attestation of keys by their chip.
+        case .enrollAttestation: RequestRow("attestation-enroll", .own, terminal: true)
+        case .activateAttestation:
+            RequestRow("attestation-activate", .own, tail: AttestationLimits.credentialByteCount)
+        case .attest(let body):
+            RequestRow(
+                "attest", .own, tail: AttestationLimits.challengeByteCounts.upperBound, of: .object(body.rightID))
+
         // Keychain items. Most ask for nothing; reading one takes microseconds, changing one a disk flush.
         case .addItem(let body):
             RequestRow(

@@ -26,7 +26,7 @@ package final class OpenedRight: Sendable {
     let keyType: EnclaveKeyType
     private let accessSecret: SecretBytes
     private let payload: Data?
-    private let header: SlotHeader
+    let header: SlotHeader
 
     package init(
         _ object: ObjectRecord, operations: Set<AccessControl.Operation>, limits: GrantLimits?, evaluation: Evaluation,

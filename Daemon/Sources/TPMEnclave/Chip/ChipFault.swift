@@ -16,6 +16,8 @@ enum ChipFault: Error, Equatable {
     case passcodeBlocked
     /// The object lies below the passcode, and nobody brought it.
     case passcodeNeeded
+    /// The chip has no endorsement certificate where it belongs.
+    case endorsementMissing
     /// The answer is not the one that the request calls for.
     case malformedAnswer
 
@@ -24,7 +26,8 @@ enum ChipFault: Error, Equatable {
         switch self {
         case .forgotten: true
         case .response(let code): !code.isOfChip
-        case .otherStorageKey, .foreignObject, .wrongAuthorization, .passcodeBlocked, .passcodeNeeded, .malformedAnswer:
+        case .otherStorageKey, .foreignObject, .wrongAuthorization, .passcodeBlocked, .passcodeNeeded,
+            .endorsementMissing, .malformedAnswer:
             false
         }
     }
@@ -39,6 +42,7 @@ enum ChipFault: Error, Equatable {
         case .wrongAuthorization: .refused
         case .passcodeBlocked: .passcodeBlocked
         case .passcodeNeeded: .passcodeNeeded
+        case .endorsementMissing: .endorsementMissing
         case .malformedAnswer: .unavailable(code: 0)
         }
     }

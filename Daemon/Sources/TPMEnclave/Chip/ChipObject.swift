@@ -35,6 +35,8 @@ final class ChipObject: Sendable {
         case secret = 2
         /// A key below the parent that the passcode opens.
         case keyBelowPasscode = 3
+        // 4 is a passcode (``ChipPasscode``).
+        case attestationKey = 5
     }
 
     static let version: UInt8 = 1

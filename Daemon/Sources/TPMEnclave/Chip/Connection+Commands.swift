@@ -14,13 +14,9 @@ extension Connection {
         below passcode: ChipPasscode? = nil
     ) throws(ChipFault) -> ChipObject {
         let sessions = try sessions()
-        var memory = SecretBytes(zeroed: MemoryLayout<TPM2B_SENSITIVE_CREATE>.stride)
         let context = self.context
         let root = self.root
-        return try memory.withUnsafeMutableBytes { (bytes) throws(ChipFault) in
-            let sensitive = bytes.bindMemory(to: TPM2B_SENSITIVE_CREATE.self).baseAddress!
-            sensitive.pointee.sensitive.userAuth.set(authorization)
-            sensitive.pointee.sensitive.data.set(data)
+        return try Self.withSensitive(authorization, data) { (sensitive) throws(ChipFault) in
             if let passcode {
                 return try withParent(of: passcode, for: .creating) { (parent, session) throws(ChipFault) in
                     try Self.create(
@@ -35,7 +31,21 @@ extension Connection {
         }
     }
 
-    private static func create(
+    /// Lends what makes an object its own.
+    static func withSensitive(
+        _ authorization: borrowing SecretBytes, _ data: borrowing SecretBytes,
+        _ body: (UnsafePointer<TPM2B_SENSITIVE_CREATE>) throws(ChipFault) -> ChipObject
+    ) throws(ChipFault) -> ChipObject {
+        var memory = SecretBytes(zeroed: MemoryLayout<TPM2B_SENSITIVE_CREATE>.stride)
+        return try memory.withUnsafeMutableBytes { (bytes) throws(ChipFault) in
+            let sensitive = bytes.bindMemory(to: TPM2B_SENSITIVE_CREATE.self).baseAddress!
+            sensitive.pointee.sensitive.userAuth.set(authorization)
+            sensitive.pointee.sensitive.data.set(data)
+            return try body(sensitive)
+        }
+    }
+
+    static func create(
         _ template: TPM2B_PUBLIC, _ sensitive: UnsafePointer<TPM2B_SENSITIVE_CREATE>, below parent: ESYS_TR,
         authorizedBy session: ESYS_TR, _ sessions: Sessions, in context: TPMContext
     ) throws(ChipFault) -> ChipObject {
@@ -99,12 +109,17 @@ extension Connection {
                 Esys_Sign(
                     $0, handle, sessions.authorizing, sessions.encrypting, ESYS_TR_NONE, &input, &scheme, &ticket, $1)
             }
-            guard signature.pointer.pointee.sigAlg == TPM2_ALG_ECDSA,
-                let r = PublicArea.coordinate(signature.pointer.pointee.signature.ecdsa.signatureR),
-                let s = PublicArea.coordinate(signature.pointer.pointee.signature.ecdsa.signatureS)
-            else { throw .malformedAnswer }
-            return r + s
+            return try Self.bytes(of: signature.pointer.pointee)
         }
+    }
+
+    /// `r || s` of an ECDSA signature.
+    static func bytes(of signature: TPMT_SIGNATURE) throws(ChipFault) -> Data {
+        guard signature.sigAlg == TPM2_ALG_ECDSA,
+            let r = PublicArea.coordinate(signature.signature.ecdsa.signatureR),
+            let s = PublicArea.coordinate(signature.signature.ecdsa.signatureS)
+        else { throw .malformedAnswer }
+        return r + s
     }
 
     /// The X coordinate of an agreement with `peer`, a valid point as `04 || X || Y` (14.5, TPM2_ECDH_ZGen).

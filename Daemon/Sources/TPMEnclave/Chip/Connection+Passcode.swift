@@ -113,7 +113,7 @@ extension Connection {
         }
     }
 
-    /// tpm2-tss forgets what it knows of the index.
+    /// tpm2-tss forgets what it knows of an index or a persistent key.
     func close(_ index: ESYS_TR) {
         var index = index
         // Fails only if tpm2-tss does not know it.
@@ -271,7 +271,7 @@ extension Connection {
     }
 
     /// 23.4, TPM2_PolicySecret.
-    private func prove(_ entity: ESYS_TR, _ value: borrowing SecretBytes, to session: ESYS_TR) throws(ChipFault) {
+    func prove(_ entity: ESYS_TR, _ value: borrowing SecretBytes, to session: ESYS_TR) throws(ChipFault) {
         let context = self.context
         try authorized(entity, with: value) { (sessions) throws(ChipFault) in
             try context.run {

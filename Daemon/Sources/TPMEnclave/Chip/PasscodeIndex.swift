@@ -29,10 +29,17 @@ struct PasscodeIndex: Equatable, Sendable {
     /// - Parameter writer: the name of the object whose value is thrown away.
     init?(at handle: TPM2_HANDLE, writer: Data) {
         let writing = Policy.empty.secret(of: writer).command(TPM2_CC_NV_Write)
-        var written = Self.publicArea(at: handle, writing: writing).nvPublic
+        guard let area = Self.writtenArea(at: handle, writing: writing) else { return nil }
+        self.init(handle: handle, writing: writing, name: ChipObject.name(ofArea: area))
+    }
+
+    /// The public area of the written index, without its size.
+    static func writtenArea(at handle: TPM2_HANDLE, writing: Policy) -> Data? {
+        var written = publicArea(at: handle, writing: writing).nvPublic
         written.attributes |= TPMA_NV_WRITTEN
-        guard let name = PublicArea.name(of: written) else { return nil }
-        self.init(handle: handle, writing: writing, name: name)
+        return marshalled(atMost: MemoryLayout<TPMS_NV_PUBLIC>.size) {
+            Tss2_MU_TPMS_NV_PUBLIC_Marshal(&written, $0, $1, $2)
+        }
     }
 
     /// What a session must prove to use an object that the passcode opens.

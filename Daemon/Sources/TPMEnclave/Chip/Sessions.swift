@@ -51,6 +51,13 @@ struct Sessions {
         }
     }
 
+    /// The session of parameters authorizes a second object. Parameters stay in the clear meanwhile, so that no key depends
+    /// on that object's value.
+    func authorizeTwice(in context: TPMContext) throws(ChipFault) -> (ESYS_TR, ESYS_TR) {
+        try context.run { Esys_TRSess_SetAttributes($0, encrypting, TPMA_SESSION_CONTINUESESSION, 0xff) }
+        return (authorizing, encrypting)
+    }
+
     func encrypt(_ direction: Direction, in context: TPMContext) throws(ChipFault) {
         try context.run { Esys_TRSess_SetAttributes($0, encrypting, direction.attributes, 0xff) }
     }

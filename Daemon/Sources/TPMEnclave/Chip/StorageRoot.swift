@@ -58,15 +58,7 @@ struct StorageRoot {
     }
 
     private static func computed(from template: TPM2B_PUBLIC, in context: TPMContext) throws(ChipFault) -> StorageRoot {
-        var handle = ESYS_TR()
-        var (sensitive, publicArea, outside, registers) = (
-            TPM2B_SENSITIVE_CREATE(), template, TPM2B_DATA(), TPML_PCR_SELECTION()
-        )
-        try context.run {
-            Esys_CreatePrimary(
-                $0, ESYS_TR(ESYS_TR_RH_OWNER), ESYS_TR(ESYS_TR_PASSWORD), ESYS_TR_NONE, ESYS_TR_NONE, &sensitive,
-                &publicArea, &outside, &registers, &handle, nil, nil, nil, nil)
-        }
+        let handle = try context.primaryKey(template, in: ESYS_TR(ESYS_TR_RH_OWNER))
         let name: StorageKeyName
         let saved: Answer<TPMS_CONTEXT>
         do {
@@ -82,7 +74,7 @@ struct StorageRoot {
 
     /// tpm2-tss computes the name from the public area to which it also encrypts the salts of sessions. So a TPM cannot
     /// claim one key's name and let us encrypt to another key.
-    private static func name(of handle: ESYS_TR, in context: TPMContext) throws(ChipFault) -> StorageKeyName {
+    static func name(of handle: ESYS_TR, in context: TPMContext) throws(ChipFault) -> StorageKeyName {
         let name: Answer<TPM2B_NAME> = try context.answer { Esys_TR_GetName($0, handle, $1) }
         return StorageKeyName(name.pointer.pointee.bytes)
     }

@@ -1,6 +1,6 @@
 public import Foundation
 import SwiftASN1
-@_spi(FixedExpiryValidationTime) import X509
+import X509
 
 /// What a relying party asks of attestations, and whom it trusts.
 public struct AttestationPolicy: Sendable {
@@ -56,14 +56,8 @@ public struct AttestationPolicy: Sendable {
 
     private func isAnchored(_ certificates: [Certificate], _ format: AttestationFormat, at date: Date) async -> Bool {
         guard let anchors = anchors[format], let leaf = certificates.first else { return false }
-        var verifier = Verifier(rootCertificates: CertificateStore(anchors)) {
-            RFC5280Policy(fixedExpiryValidationTime: date)
-            CheckedExtensions(identifiers: format.checkedExtensions)
-        }
-        let result = await verifier.validate(
-            leaf: leaf, intermediates: CertificateStore(certificates.dropFirst()))
-        if case .validCertificate = result { return true }
-        return false
+        return await CertificateChain(leaf, others: Array(certificates.dropFirst())).isAnchored(
+            in: anchors, at: date, checkedExtensions: format.checkedExtensions)
     }
 }
 
@@ -84,13 +78,4 @@ extension AttestationFormat {
     fileprivate var checkedExtensions: [ASN1ObjectIdentifier] {
         self == .tpm ? [.X509ExtensionID.subjectAlternativeName, .X509ExtensionID.extendedKeyUsage] : []
     }
-}
-
-/// Says to the verifier of chains that these extensions were checked elsewhere.
-private struct CheckedExtensions: VerifierPolicy {
-    let identifiers: [ASN1ObjectIdentifier]
-
-    var verifyingCriticalExtensions: [ASN1ObjectIdentifier] { identifiers }
-
-    func chainMeetsPolicyRequirements(chain: UnverifiedCertificateChain) -> PolicyEvaluationResult { .meetsPolicy }
 }

@@ -19,12 +19,13 @@ enum TPMAttestation {
         let certificates = try statement.certificates()
         let publicArea = try TPMPublicArea(try statement.bytes(.pubArea))
         let information = try statement.bytes(.certInfo)
-        let certified = try TPMCertification(information)
+        let certified = try TPMAttest(information)
+        guard case .object(let name, _) = certified.subject else { throw .tpmStatement(.type) }
         try publicArea.requireKey(subject.publicKey)
         guard certified.extraData.elementsEqual(try digest(of: subject.message, algorithm)) else {
             throw .challengeMismatch
         }
-        guard certified.name.elementsEqual(publicArea.name) else { throw .tpmStatement(.name) }
+        guard name.elementsEqual(publicArea.name) else { throw .tpmStatement(.name) }
         let leaf = AttestationCertificate(certificates[0])
         try leaf.verify(signature, of: Array(information), algorithm: algorithm)
         try requireAttestationKey(leaf)

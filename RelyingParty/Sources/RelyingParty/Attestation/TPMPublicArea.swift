@@ -1,9 +1,9 @@
 import Crypto
 import CryptoExtras
-import Foundation
+package import Foundation
 
 /// `TPMT_PUBLIC`: the public part of an object of the TPM.
-struct TPMPublicArea {
+package struct TPMPublicArea {
     private enum Number {
         static let rsa: UInt64 = 0x0001
         static let ecc: UInt64 = 0x0023
@@ -21,10 +21,10 @@ struct TPMPublicArea {
     }
 
     /// The number of the name's hash, and the hash of the whole area.
-    let name: [UInt8]
+    package let name: [UInt8]
     private let key: Key
 
-    init(_ bytes: ArraySlice<UInt8>) throws(AttestationError) {
+    package init(_ bytes: ArraySlice<UInt8>) throws(AttestationError) {
         var reader = TPMReader(bytes, .pubArea)
         let type = try reader.number(2)
         let nameAlgorithm = try reader.number(2)
@@ -80,6 +80,24 @@ struct TPMPublicArea {
         return .point(curve: curve, x: try reader.string(), y: try reader.string())
     }
 
+    /// A point of P-256, `04`, x and y; nil for another key, and for numbers that are no point.
+    package var p256Point: Data? {
+        guard case .point(3, let x, let y) = key, x.count <= 32, y.count <= 32 else { return nil }
+        return try? P256.Signing.PublicKey(
+            x963Representation: [0x04] + Self.padded(x, byteCount: 32) + Self.padded(y, byteCount: 32)
+        ).x963Representation
+    }
+
+    /// The modulus of an RSA key with the exponent 65,537; nil for another key.
+    package var modulus: ArraySlice<UInt8>? {
+        guard case .rsa(let modulus, 65537) = key else { return nil }
+        return modulus
+    }
+
+    private static func padded(_ number: ArraySlice<UInt8>, byteCount: Int) -> [UInt8] {
+        [UInt8](repeating: 0, count: max(0, byteCount - number.count)) + number
+    }
+
     /// Requires that the object is the credential's key.
     func requireKey(_ publicKey: CredentialPublicKey) throws(AttestationError) {
         switch (key, publicKey.key) {
@@ -98,9 +116,8 @@ struct TPMPublicArea {
     private func require(
         _ point: Data, _ x: ArraySlice<UInt8>, _ y: ArraySlice<UInt8>, byteCount: Int
     ) throws(AttestationError) {
-        func padded(_ number: ArraySlice<UInt8>) -> [UInt8] {
-            [UInt8](repeating: 0, count: max(0, byteCount - number.count)) + number
-        }
-        guard point.elementsEqual(padded(x) + padded(y)) else { throw .keyMismatch }
+        guard
+            point.elementsEqual(Self.padded(x, byteCount: byteCount) + Self.padded(y, byteCount: byteCount))
+        else { throw .keyMismatch }
     }
 }

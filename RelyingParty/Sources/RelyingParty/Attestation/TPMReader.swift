@@ -1,27 +1,27 @@
 /// Reads structures of TPM 2.0 (TPM 2.0 Library, part 2): big-endian numbers, and byte strings with two bytes of length.
-struct TPMReader {
+package struct TPMReader {
     /// The member of the statement that is read.
     let member: AttestationMember
     private var rest: ArraySlice<UInt8>
 
-    init(_ bytes: ArraySlice<UInt8>, _ member: AttestationMember) {
+    package init(_ bytes: ArraySlice<UInt8>, _ member: AttestationMember) {
         rest = bytes
         self.member = member
     }
 
-    mutating func take(_ count: Int) throws(AttestationError) -> ArraySlice<UInt8> {
+    package mutating func take(_ count: Int) throws(AttestationError) -> ArraySlice<UInt8> {
         guard count <= rest.count else { throw .tpmStructureUnreadable(member) }
         defer { rest = rest.dropFirst(count) }
         return rest.prefix(count)
     }
 
-    mutating func number(_ count: Int) throws(AttestationError) -> UInt64 {
+    package mutating func number(_ count: Int) throws(AttestationError) -> UInt64 {
         try take(count).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    mutating func string() throws(AttestationError) -> ArraySlice<UInt8> { try take(Int(try number(2))) }
+    package mutating func string() throws(AttestationError) -> ArraySlice<UInt8> { try take(Int(try number(2))) }
 
-    func requireEnd() throws(AttestationError) {
+    package func requireEnd() throws(AttestationError) {
         guard rest.isEmpty else { throw .tpmStructureUnreadable(member) }
     }
 }

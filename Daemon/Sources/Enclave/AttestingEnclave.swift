@@ -1,0 +1,105 @@
+public import Foundation
+public import SecretMemory
+
+/// An enclave whose chip says under its own signature what it knows of a key.
+///
+/// The signature is one of an attestation key. Whoever relies on it first sees to it that this key is one of a chip that they
+/// trust: they encrypt a secret to the chip's endorsement key and the attestation key's name, and only the chip that has both
+/// gives it back (TPM 2.0 part 1, "Credential Protection").
+public protocol AttestingEnclave: Enclave {
+    /// Makes an attestation key. It signs nothing but what the chip itself says.
+    ///
+    /// - Parameter authorization: as for ``Enclave/makeKey(_:authorization:binding:)``.
+    /// - Returns: what the store has to keep of it; not secret.
+    func makeAttestationKey(authorization: borrowing SecretBytes) throws(EnclaveError) -> Data
+
+    /// What an attestation key is recognized by, and the endorsement key of its chip.
+    ///
+    /// - Throws: ``EnclaveError/endorsementMissing`` when the chip has no endorsement certificate.
+    func endorsement(ofAttestationKey key: Data) throws(EnclaveError) -> AttestationKeyEndorsement
+
+    /// Gives back the secret that was encrypted to this chip's endorsement key and this attestation key.
+    ///
+    /// - Parameter credential: the file of `tpm2_makecredential`.
+    /// - Throws: ``EnclaveError/unreadable`` when it is no such file, or was made for another key or chip.
+    func secret(
+        in credential: Data, forAttestationKey key: Data, authorization: borrowing SecretBytes
+    ) throws(EnclaveError) -> SecretBytes
+
+    /// Lets the chip sign what it knows of an open key.
+    ///
+    /// - Parameters:
+    ///   - key: an open key of this enclave.
+    ///   - binding: the binding of the key.
+    ///   - challenge: 32 bytes, which the chip signs too.
+    func attest(
+        _ key: any OpenEnclaveKey, binding: KeyBinding, challenge: Data, attestationKey: Data,
+        authorization: borrowing SecretBytes
+    ) throws(EnclaveError) -> KeyEvidence
+}
+
+/// An attestation key and the endorsement key of its chip, in the structures of the TPM (TPM 2.0 part 2).
+public struct AttestationKeyEndorsement: Equatable, Sendable {
+    /// `TPMT_PUBLIC` of the attestation key.
+    public let attestationKey: Data
+    /// The name of the key below which it lies, a primary key of the endorsement hierarchy.
+    public let parentName: Data
+    /// `TPMT_PUBLIC` of the endorsement key.
+    public let endorsementKey: Data
+    /// Its certificate as the chip's maker wrote it: X.509, DER.
+    public let certificate: Data
+
+    public init(attestationKey: Data, parentName: Data, endorsementKey: Data, certificate: Data) {
+        self.attestationKey = attestationKey
+        self.parentName = parentName
+        self.endorsementKey = endorsementKey
+        self.certificate = certificate
+    }
+}
+
+/// What the chip says of a key, and the structures that its words refer to.
+public struct KeyEvidence: Equatable, Sendable {
+    /// `TPMS_ATTEST`, and the attestation key's ECDSA signature over its SHA-256 digest: `r || s`.
+    public struct Statement: Equatable, Sendable {
+        public let content: Data
+        public let signature: Data
+
+        public init(content: Data, signature: Data) {
+            (self.content, self.signature) = (content, signature)
+        }
+    }
+
+    /// What lies between a key that requires the passcode and the storage key.
+    public struct PasscodeParent: Equatable, Sendable {
+        /// `TPMT_PUBLIC` of the parent.
+        public let parent: Data
+        /// `TPMS_NV_PUBLIC` of the index that counts wrong passcodes.
+        public let index: Data
+        /// The branch of the index's policy that lets it be written.
+        public let writingPolicy: Data
+        /// What the chip says of the index.
+        public let statement: Statement
+
+        public init(parent: Data, index: Data, writingPolicy: Data, statement: Statement) {
+            self.parent = parent
+            self.index = index
+            self.writingPolicy = writingPolicy
+            self.statement = statement
+        }
+    }
+
+    /// `TPMT_PUBLIC` of the key.
+    public let key: Data
+    /// The name of the storage key.
+    public let storageKeyName: Data
+    public let statement: Statement
+    /// For a key that requires the passcode.
+    public let passcode: PasscodeParent?
+
+    public init(key: Data, storageKeyName: Data, statement: Statement, passcode: PasscodeParent?) {
+        self.key = key
+        self.storageKeyName = storageKeyName
+        self.statement = statement
+        self.passcode = passcode
+    }
+}

@@ -1,0 +1,79 @@
+import AccessControl
+import Foundation
+
+/// One thing that a statement says, and who says it.
+public struct AttestedSentence: Sendable, Equatable {
+    public enum Source: String, Sendable, Codable {
+        /// The chip signed it, or it follows from what the chip signed.
+        case chip
+        /// The chip knows nothing of it. The machine's daemon says so, and whoever controls that machine when the key is made
+        /// can let another program say the same.
+        case daemon
+    }
+
+    public let source: Source
+    public let text: String
+}
+
+extension RightAttestation {
+    /// What was verified and what was not, for people. The order is fixed; programs take the properties.
+    public var sentences: [AttestedSentence] {
+        let rule = accessControl.keyRequirement
+        let chip: [String] = [
+            "The key was made inside this TPM and cannot leave it.",
+            "The TPM's certificate has the SHA-256 digest \(certificateDigest.map { String(format: "%02x", $0) }.joined()).",
+            "The digest of this rule was fixed when the key was made: \(rule).",
+            "The TPM uses the key only for who brings its secret value of up to 32 bytes; somebody brought it for this "
+                + "statement.",
+        ]
+        return (chip + chipOnPasscode + chipOnItself).map { AttestedSentence(source: .chip, text: $0) }
+            + daemon.map { AttestedSentence(source: .daemon, text: $0) }
+    }
+
+    private var chipOnPasscode: [String] {
+        guard let passcode else {
+            return ["The TPM itself asks for no passcode before it loads this key."]
+        }
+        return [
+            "The TPM loads the key only for who brings the value of an index that counts wrong ones.",
+            "The index takes \(passcode.limit) wrong values in a row and then none any more; now \(passcode.wrongCount) "
+                + "were wrong.",
+        ]
+    }
+
+    private var chipOnItself: [String] {
+        [
+            "At this statement the TPM had been reset \(chip.resetCount) times, and restarted \(chip.restartCount) times "
+                + "since the last reset."
+        ]
+    }
+
+    private var daemon: [String] {
+        let rule = accessControl.keyRequirement
+        var sentences = [
+            "Ostiary's daemon made this key, and gives its secret value to nobody before the rule is satisfied."
+        ]
+        if passcode != nil {
+            sentences += [
+                "The value of the index comes from a passcode that a person typed.",
+                "The value that lets the index be written again was thrown away when it was made.",
+                "How long the key stays loaded after the passcode was typed.",
+            ]
+        } else if rule.factors.contains(.passcode) {
+            sentences.append("That a passcode was typed, where it was.")
+        }
+        if !rule.factors.isDisjoint(with: [.biometry, .biometryCurrentSet]) {
+            sentences.append("That a finger or face was recognised, and whose it is.")
+        }
+        if rule.factors.contains(.securityKey) {
+            sentences.append("That a security key took part.")
+        }
+        if rule.factors.contains(.applicationPassword) {
+            sentences.append("That the password of the program was given.")
+        }
+        if rule.isUnrestricted {
+            sentences.append("Nothing: the rule asks for nobody, so this key demands no person.")
+        }
+        return sentences
+    }
+}

@@ -1,0 +1,63 @@
+public import RelyingParty
+
+/// Why a statement of a TPM, or the enrolment of its attestation key, is refused.
+public enum RightAttestationError: Error, Equatable, Sendable {
+    // MARK: what cannot be read
+
+    /// The document is not one of this kind, or one of its members is missing, of another type, or one too many.
+    case unreadable(AttestationDocument)
+    /// The document has another version than 1.
+    case version(AttestationDocument)
+    /// A structure of the TPM cannot be read.
+    case structure(AttestationDocument, AttestationError)
+
+    // MARK: enrolment
+
+    /// An anchor, or a certificate between it and the chip's, is no X.509 certificate.
+    case anchorUnreadable(Int)
+    /// The endorsement certificate is no X.509 certificate, or is not one for endorsement keys.
+    case endorsementCertificate
+    /// No chain of certificates leads from the endorsement certificate to an anchor.
+    case untrusted
+    /// The endorsement key is not the one of the certificate, or not one that a TPM uses for this alone.
+    case endorsementKey
+    /// The attestation key is not one that signs only what the TPM says.
+    case attestationKey
+    /// The secret is not the one that was encrypted for the chip.
+    case wrongSecret
+
+    // MARK: statements
+
+    /// The statement is not signed by the known attestation key.
+    case signature(AttestedPart)
+    /// The signing key does not lie below the endorsement hierarchy in the way that was enrolled.
+    case signer(AttestedPart)
+    /// The statement was made for another challenge.
+    case challenge(AttestedPart)
+    /// The TPM speaks of something else than the statement shows.
+    case subject(AttestedPart)
+    /// The key is another one than the server expects.
+    case otherKey
+    /// The key could leave the chip, was not made in it, or is used in another way than those of Ostiary.
+    case key
+    /// The access control, or what else stands in the header, is not what was fixed when the key was made.
+    case accessControl
+    /// The key lies below another parent than the statement shows.
+    case parent
+    /// The rule always needs the passcode, and the statement does not show that the chip asks for it; or the reverse.
+    case passcodeParent
+    /// The index does not count wrong values as it must.
+    case index
+    /// The chip was restarted between the two parts of the statement.
+    case restarted
+}
+
+/// What is read here.
+public enum AttestationDocument: String, Sendable, CaseIterable {
+    case enrollment, pendingKey, knownKey, statement
+}
+
+/// What the TPM signs one by one.
+public enum AttestedPart: String, Sendable, CaseIterable {
+    case key, index
+}

@@ -1,0 +1,37 @@
+package import Foundation
+package import SwiftASN1
+@_spi(FixedExpiryValidationTime) package import X509
+
+/// A certificate and others that may lead from it to an authority.
+package struct CertificateChain {
+    package let leaf: Certificate
+    package let others: [Certificate]
+
+    package init(_ leaf: Certificate, others: [Certificate]) {
+        (self.leaf, self.others) = (leaf, others)
+    }
+
+    /// Whether a chain leads to one of `anchors` (RFC 5280).
+    ///
+    /// - Parameter checkedExtensions: extensions of the leaf that may be critical, because the caller checks them.
+    package func isAnchored(
+        in anchors: [Certificate], at date: Date, checkedExtensions: [ASN1ObjectIdentifier]
+    ) async -> Bool {
+        var verifier = Verifier(rootCertificates: CertificateStore(anchors)) {
+            RFC5280Policy(fixedExpiryValidationTime: date)
+            CheckedExtensions(identifiers: checkedExtensions)
+        }
+        let result = await verifier.validate(leaf: leaf, intermediates: CertificateStore(others))
+        if case .validCertificate = result { return true }
+        return false
+    }
+}
+
+/// Says to the verifier of chains that these extensions were checked elsewhere.
+private struct CheckedExtensions: VerifierPolicy {
+    let identifiers: [ASN1ObjectIdentifier]
+
+    var verifyingCriticalExtensions: [ASN1ObjectIdentifier] { identifiers }
+
+    func chainMeetsPolicyRequirements(chain: UnverifiedCertificateChain) -> PolicyEvaluationResult { .meetsPolicy }
+}
