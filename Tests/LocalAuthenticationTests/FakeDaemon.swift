@@ -391,4 +391,9 @@ final class FakeSession: AuthorizationSession {
         try checkGrant()
         return SecretBytes(try daemon.secret(of: right))
     }
+
+    func attestation(challenge: Data, right: Data, cancellation: Cancellation?) throws -> Data {
+        try checkGrant()
+        return challenge + right
+    }
 }

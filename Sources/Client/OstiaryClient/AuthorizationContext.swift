@@ -241,6 +241,18 @@ public final class AuthorizationContext: Sendable {
         ).takeTail()
     }
 
+    /// The chip's statement on the key of a right, for a challenge of 16 to 1024 bytes.
+    public func attestation(
+        challenge: Data, right: Data, cancellation: Cancellation? = nil
+    ) throws -> Data {
+        let id = try openedForUse()
+        let request = WireAttestRequest.with { ($0.contextID, $0.rightID) = (id.id, right) }
+        return Data(
+            exposing: try id.connection.call(
+                .attest(request), tail: SecretBytes(sending: challenge), cancellation: cancellation
+            ).takeTail())
+    }
+
     // MARK: the context on the daemon's side
 
     /// Calls on the connection that holds this context, which is opened when it is not yet.

@@ -58,6 +58,7 @@ package protocol AuthorizationSession: AnyObject, Sendable {
         cancellation: Cancellation?
     ) throws -> SecretBytes
     func secret(ofRight right: Data, cancellation: Cancellation?) throws -> SecretBytes
+    func attestation(challenge: Data, right: Data, cancellation: Cancellation?) throws -> Data
 }
 
 /// Waits for changes of the environment; ``EnvironmentWatch`` describes the calls.

@@ -14,8 +14,8 @@ public final class LAPrivateKey: NSObject, Sendable {
     /// The public half, usable without authorization.
     public let publicKey: LAPublicKey
 
-    private let authorization: RightAuthorization
-    private let rightID: Data
+    let authorization: RightAuthorization
+    let rightID: Data
 
     init(authorization: RightAuthorization, stored: StoredRight) {
         self.authorization = authorization

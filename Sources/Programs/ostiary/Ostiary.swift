@@ -30,7 +30,8 @@ struct Ostiary: ParsableCommand {
             KeyCommand.self, PasskeyCommand.self, SecurityKeyCommand.self, ApplicationCommand.self, GrantsCommand.self,
             LockCommand.self,
             UnlockCommand.self,
-            EnclaveCommand.self, LogCommand.self, DoctorCommand.self, TestDaemonCommand.self,
+            EnclaveCommand.self, LogCommand.self, AttestCommand.self, VerifyAttestationCommand.self,
+            DoctorCommand.self, TestDaemonCommand.self,
         ])
 
     static let version = "0.1.0"

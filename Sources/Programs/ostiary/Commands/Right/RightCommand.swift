@@ -13,5 +13,6 @@ struct RightCommand: ParsableCommand {
             RightCreate.self, RightList.self, RightShow.self, RightAuthorize.self, RightRemove.self,
             RightPublicKey.self,
             RightSign.self, RightVerify.self, RightEncrypt.self, RightDecrypt.self, RightSecret.self,
+            RightAttest.self,
         ])
 }

@@ -1,0 +1,63 @@
+import ArgumentParser
+import Foundation
+import OstiaryClient
+import OstiaryWire
+
+struct AttestCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "attest",
+        abstract: "Make this machine's TPM known to a server, so that its statements count there.",
+        discussion: """
+            Each server does this once. It looks at the certificate of the TPM, encrypts a secret that only this TPM opens, and \
+            gets it back. Afterwards it knows the attestation key, and `ostiary right attest` makes statements on rights.
+
+            Example:
+              ostiary attest enroll --output enrollment.cbor
+              ostiary verify-attestation challenge enrollment.cbor --anchor maker.pem --pending pending --output credential
+              ostiary attest activate credential --output secret
+              ostiary verify-attestation confirm secret --pending pending --output known-key.cbor
+            """,
+        subcommands: [Enroll.self, Activate.self])
+
+    struct Enroll: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Write what a server needs to know the TPM; makes the attestation key if there is none.",
+            discussion: """
+                You are asked for the passcode, because the TPM's certificate names this machine for good: whoever sees it \
+                recognises the machine again.
+
+                Example:
+                  ostiary attest enroll --output enrollment.cbor
+                """)
+
+        @OptionGroup var output: OutputOption
+        @OptionGroup var reason: ReasonOption
+
+        func run() throws {
+            try output.file.requireUsable(for: .binary)
+            let enrollment = try OstiaryClient.shared.attestationEnrollment(
+                interaction: reason.interaction(otherwise: "make this machine's TPM known to a server"))
+            try output.file.write(enrollment, as: .binary)
+        }
+    }
+
+    struct Activate: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Open the credential that a server made for this TPM; write the secret in it.",
+            discussion: """
+                The TPM opens only a credential for itself and for the attestation key of this store.
+
+                Example:
+                  ostiary attest activate credential --output secret
+                """)
+
+        @Argument(help: "The server's credential, - for standard input.") var credential: InputFile
+        @OptionGroup var output: OutputOption
+
+        func run() throws {
+            try output.file.requireUsable(for: .secret)
+            let credential = try credential.data(limit: AttestationLimits.credentialByteCount)
+            try output.file.write(try OstiaryClient.shared.secret(inAttestationCredential: credential))
+        }
+    }
+}

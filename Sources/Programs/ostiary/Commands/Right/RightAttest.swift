@@ -1,0 +1,53 @@
+import ArgumentParser
+import Foundation
+import OstiaryClient
+import OstiaryWire
+
+struct RightAttest: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "attest",
+        abstract: "Let the TPM say under its signature what it knows of a right's key.",
+        discussion: """
+            The statement says for a server's challenge that the key was made in this TPM and cannot leave it, and which rule \
+            it was made for. The server has to know the TPM: see `ostiary attest enroll`. It reads the statement with \
+            `ostiary verify-attestation verify`.
+
+            Example:
+              ostiary right attest 2fa --challenge challenge.bin --output statement.cbor
+            """)
+
+    @OptionGroup var right: RightArgument
+    @Option(
+        help: ArgumentHelp(
+            "The server's challenge, 16 to 1024 bytes, - for standard input.", valueName: "file"))
+    var challenge: InputFile
+    @OptionGroup var output: OutputOption
+    @OptionGroup var json: JSONFlag
+    @OptionGroup var reason: ReasonOption
+
+    func validate() throws {
+        guard !json.isGiven || output.output == nil else {
+            throw ValidationError("--json writes to standard output; leave --output out.")
+        }
+    }
+
+    func run() throws {
+        if !json.isGiven { try output.file.requireUsable(for: .binary) }
+        let challenge = try challenge.data(limit: AttestationLimits.challengeByteCounts.upperBound)
+        let authorized = try AuthorizedRight(
+            right.find(), interaction: reason.interaction(otherwise: "attest the key to a server"))
+        let statement = try authorized.context.attestation(challenge: challenge, right: authorized.right.id)
+        if json.isGiven {
+            try JSONOutput.print(AttestationDocument(statement: statement, publicKey: authorized.right.publicKey))
+        } else {
+            try output.file.write(statement, as: .binary)
+        }
+    }
+}
+
+/// A TPM's statement on a right's key: `right attest --json`.
+struct AttestationDocument: Encodable {
+    let statement: Data
+    /// X9.63, uncompressed.
+    let publicKey: Data
+}
