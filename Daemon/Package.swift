@@ -355,7 +355,7 @@ let package = Package(
                 "Passkeys", "CTAP", "AuthenticatorRequests", cbor,
                 .product(name: "IndependentTools", package: "Ostiary"),
                 "Broker", "ProtectedObjects", "Authenticators", "Auditing", "OwnerKeys", "Callers", "Refusals",
-                "AssociationFiles", "AuthenticatorRequests", "Prompting", "Simulation", "AuditLog", "Passcodes",
+                "AssociationFiles", "Prompting", "Simulation", "AuditLog", "Passcodes",
                 "Enclave", "StoreKeys", "KeySlots", "Vault", "BrokerTestSupport",
                 "PasscodeKeeperContract", "PromptProtocol", "StoreTestSupport", "FingerprintReader",
                 "FingerprintTestSupport", "SystemBusTestSupport", "PAMTestSupport", "TerminalTestSupport",

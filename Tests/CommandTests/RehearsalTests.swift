@@ -1,9 +1,10 @@
 import AccessControl
+import ArgumentParser
 import Foundation
 import KeyAlgorithms
-import OstiaryClient
 import Testing
 
+@testable import OstiaryClient
 @testable import ostiary
 
 /// What would be lost with the enclave, and what takes over.
