@@ -52,6 +52,9 @@ class Server:
         # A server does not start while one of them has the shared memory.
         while any(map(self.lives, processes)):
             time.sleep(0.01)
+        # A dead process that nobody has waited for yet keeps its number, and a new server would take it for a running one.
+        for lock in [os.path.join(self.data, "postmaster.pid"), *glob.glob(f"{self.folder}/.s.PGSQL.*.lock")]:
+            os.remove(lock)
 
     @staticmethod
     def lives(process):
