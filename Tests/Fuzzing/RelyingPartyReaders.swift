@@ -31,7 +31,7 @@ let readers: [String: @Sendable ([UInt8]) -> Void] = [
     },
     "tpm": { bytes in
         _ = try? TPMPublicArea(bytes[...])
-        _ = try? TPMCertification(bytes[...])
+        _ = try? TPMAttest(bytes[...])
     },
     "android-key": { bytes in _ = try? AndroidKeyDescription(derEncoded: bytes) },
     "response-json": { bytes in
