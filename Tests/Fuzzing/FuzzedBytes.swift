@@ -1,3 +1,5 @@
+import Glibc
+
 /// What libFuzzer calls. The name under which the program was started says what reads the bytes; see script/fuzz.
 ///
 /// SAFETY: written once, before libFuzzer calls anything else.
@@ -10,7 +12,10 @@ func initialize(
 ) -> CInt {
     let path = String(cString: arguments.pointee.pointee)
     let name = path.split(separator: "/").last.map(String.init) ?? ""
-    guard let known = readers[name] else { fatalError("\(name) is none of \(readers.keys.sorted())") }
+    guard let known = readers[name] else {
+        fputs("\(name) is none of \(readers.keys.sorted().joined(separator: ", "))\n", stderr)
+        exit(64)
+    }
     reader = known
     return 0
 }

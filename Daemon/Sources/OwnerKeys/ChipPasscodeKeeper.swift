@@ -16,12 +16,11 @@ package import Vault
 /// The store counts too, for the delays after wrong tries. Its count can be put back with an older store, the chip's cannot.
 package final class ChipPasscodeKeeper: PasscodeKeeper {
     package let exclusively: ExclusiveAccess
-    private let vault: Vault
     private let enclave: any PasscodeEnclave
     private let storage: KeyPairStorage
     private let counters: AttemptCounters
     private let stretching: PasscodeStretching
-    private let eraser: JournalEraser
+    private let records: PasscodeRecords
     /// The chip's count as it was last told. Nobody waits for the chip to learn it.
     private let known = Mutex<WrongTries?>(nil)
 
@@ -30,15 +29,15 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
         vault: Vault, enclave: any PasscodeEnclave, storage: KeyPairStorage, counters: AttemptCounters,
         exclusively: ExclusiveAccess, stretching: PasscodeStretching, eraser: JournalEraser
     ) {
-        self.vault = vault
         self.enclave = enclave
         self.storage = storage
         self.counters = counters
         self.exclusively = exclusively
         self.stretching = stretching
-        self.eraser = eraser
+        records = PasscodeRecords(
+            vault: vault, storage: storage, counters: counters, stretching: stretching, eraser: eraser)
         // Without a readable record no key that requires the passcode is made: the enclave refuses it then.
-        do { try use(records().first) } catch {}
+        do { try use(records.required().first) } catch {}
     }
 
     /// Keys that require the passcode are made below the one of this record.
@@ -60,7 +59,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     /// The chip's count; nil without a passcode.
     package func chipTries() throws -> WrongTries? {
         if let tries = known.withLock({ $0 }) { return tries }
-        guard let record = try stored().first else { return nil }
+        guard let record = try records.stored().first else { return nil }
         let tries = try enclave.wrongTries(at: record.sealedPrivateHalf)
         known.withLock { $0 = tries }
         return tries
@@ -69,17 +68,19 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     /// The chip is asked the next time.
     private func forgetTries() { known.withLock { $0 = nil } }
 
-    package func requireRecords() throws { _ = try records() }
+    package func requireRecords() throws { _ = try records.required() }
 
     package func prove(_ passcode: borrowing SecretBytes) throws -> ProvedPasscode {
         let entered = SecretBytes(copying: passcode)
         return try exclusively.withStretchTurn {
             try exclusively {
-                let records = try records()
+                let required = try records.required()
                 defer { forgetTries() }
                 do {
-                    let proved = try counters.attempt(at: AttemptCounters.passcode) { try open(records, with: entered) }
-                    try settle(on: proved.record, among: records)
+                    let proved = try counters.attempt(at: AttemptCounters.passcode) {
+                        try open(required, with: entered)
+                    }
+                    try records.settle(on: proved.record, among: required)
                     return proved
                 } catch let wrong as WrongSecret {
                     forgetTries()
@@ -89,32 +90,13 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
         }
     }
 
-    /// The owner's passcode records, an incoming one first; throws the refusal `passcodeNotSet` when there is none.
-    private func records() throws -> [PasscodeRecord] {
-        let records = try stored()
-        guard !records.isEmpty else { throw Refusal.passcodeNotSet }
-        return records
-    }
-
-    private func stored() throws -> [PasscodeRecord] {
-        let stored = try vault.read { try $0.passcodeRecords(owner: storage.owner) }
-        let records = stored.compactMap(\.record)
-        guard records.count == stored.count else {
-            throw Refusal(.storeUnreadable, "A passcode record does not verify; run `ostiary doctor`.")
-        }
-        return records.sorted { $0.state.rawValue > $1.state.rawValue }
-    }
-
     /// Brings the passcode to the chip, once for each way in which the records stretch it. During a change that is one way.
     private func open(_ records: [PasscodeRecord], with passcode: borrowing SecretBytes) throws -> ProvedPasscode? {
-        guard let pair = try vault.read({ try $0.keyPair(owner: storage.owner, role: KeyRole.passcode.code) }) else {
-            throw Refusal(.storeUnreadable, "The passcode key is missing.")
-        }
-        let publicHalf = try storage.publicHalf(of: pair)
+        let publicHalf = try self.records.publicHalf()
         var refused: (salt: Data, stretch: Data)?
         for record in records {
             if let refused, refused == (record.salt, record.stretch) { continue }
-            let stretched = try stretched(passcode, by: record)
+            let stretched = try self.records.stretched(passcode, by: record)
             guard let opened = try opened(record, stretched) else {
                 refused = (record.salt, record.stretch)
                 continue
@@ -128,14 +110,6 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
             throw Refusal(.storeUnreadable, "The passcode records do not fit the passcode key.")
         }
         return nil
-    }
-
-    private func stretched(_ passcode: borrowing SecretBytes, by record: PasscodeRecord) throws -> SecretBytes {
-        guard let salt = StretchSalt(Array(record.salt)) else {
-            throw Refusal(.storeUnreadable, "A passcode record cannot be read.")
-        }
-        return try stretching.stretch(
-            passcode, salt: salt, parameters: StretchParameters(canonicalBytes: Array(record.stretch)))
     }
 
     /// Nil for a passcode that the chip refused and counted.
@@ -170,7 +144,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
         _ proved: ProvedPasscode, to passcode: borrowing SecretBytes, opening half: PrivateHalf
     ) throws -> any PasscodeTransition {
         // With the salt of the former passcode, so that one entry is one try while either may be right.
-        let stretched = try stretched(passcode, by: proved.record)
+        let stretched = try records.stretched(passcode, by: proved.record)
         return Change(
             keeper: self, kept: try record(proved.record, sealing: half, under: proved.stretched, state: .current),
             incoming: try record(proved.record, sealing: half, under: stretched, state: .incoming),
@@ -199,8 +173,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
         let record: PasscodeRecord
 
         func store(in writer: VaultWriter) throws {
-            try writer.setPasscodeRecord(record)
-            try keeper.counters.forget(AttemptCounters.passcode, in: writer)
+            try keeper.records.set(record, in: writer)
         }
 
         func finish() throws {
@@ -233,7 +206,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
 
         func finish() throws {
             try keeper.enclave.changePasscode(incoming.sealedPrivateHalf, from: former, to: next)
-            try keeper.settle(on: incoming, among: [kept, incoming])
+            try keeper.records.settle(on: incoming, among: [kept, incoming])
         }
     }
 
@@ -241,10 +214,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
         let keeper: ChipPasscodeKeeper
 
         func store(in writer: VaultWriter) throws {
-            for record in try writer.passcodeRecords(owner: keeper.storage.owner).compactMap(\.record) {
-                try writer.removePasscodeRecord(record.id, owner: keeper.storage.owner)
-            }
-            try keeper.counters.forget(AttemptCounters.passcode, in: writer)
+            try keeper.records.removeAll(in: writer)
         }
 
         func finish() throws {
@@ -252,20 +222,6 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
             try keeper.use(nil)
             try keeper.enclave.removePasscode(of: keeper.storage.owner.bytes)
         }
-    }
-
-    /// Ends an unfinished change: the record that fits stays, the other goes.
-    private func settle(on record: PasscodeRecord, among records: [PasscodeRecord]) throws {
-        guard records.count > 1 || record.state != .current else { return }
-        try vault.write("passcode.settle", irrevocable: .atOnce) { writer in
-            for other in records where other.id != record.id {
-                try writer.removePasscodeRecord(other.id, owner: storage.owner)
-            }
-            var settled = record
-            settled.state = .current
-            try writer.setPasscodeRecord(settled)
-        }
-        eraser.erase()
     }
 
     // MARK: the second lock

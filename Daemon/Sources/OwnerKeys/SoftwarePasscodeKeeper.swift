@@ -13,71 +13,52 @@ package import Vault
 /// Not for a chip: what is sealed there under a passcode could be guessed without limit by anybody who reaches the chip.
 package final class SoftwarePasscodeKeeper: PasscodeKeeper {
     package let exclusively: ExclusiveAccess
-    private let vault: Vault
     private let enclave: any Enclave
     private let storage: KeyPairStorage
     private let counters: AttemptCounters
     private let stretching: PasscodeStretching
-    private let eraser: JournalEraser
+    private let records: PasscodeRecords
 
     /// - Parameter exclusively: the same as of `counters`.
     package init(
         vault: Vault, enclave: any Enclave, storage: KeyPairStorage, counters: AttemptCounters,
         exclusively: ExclusiveAccess, stretching: PasscodeStretching, eraser: JournalEraser
     ) {
-        self.vault = vault
         self.enclave = enclave
         self.storage = storage
         self.counters = counters
         self.exclusively = exclusively
         self.stretching = stretching
-        self.eraser = eraser
+        records = PasscodeRecords(
+            vault: vault, storage: storage, counters: counters, stretching: stretching, eraser: eraser)
     }
 
     // MARK: checking
 
     package func attempts() throws -> AttemptStatus { try counters.attempts(at: AttemptCounters.passcode) }
 
-    package func requireRecords() throws { _ = try records() }
+    package func requireRecords() throws { _ = try records.required() }
 
     package func prove(_ passcode: borrowing SecretBytes) throws -> ProvedPasscode {
         let entered = SecretBytes(copying: passcode)
         return try exclusively.withStretchTurn {
             try exclusively {
-                let records = try records()
+                let known = try records.required()
                 let proved = try counters.attempt(at: AttemptCounters.passcode) {
-                    for record in records {
+                    for record in known {
                         if let proved = try open(record, with: entered) { return proved }
                     }
                     return nil as ProvedPasscode?
                 }
-                try settle(on: proved.record, among: records)
+                try records.settle(on: proved.record, among: known)
                 return proved
             }
         }
     }
 
-    /// The owner's passcode records, an incoming one first.
-    private func records() throws -> [PasscodeRecord] {
-        let stored = try vault.read { try $0.passcodeRecords(owner: storage.owner) }
-        let records = stored.compactMap(\.record)
-        guard records.count == stored.count else {
-            throw Refusal(.storeUnreadable, "A passcode record does not verify; run `ostiary doctor`.")
-        }
-        guard !records.isEmpty else { throw Refusal.passcodeNotSet }
-        return records.sorted { $0.state.rawValue > $1.state.rawValue }
-    }
-
     private func open(_ record: PasscodeRecord, with passcode: borrowing SecretBytes) throws -> ProvedPasscode? {
-        guard let salt = StretchSalt(Array(record.salt)) else {
-            throw Refusal(.storeUnreadable, "A passcode record cannot be read. Run `ostiary doctor`.")
-        }
-        let parameters = try StretchParameters(canonicalBytes: Array(record.stretch))
-        let stretched = try stretching.stretch(passcode, salt: salt, parameters: parameters)
-        guard let pair = try vault.read({ try $0.keyPair(owner: storage.owner, role: KeyRole.passcode.code) }) else {
-            throw Refusal(.storeUnreadable, "The passcode key is missing. Run `ostiary doctor`.")
-        }
-        let publicHalf = try storage.publicHalf(of: pair)
+        let stretched = try records.stretched(passcode, by: record)
+        let publicHalf = try records.publicHalf()
         do {
             let seed = try enclave.unseal(
                 record.sealedPrivateHalf, authorization: stretched, context: storage.context(of: publicHalf))
@@ -111,8 +92,7 @@ package final class SoftwarePasscodeKeeper: PasscodeKeeper {
         let record: PasscodeRecord
 
         func store(in writer: VaultWriter) throws {
-            try writer.setPasscodeRecord(record)
-            try keeper.forgetAttempts(in: writer)
+            try keeper.records.set(record, in: writer)
         }
 
         func finish() {}
@@ -128,38 +108,17 @@ package final class SoftwarePasscodeKeeper: PasscodeKeeper {
             try writer.setPasscodeRecord(incoming)
         }
 
-        func finish() throws { try keeper.settle(on: incoming, among: [kept, incoming]) }
+        func finish() throws { try keeper.records.settle(on: incoming, among: [kept, incoming]) }
     }
 
     private struct Removal: PasscodeTransition {
         let keeper: SoftwarePasscodeKeeper
 
         func store(in writer: VaultWriter) throws {
-            for record in try writer.passcodeRecords(owner: keeper.storage.owner).compactMap(\.record) {
-                try writer.removePasscodeRecord(record.id, owner: keeper.storage.owner)
-            }
-            try keeper.forgetAttempts(in: writer)
+            try keeper.records.removeAll(in: writer)
         }
 
         func finish() {}
-    }
-
-    private func forgetAttempts(in writer: VaultWriter) throws {
-        try counters.forget(AttemptCounters.passcode, in: writer)
-    }
-
-    /// Ends an unfinished change: the record that fits stays, the other goes.
-    private func settle(on record: PasscodeRecord, among records: [PasscodeRecord]) throws {
-        guard records.count > 1 || record.state != .current else { return }
-        try vault.write("passcode.settle", irrevocable: .atOnce) { writer in
-            for other in records where other.id != record.id {
-                try writer.removePasscodeRecord(other.id, owner: storage.owner)
-            }
-            var settled = record
-            settled.state = .current
-            try writer.setPasscodeRecord(settled)
-        }
-        eraser.erase()
     }
 
     // MARK: records

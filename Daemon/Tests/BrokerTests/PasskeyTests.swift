@@ -92,14 +92,14 @@ struct PasskeyTests {
     @discardableResult
     private func create(_ creation: CredentialCreation = PasskeyTests.creation()) throws -> CreatedCredential {
         fixture.prompter.prepare([Self.passcode])
-        return try authenticator().create(creation, with: Silent(), until: CommandCancellation())
+        return try authenticator().create(creation, with: Silent(), until: CredentialStop())
     }
 
     private func assert(
         _ assertion: CredentialAssertion = PasskeyTests.assertion(), choosing choice: Int = 0
     ) throws -> AssertedCredential {
         fixture.prompter.prepare([Self.passcode])
-        return try authenticator().assert(assertion, with: Silent(choice: choice), until: CommandCancellation())
+        return try authenticator().assert(assertion, with: Silent(choice: choice), until: CredentialStop())
     }
 
     // MARK: the good way
@@ -184,7 +184,7 @@ struct PasskeyTests {
             cancellation: RequestCancellation())
         fixture.prompter.prepare([.text("another horse 8")])
         let asserted = try fixture.account.platformAuthenticator(asking, fixture.broker.trail)
-            .assert(Self.assertion(), with: Silent(), until: CommandCancellation())
+            .assert(Self.assertion(), with: Silent(), until: CredentialStop())
         #expect(asserted.authenticatorData[33..<37] == [0, 0, 0, 3])
     }
 
@@ -275,14 +275,14 @@ struct PasskeyTests {
     @Test func `a person who says no makes and signs nothing`() throws {
         fixture.prompter.prepare([.cancel])
         let refusal = #expect(throws: Refusal.self) {
-            try authenticator().create(Self.creation(), with: Silent(), until: CommandCancellation())
+            try authenticator().create(Self.creation(), with: Silent(), until: CredentialStop())
         }
         #expect(refusal?.cause == "prompt.cancelled")
         #expect(try fixture.account.passkeys.all().isEmpty)
         try create()
         fixture.prompter.prepare([.cancel])
         #expect(throws: Refusal.self) {
-            try authenticator().assert(Self.assertion(), with: Silent(), until: CommandCancellation())
+            try authenticator().assert(Self.assertion(), with: Silent(), until: CredentialStop())
         }
         #expect(try fixture.account.passkeys.all().first?.attributes.signatureCount == 1)
     }
@@ -324,7 +324,7 @@ struct PasskeyTests {
         fixture.prompter.prepare([Self.passcode])
         fixture.prompter.duringNextQuestion { cancellation.cancel(.locked) }
         #expect(throws: (any Error).self) {
-            try authenticator(cancellation).assert(Self.assertion(), with: Silent(), until: CommandCancellation())
+            try authenticator(cancellation).assert(Self.assertion(), with: Silent(), until: CredentialStop())
         }
         #expect(try fixture.account.passkeys.all().first?.attributes.signatureCount == 1)
     }

@@ -163,7 +163,7 @@ import Testing
             var request = try #require(requests.randomElement(using: &generator))
             for _ in 0..<Int.random(in: 1...4, using: &generator) { Self.change(&request, using: &generator) }
             let before = (storage.signatureCount, storage.questionCount)
-            let answer = authenticator.respond(to: request, until: CommandCancellation())
+            let answer = authenticator.respond(to: request, until: CredentialStop())
             #expect(!answer.isEmpty)
             if answer.count > 1 {
                 _ = try CBORDecoder.decode(answer.dropFirst(), .canonical)

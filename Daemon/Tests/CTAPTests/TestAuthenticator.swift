@@ -77,6 +77,6 @@ extension CTAPAuthenticator {
     }
 
     mutating func status(_ request: [UInt8]) -> CTAPStatus? {
-        respond(to: request, until: CommandCancellation()).first.flatMap { CTAPStatus(rawValue: $0) }
+        respond(to: request, until: CredentialStop()).first.flatMap { CTAPStatus(rawValue: $0) }
     }
 }

@@ -14,7 +14,7 @@ package final class HIDServer: Sendable {
 
     private struct State {
         var endpoint = HIDEndpoint()
-        var cancellation: CommandCancellation?
+        var cancellation: CredentialStop?
     }
 
     private let state = Mutex(State())
@@ -64,7 +64,7 @@ package final class HIDServer: Sendable {
             cancel(state)
             send(reports)
         case .run(let request):
-            let cancellation = CommandCancellation()
+            let cancellation = CredentialStop()
             state.cancellation = cancellation
             commands.run { [self] in
                 let answer = respond(request.bytes, cancellation)

@@ -1,4 +1,3 @@
-import AuthenticatorRequests
 import Synchronization
 
 /// Ends an authenticator's wait: the person or the program cancelled.
