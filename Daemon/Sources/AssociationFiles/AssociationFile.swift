@@ -1,7 +1,7 @@
 public import Foundation
 
-/// What a domain says about the programs that may use its credentials: the file `apple-app-site-association`, of which only the
-/// service `webcredentials` counts ("Supporting associated domains", Apple).
+/// A domain's list of the programs that may use its credentials: the file `apple-app-site-association`. Only its service
+/// `webcredentials` counts ("Supporting associated domains", Apple).
 ///
 ///     {"webcredentials": {"apps": ["com.example.mail"]}}
 public struct AssociationFile: Equatable, Sendable {

@@ -63,7 +63,7 @@ public struct AssociationRequest: Equatable, Sendable {
 
 /// Where the files of all domains are fetched. Both parts are empty, except in tests.
 public struct AssociationServer: Equatable, Sendable {
-    /// The host and port that are connected to, whatever the domain is; empty for the domain's own.
+    /// The host and port to connect to for every domain; empty for the domain's own.
     public let connectTo: String
     /// The path of the only certificate authorities that count, in PEM; empty for the system's.
     public let authorities: String

@@ -44,7 +44,7 @@ package final class AuditTrail: Sendable {
     private let deciding = NSLock()
     private let rate: RecordRate
 
-    /// - Parameter space: what is left on the disk of the log; nil when nobody knows.
+    /// - Parameter space: the free space on the disk of the log; nil when it is unknown.
     package init(
         audit: AuditLog, vault: Vault, seeds: LogSeeds, log: Logger, space: @escaping @Sendable () -> DiskSpace?
     ) {

@@ -2,11 +2,11 @@ import Glibc
 
 /// The space of a file system, in bytes.
 package struct DiskSpace: Sendable {
-    /// What an ordinary user may still write.
+    /// The bytes that an ordinary user may still write.
     var free: UInt64
     var all: UInt64
 
-    /// Whether programs must share what is left: less than 64 MiB, or less than a tenth of a small file system.
+    /// Whether programs must share the free space: less than 64 MiB, or less than a tenth of a small file system.
     var isScarce: Bool { free < min(64 * 1024 * 1024, all / 10) }
 
     init(free: UInt64, all: UInt64) {

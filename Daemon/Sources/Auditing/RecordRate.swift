@@ -31,7 +31,7 @@ final class RecordRate: Sendable {
     private let now: @Sendable () -> Duration
 
     /// - Parameters:
-    ///   - space: what is left for the log; nil when nobody knows, which limits nothing.
+    ///   - space: the free space for the log; nil when it is unknown, which limits nothing.
     ///   - now: the time since boot.
     init(space: @escaping @Sendable () -> DiskSpace?, now: @escaping @Sendable () -> Duration = BootTime.now) {
         self.space = space

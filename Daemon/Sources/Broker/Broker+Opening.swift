@@ -68,7 +68,7 @@ extension Broker {
     }
 
     /// As the public form, but with another way of stretching typed secrets and with more authenticators. `around` replaces
-    /// the enclave for keys, `space` says what is left on the disk of the log.
+    /// the enclave for keys, `space` gives the free space on the disk of the log.
     package static func open(
         _ configuration: BrokerConfiguration, log: Logger, stretching: PasscodeStretching,
         prompter: (any Prompter)? = nil, clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil,
@@ -124,7 +124,7 @@ extension Broker {
         }
     }
 
-    /// Why the store may not be the newest copy, for somebody who may accept it; nobody else gets past this.
+    /// Why the store may not be the newest copy. The person who starts the daemon may accept it; nobody else can.
     private static func doubt(
         _ rollback: StoreRollback?, _ path: String, isAccepting: Bool
     ) throws -> RollbackDoubt? {

@@ -37,7 +37,7 @@ struct StoreOpening {
         }
     }
 
-    /// A store stays with the enclave that it was made in, whatever the configuration says. One from before stores had
+    /// A store stays with the enclave that it was made in, even if the configuration names another. One from before stores had
     /// keys of their own was made in software.
     private func openEnclave(isNew: Bool) throws -> any Enclave {
         let opening = EnclaveOpening(path: path, userID: userID, configuration: enclave)
@@ -67,8 +67,8 @@ struct StoreOpening {
         guard let enclave = enclave as? any CountingEnclave else { return nil }
         do { return try StoreRollback.newMark(in: enclave, keys: keys, storeID: storeID) } catch {
             throw BrokerOpeningError.enclave(
-                "The TPM did not make the counter of a new store in \(path) (\(error)). If its memory is full, remove what other "
-                    + "programs left: `tpm2_getcap handles-nv-index`. Then start again.")
+                "The TPM did not make the counter of a new store in \(path) (\(error)). If its memory is full, remove the indexes "
+                + "that other programs left: `tpm2_getcap handles-nv-index`. Then start again.")
         }
     }
 

@@ -23,7 +23,7 @@ package struct CallerProgram: Equatable, Sendable {
     package static let sessionLock = CallerProgram(
         application: unknown, displayName: "session lock (systemd-logind)", processID: getpid())
 
-    /// The name in the log for what the person did who started the daemon by hand.
+    /// The name in the log for acts of the person who started the daemon by hand.
     package static let daemonStart = CallerProgram(
         application: unknown, displayName: "start of ostiaryd", processID: getpid())
 

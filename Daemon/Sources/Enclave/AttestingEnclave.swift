@@ -1,19 +1,19 @@
 public import Foundation
 public import SecretMemory
 
-/// An enclave whose chip says under its own signature what it knows of a key.
+/// An enclave whose chip signs statements on a key.
 ///
-/// The signature is one of an attestation key. Whoever relies on it first sees to it that this key is one of a chip that they
-/// trust: they encrypt a secret to the chip's endorsement key and the attestation key's name, and only the chip that has both
+/// An attestation key makes the signature. A server that relies on it first checks that this key is one of a trusted chip:
+/// it encrypts a secret to the chip's endorsement key and the attestation key's name, and only the chip that has both
 /// gives it back (TPM 2.0 part 1, "Credential Protection").
 public protocol AttestingEnclave: Enclave {
-    /// Makes an attestation key. It signs nothing but what the chip itself says.
+    /// Makes an attestation key. It signs only the chip's own statements.
     ///
     /// - Parameter authorization: as for ``Enclave/makeKey(_:authorization:binding:)``.
-    /// - Returns: what the store has to keep of it; not secret.
+    /// - Returns: the data of it that the store keeps; not secret.
     func makeAttestationKey(authorization: borrowing SecretBytes) throws(EnclaveError) -> Data
 
-    /// What an attestation key is recognized by, and the endorsement key of its chip.
+    /// The public data of an attestation key, and the endorsement key of its chip.
     ///
     /// - Throws: ``EnclaveError/endorsementMissing`` when the chip has no endorsement certificate.
     func endorsement(ofAttestationKey key: Data) throws(EnclaveError) -> AttestationKeyEndorsement
@@ -26,7 +26,7 @@ public protocol AttestingEnclave: Enclave {
         in credential: Data, forAttestationKey key: Data, authorization: borrowing SecretBytes
     ) throws(EnclaveError) -> SecretBytes
 
-    /// Lets the chip sign what it knows of an open key.
+    /// Lets the chip sign a statement on an open key.
     ///
     /// - Parameters:
     ///   - key: an open key of this enclave.
@@ -57,7 +57,7 @@ public struct AttestationKeyEndorsement: Equatable, Sendable {
     }
 }
 
-/// What the chip says of a key, and the structures that its words refer to.
+/// The chip's statement on a key, and the structures that its words refer to.
 public struct KeyEvidence: Equatable, Sendable {
     /// `TPMS_ATTEST`, and the attestation key's ECDSA signature over its SHA-256 digest: `r || s`.
     public struct Statement: Equatable, Sendable {
@@ -69,7 +69,7 @@ public struct KeyEvidence: Equatable, Sendable {
         }
     }
 
-    /// What lies between a key that requires the passcode and the storage key.
+    /// The object between a key that requires the passcode and the storage key.
     public struct PasscodeParent: Equatable, Sendable {
         /// `TPMT_PUBLIC` of the parent.
         public let parent: Data
@@ -77,7 +77,7 @@ public struct KeyEvidence: Equatable, Sendable {
         public let index: Data
         /// The branch of the index's policy that lets it be written.
         public let writingPolicy: Data
-        /// What the chip says of the index.
+        /// The chip's statement on the index.
         public let statement: Statement
 
         public init(parent: Data, index: Data, writingPolicy: Data, statement: Statement) {

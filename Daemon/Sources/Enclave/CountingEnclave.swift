@@ -4,12 +4,12 @@ public import SecretMemory
 /// An enclave with counters that only go up. No copy of files, restart or removal of a counter brings one back to a number
 /// that it had before.
 ///
-/// The store says who may move and read its counter: whoever has the authorization value.
+/// The store chooses the authorization value, which is needed to move and to read its counter.
 public protocol CountingEnclave: Enclave {
     /// Makes the counter of a store; one that the chip has of it is replaced. It stands above every number that any counter of
     /// this chip ever had.
     ///
-    /// - Returns: what the store keeps of it, at most 64 bytes and not secret, and where it stands.
+    /// - Returns: the data of it that the store keeps, at most 64 bytes and not secret, and its number.
     func makeCounter(
         _ authorization: borrowing SecretBytes, of store: Data
     ) throws(EnclaveError) -> (counter: Data, value: UInt64)
@@ -26,7 +26,7 @@ public protocol CountingEnclave: Enclave {
     ) throws(EnclaveError) -> CounterReading
 }
 
-/// What the chip says of a counter.
+/// The chip's answer about a counter.
 public enum CounterReading: Equatable, Sendable {
     case value(UInt64)
     /// There is none: somebody removed it.

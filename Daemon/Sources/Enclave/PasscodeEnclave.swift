@@ -5,12 +5,12 @@ public import SecretMemory
 /// copy of the files, nor with a restart, nor by talking to the chip.
 ///
 /// A passcode comes as a value of 32 bytes that was derived from it (``KeyAuthorization``). A user has at most one.
-/// What the store has to keep of it is a blob in the enclave's own format, and not secret.
+/// The store keeps a blob of it in the enclave's own format, which is not secret.
 public protocol PasscodeEnclave: Enclave {
     /// Sets the passcode of a user; one that the chip has of them is replaced. Keys that require the passcode lie below it
     /// only after ``use(_:of:)``.
     ///
-    /// - Parameter secret: given back to whoever brings the passcode. Of a size in ``SealedSecret/byteCounts``.
+    /// - Parameter secret: given back to a caller with the passcode. Of a size in ``SealedSecret/byteCounts``.
     func makePasscode(
         _ authorization: borrowing SecretBytes, sealing secret: borrowing SecretBytes, of owner: Data
     ) throws(EnclaveError) -> Data
@@ -41,9 +41,9 @@ public protocol PasscodeEnclave: Enclave {
     func use(_ passcode: Data?, of owner: Data) throws(EnclaveError)
 }
 
-/// What a passcode opens.
+/// The secret and the parent that a passcode opens.
 public struct OpenedPasscode: ~Copyable, Sendable {
-    /// What was sealed with the passcode.
+    /// The secret that was sealed with the passcode.
     public let secret: SecretBytes
     /// Opens keys that require the passcode.
     public let session: any PasscodeSession

@@ -33,7 +33,7 @@ package struct AttemptStatus: Equatable, Sendable {
     package let failedCount: UInt32
     /// Further wrong tries that cost no delay.
     package let freeTriesLeft: Int
-    /// What is left of the delay; zero when a try may be made now, ``forGood`` when a chip looks at no passcode any more.
+    /// The rest of the delay; zero when a try may be made now, ``forGood`` when a chip looks at no passcode any more.
     package let remaining: Duration
 
     /// Longer than anybody waits.

@@ -105,7 +105,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
             let key = PasscodeKey(half: try PrivateHalf(seed: seed, publicHalf: publicHalf), session: opened.session)
             return ProvedPasscode(key: key, stretched: stretched, record: record)
         }
-        // The chip accepted the passcode, but what it gave out for it opens nothing.
+        // The chip accepted the passcode, but the secret that it gave out opens nothing.
         guard refused != nil else {
             throw Refusal(.storeUnreadable, "The passcode records do not fit the passcode key.")
         }
@@ -226,7 +226,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
 
     // MARK: the second lock
 
-    /// The seed of a private half, AES-256-GCM under a key of the stretched passcode, with what it is bound to: nonce (12),
+    /// The seed of a private half, AES-256-GCM under a key of the stretched passcode, with its context as bound data: nonce (12),
     /// ciphertext, tag (16).
     private func wrapped(_ half: PrivateHalf, under stretched: borrowing SecretBytes) throws -> SecretBytes {
         let key = Self.wrappingKey(stretched)

@@ -155,7 +155,7 @@ package struct PasscodeLife {
         }
     }
 
-    /// Rights, keys and passkeys: what has slots. They are read one by one, because there may be very many.
+    /// Rights, keys and passkeys: the objects with slots. They are read one by one, because there may be very many.
     private func wrappedObjects(in reader: VaultReader) throws -> [VaultID] {
         try [.right, .enclaveKey, .passkey].flatMap { try reader.objectIDs(owner: storage.owner, kind: $0) }
     }

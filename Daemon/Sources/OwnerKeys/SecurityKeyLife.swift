@@ -36,7 +36,7 @@ package struct SecurityKeyLife: Sendable {
 
     /// The private halves of all pairs that the factor has, the present one last.
     ///
-    /// - Parameter secret: what the key computed with the salt of its generation.
+    /// - Parameter secret: the key's output for the salt of its generation.
     /// - Throws: ``SlotError`` when it is another key's secret, or one without verification.
     package func open(
         _ key: SecurityKeyRecord.Key, of record: SecurityKeyRecord, with secret: borrowing SecretBytes
@@ -52,9 +52,9 @@ package struct SecurityKeyLife: Sendable {
     /// Adds a key. The first one brings the factor's first pair.
     ///
     /// - Parameters:
-    ///   - secret: what the key computed with the salt of the record's generation.
-    ///   - record: what was loaded before the key was asked.
-    ///   - opened: what ``open(_:of:with:)`` gave for a key that is enrolled already; empty for the first key.
+    ///   - secret: the key's output for the salt of the record's generation.
+    ///   - record: the record that was loaded before the key was asked.
+    ///   - opened: the result of ``open(_:of:with:)`` for a key that is enrolled already; empty for the first key.
     package func enroll(
         _ new: NewSecurityKey, secret: borrowing SecretBytes, to record: SecurityKeyRecord,
         openedBy opened: [PrivateHalf]
@@ -92,7 +92,7 @@ package struct SecurityKeyLife: Sendable {
         }
     }
 
-    /// Removes a key and its wraps. What is made from now on is sealed to a new pair of the factor, which the removed key never
+    /// Removes a key and its wraps. New objects are sealed to a new pair of the factor, which the removed key never
     /// held, and the other keys compute with a new salt from their next use on. With the last key the factor ends.
     ///
     /// - Throws: a refusal with the cause `security-key.not-found`.
@@ -124,8 +124,8 @@ package struct SecurityKeyLife: Sendable {
     ///
     /// - Parameters:
     ///   - key: as it was when it was used.
-    ///   - halves: what it opened.
-    ///   - secret: what it computed with the record's salt.
+    ///   - halves: the private halves that it opened.
+    ///   - secret: its output for the record's salt.
     package func renew(
         _ key: SecurityKeyRecord.Key, of record: SecurityKeyRecord, halves: [PrivateHalf],
         secret: borrowing SecretBytes

@@ -4,7 +4,7 @@ package import KeySlots
 
 /// An owner's security keys as factors, and how the private halves of the factor's key pairs lie below each of them.
 ///
-/// Each enrolled key has a key pair of its own, whose seed is what the key computes. So a new pair of the factor can be wrapped
+/// Each enrolled key has a key pair of its own, whose seed is the key's output. So a new pair of the factor can be wrapped
 /// for keys that are not at hand.
 package struct SecurityKeyRecord: Equatable, Sendable {
     /// The most keys of an owner: each is asked for in one list, and all lie in one row.
@@ -18,7 +18,7 @@ package struct SecurityKeyRecord: Equatable, Sendable {
         package var name: String
         /// Milliseconds since 1970.
         package var enrolledAt: UInt64
-        /// What the key knows it by.
+        /// The identifier of the credential in the key.
         package var credential: [UInt8]
         /// Whether its secret is the one of a verified person.
         package var isVerified: Bool

@@ -43,7 +43,7 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
         self.whileChanging = whileChanging
     }
 
-    /// What went wrong first, of which a status of CTAP says little.
+    /// The first error; a status of CTAP says little of it.
     var error: (any Error)? { first.withLock { $0 } }
     /// The latest verification.
     var proof: PasskeyProof? { latestProof.withLock { $0 } }

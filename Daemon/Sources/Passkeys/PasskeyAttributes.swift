@@ -3,8 +3,8 @@ import CTAP
 import CanonicalEncoding
 import Foundation
 
-/// What the store keeps of a passkey beside its key, encrypted: for whom it is, and how often it signed. The bytes are described
-/// in `Documentation/formats/passkeys.md`.
+/// The store's data of a passkey beside its key, encrypted: for whom it is, and how often it signed. The bytes are
+/// described in `Documentation/formats/passkeys.md`.
 package struct PasskeyAttributes: Sendable, Equatable {
     package var relyingParty: RelyingPartyName
     package var user: CredentialUser

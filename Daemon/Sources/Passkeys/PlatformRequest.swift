@@ -2,7 +2,7 @@ import AuthenticatorRequests
 import CTAP
 import CanonicalCBOR
 
-/// The parameters of CTAP's commands that say what a program asked.
+/// A program's request as parameters of CTAP's commands.
 enum PlatformRequest {
     /// - Parameter excluded: those of the request's excluded credentials that are on this machine.
     static func making(_ creation: CredentialCreation, excluded: [[UInt8]]) -> CBORValue {

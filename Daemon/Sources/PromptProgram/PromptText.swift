@@ -34,7 +34,7 @@ public struct PromptText {
 
     public var isTyped: Bool { question.kind.isTyped }
 
-    /// What can be chosen, in order.
+    /// The choices, in order.
     public var options: [String] { question.kind.options.map(\.string) }
 
     private static func alternatives(_ sensors: [PromptSensor]) -> String {

@@ -3,7 +3,7 @@ import UnixSocket
 
 /// The control groups that processes run in: cgroups(7).
 enum ControlGroups {
-    /// What `/proc/PID/cgroup` says; nil when there is no such process, or the file cannot be read.
+    /// The text of `/proc/PID/cgroup`; nil when there is no such process, or the file cannot be read.
     static func text(ofProcess processID: Int32) -> String? {
         let number = unsafe open("/proc/\(processID)/cgroup", O_RDONLY | O_CLOEXEC)
         guard number >= 0 else { return nil }
@@ -14,11 +14,11 @@ enum ControlGroups {
         return String(decoding: text[..<count], as: UTF8.self)
     }
 
-    /// Whether the user's service manager started the process, or what started the process.
+    /// Whether the user's service manager started the process, or a parent of it.
     ///
     /// The whole path counts: a service may make groups of any name inside its own.
     ///
-    /// - Parameter text: what `/proc/PID/cgroup` says, a line `ID:CONTROLLERS:PATH` for each hierarchy.
+    /// - Parameter text: the text of `/proc/PID/cgroup`, a line `ID:CONTROLLERS:PATH` for each hierarchy.
     static func areOfUserManager(_ text: String?, of userID: UInt32) -> Bool {
         let unit = "/user.slice/user-\(userID).slice/user@\(userID).service"
         return (text ?? "").split(separator: "\n").contains { line in

@@ -123,7 +123,7 @@ struct LogindSessions: SessionRecords {
     ) throws(BusError) -> SensorRefusal? {
         do throws(BusError) {
             let state = try state(of: session, connection)
-            // After `su`, the session is the one of who logged in.
+            // After `su`, the session is that of the user who logged in.
             guard state.userID == userID else { return .withoutSession }
             guard state.isRemote == false else { return .remote }
             guard state.isActive == true else { return .notActive }
@@ -135,7 +135,7 @@ struct LogindSessions: SessionRecords {
         }
     }
 
-    /// Nil for what logind does not tell.
+    /// Nil for a property that logind does not tell.
     private struct SessionState {
         var userID: UInt32?
         var isRemote: Bool?

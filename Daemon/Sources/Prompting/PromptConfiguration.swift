@@ -1,4 +1,4 @@
-/// What `ostiaryd.conf` says: how this daemon asks people, and where it makes the keys of a new store.
+/// The settings of `ostiaryd.conf`: how this daemon asks people, and where it makes the keys of a new store.
 public struct PromptConfiguration: Equatable, Sendable {
     /// One way to ask.
     public enum FrontEnd: String, Equatable, Sendable, CaseIterable {

@@ -1,7 +1,7 @@
 /// The rows by the names that tables and JSON give them.
 typealias Figures = [FigureName: Figure]
 
-/// Every row. What each of them is: Documentation/benchmarks.md.
+/// Every row. Documentation/benchmarks.md describes each.
 enum FigureName: String, Codable, CaseIterable, CodingKeyRepresentable {
     case roundTrip = "socket-round-trip"
     case bareSignature = "bare-signature"

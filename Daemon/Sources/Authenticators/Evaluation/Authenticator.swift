@@ -104,10 +104,10 @@ package protocol SensingAttempt: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - questioning: puts questions of the sensor's own.
-    ///   - question: what the person was asked before.
+    ///   - question: the question that the person was asked before.
     ///   - onMiss: called for each failed try.
-    /// - Throws: ``SensorFailure`` when the device can prove nothing more in this evaluation, which goes on with what else there
-    ///   is; anything else ends the evaluation.
+    /// - Throws: ``SensorFailure`` when the device can prove nothing more in this evaluation, which goes on with its other
+    ///   authenticators; any other error ends the evaluation.
     func proof(
         _ questioning: Questioning, after question: PromptQuestion, onMiss: @escaping @Sendable () -> Void
     ) throws -> Proof

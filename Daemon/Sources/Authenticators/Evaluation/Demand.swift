@@ -50,7 +50,7 @@ package struct Demand {
         self.isShownInFull = isShownInFull
     }
 
-    /// What will be done, as the prompt says it.
+    /// The operation, in the words of the prompt.
     var shownOperation: DisplayText {
         let words = DisplayText(fact: operation)
         return account.map { DisplayText("\(words.string) for the account \($0.string)") } ?? words

@@ -9,7 +9,7 @@ package import SecretMemory
 import Synchronization
 import Threading
 
-/// What the person sees of one creation or assertion, and how it ends when the person says no.
+/// The person's view of one creation or assertion, and its end when the person says no.
 ///
 /// While an authenticator works, one question about the security key is visible, on a thread of its own. A PIN and a choice are
 /// asked in questions of their own; the first one goes away for them.
@@ -24,7 +24,7 @@ package final class CredentialPrompt: CredentialQuestion {
         var isBegun = false
         /// Why the person's answer, or the lack of one, ends it.
         var refusal: Refusal?
-        /// The person agreed beforehand, in a dialog that cannot show what happens.
+        /// The person agreed beforehand, in a dialog that cannot show the progress.
         var isAgreedBeforehand = false
     }
 
@@ -36,8 +36,8 @@ package final class CredentialPrompt: CredentialQuestion {
     private let thread = DispatchGroup()
 
     /// - Parameters:
-    ///   - objects: what the question is about: a relying party, or what a security key opens.
-    ///   - operation: what is done with it.
+    ///   - objects: the subject of the question: a relying party, or the objects that a security key opens.
+    ///   - operation: the operation on it.
     package init(_ questioning: Questioning, about objects: PromptObjects?, operation: DisplayText) {
         (self.questioning, self.objects, self.operation) = (questioning, objects, operation)
         questioning.asking.cancellation.whenCancelled { [stop] in stop.cancel() }
@@ -137,7 +137,7 @@ package final class CredentialPrompt: CredentialQuestion {
 
     /// Takes the question about the key away and waits until it is gone.
     ///
-    /// - Parameter interruption: `proved` where the person did what the question asked for, which counts as an answer.
+    /// - Parameter interruption: `proved` where the person did as the question asked, which counts as an answer.
     package func dismiss(because interruption: PromptInterruption = .superseded) {
         let live = state.withLock { state in
             state.isDismissed = true
@@ -233,7 +233,7 @@ package final class CredentialPrompt: CredentialQuestion {
 }
 
 extension CredentialStep {
-    /// What the question says about the key.
+    /// The question's line about the key.
     var text: DisplayText {
         let words =
             switch self {

@@ -89,7 +89,7 @@ final class SecurityKeyAttempt: SensingAttempt {
             prompt.dismiss(because: .proved)
             return try proof(of: output)
         } catch let refusal as CredentialRefusal {
-            // What the person or the program ended is over; what the key refuses can be proved otherwise.
+            // An end by the person or the program is final. A refusal of the key leaves the other factors.
             if let ended = prompt.refusal { throw ended }
             throw SensorFailure(Refusal(ofFactor: refusal))
         }

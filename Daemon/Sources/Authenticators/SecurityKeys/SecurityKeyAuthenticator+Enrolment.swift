@@ -10,7 +10,7 @@ import SecurityKeys
 package struct SecurityKeyEnrolment: Sendable {
     /// The key's identifier in the store.
     package var identifier: Data { new.identifier }
-    /// Whether the key knows who touches it.
+    /// Whether the key verifies the person who touches it.
     package var isVerified: Bool { new.isVerified }
     fileprivate let new: NewSecurityKey
     fileprivate let enrolled: EnrolledFactorKey
@@ -19,8 +19,8 @@ package struct SecurityKeyEnrolment: Sendable {
 }
 
 extension SecurityKeyAuthenticator {
-    /// What an enrolled key opens, once the person has touched it: only who has one can give another key what it opens. Blocks
-    /// until the person is done.
+    /// The private halves that an enrolled key opens, once the person has touched it. Only an owner of an enrolled key can give
+    /// them to another key. Blocks until the person is done.
     package func halves(
         with question: any CredentialQuestion, until cancellation: any CredentialCancellation
     ) throws -> [PrivateHalf] {
@@ -36,7 +36,7 @@ extension SecurityKeyAuthenticator {
     /// - Parameters:
     ///   - name: for lists.
     ///   - time: milliseconds since 1970.
-    ///   - opened: what ``halves(with:until:)`` gave; empty for the first key.
+    ///   - opened: the result of ``halves(with:until:)``; empty for the first key.
     ///   - refused: AAGUIDs of authenticators that are no keys, this machine's own above all.
     package func prepareEnrolment(
         named name: String, at time: UInt64, openedBy opened: [PrivateHalf], refusing refused: Set<[UInt8]>,
@@ -54,7 +54,7 @@ extension SecurityKeyAuthenticator {
         return SecurityKeyEnrolment(new: new, enrolled: enrolled, record: record, opened: opened)
     }
 
-    /// Stores what was prepared.
+    /// Stores a prepared enrolment.
     ///
     /// - Throws: a refusal when keys were enrolled or removed meanwhile.
     package func enroll(_ enrolment: SecurityKeyEnrolment) throws {

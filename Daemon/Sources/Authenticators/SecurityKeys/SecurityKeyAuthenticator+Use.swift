@@ -23,7 +23,7 @@ extension SecurityKeyAuthenticator {
         record.keys.map { FactorCredential(identifier: $0.credential, isVerified: $0.isVerified, model: $0.model) }
     }
 
-    /// Opens what lies below the key that computed an output.
+    /// Opens the objects below the key that computed an output.
     ///
     /// - Throws: ``CredentialRefusal/noCredential`` when the output opens nothing here.
     func opened(by output: FactorOutput, of record: SecurityKeyRecord) throws -> UsedSecurityKey {
@@ -36,7 +36,7 @@ extension SecurityKeyAuthenticator {
         do { halves = try life.open(key, of: record, with: (isRenewed ? last : first).bytes) } catch is SlotError {
             throw CredentialRefusal.noCredential
         }
-        // What was proved counts, even if a full disk keeps the key at its former salt: it follows at the next use.
+        // The proof counts, even if a full disk keeps the key at its former salt: it follows at the next use.
         if !isRenewed { try? life.renew(key, of: record, halves: halves, secret: last.bytes) }
         return UsedSecurityKey(key: key, halves: halves)
     }

@@ -9,7 +9,7 @@ package import Refusals
 import SecretMemory
 package import SecurityKeys
 
-/// Proves that one of the owner's security keys is here. What the key computes opens slots.
+/// Proves that one of the owner's security keys is here. The key's output opens slots.
 package struct SecurityKeyAuthenticator: Authenticator {
     let keys: SecurityKeys
     package let life: SecurityKeyLife

@@ -5,8 +5,8 @@ import Foundation
 import OstiaryMessages
 import Refusals
 
-/// What an authenticator answered is checked as far as the daemon can: an answer of another relying party, or one that nobody
-/// could use, is not released.
+/// The checks of an authenticator's answer, as far as the daemon can make them: an answer of another relying party, or one
+/// that nobody could use, is not released.
 extension CreatedCredential {
     func check(for relyingParty: RelyingPartyIdentifier) throws(Refusal) {
         let outputs = [prf?.first, prf?.second].compactMap(\.self)
@@ -35,6 +35,6 @@ extension AssertedCredential {
 }
 
 extension RelyingPartyIdentifier {
-    /// What begins the authenticator data of its credentials (WebAuthn 6.1).
+    /// The beginning of the authenticator data of its credentials (WebAuthn 6.1).
     fileprivate var hash: Data { Data(SHA256.hash(data: Data(domain.utf8))) }
 }

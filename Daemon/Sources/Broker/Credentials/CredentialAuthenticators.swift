@@ -1,7 +1,7 @@
 package import AuthenticatorRequests
 package import SecurityKeys
 
-/// What makes and uses credentials of relying parties.
+/// The authenticators that make and use credentials of relying parties.
 package struct CredentialAuthenticators: Sendable {
     /// The security keys that are plugged in; nil where the daemon cannot speak to them.
     package let securityKeys: (any CredentialAuthenticator)?

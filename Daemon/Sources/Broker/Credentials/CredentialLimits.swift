@@ -1,4 +1,4 @@
-/// What a program may send about a credential, with the reason for each limit.
+/// The limits of a program's request about a credential, each with its reason.
 enum CredentialLimits {
     /// WebAuthn 13.4.3 asks for 16 bytes at least; relying parties use up to 64.
     static let challengeByteCount = 1...1024
@@ -23,7 +23,7 @@ enum CredentialLimits {
     static let largeBlobByteCount = 4096
     /// Kinds of authenticators.
     static let optionCount = 2
-    /// What an authenticator may answer with. Certificates take the most.
+    /// The size of an authenticator's answer. Certificates take the most.
     static let attestationObjectByteCount = 64 * 1024
     static let authenticatorDataByteCount = 37...4096
     static let signatureByteCount = 1...8192

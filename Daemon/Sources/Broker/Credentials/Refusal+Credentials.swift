@@ -56,7 +56,7 @@ extension Refusal {
                 .noCredential, "The authenticator holds no credential for this account.", cause: "credential.none")
         case .unsupportedAlgorithm:
             failed("The authenticator knows none of the algorithms.", "unsupported-algorithm")
-        case .unsupported: failed("The authenticator cannot do what is required.", "unsupported")
+        case .unsupported: failed("The authenticator lacks a required feature.", "unsupported")
         case .pinNotSet: failed("The security key has no PIN, and one is required; set one.", "pin-not-set")
         case .pinBlocked:
             failed("No try of the PIN is left. Only a reset helps, which erases the security key.", "pin-blocked")

@@ -66,7 +66,7 @@ struct RequestedAssertion {
     }
 }
 
-/// The checks of what a program sends. A refusal names the field and repeats nothing of it.
+/// The checks of a program's request. A refusal names the field and repeats nothing of it.
 private enum CheckedField {
     /// COSE's number for ECDSA with SHA-256 on P-256.
     static let es256 = -7

@@ -1,6 +1,6 @@
 import OstiaryWire
 
-/// What the doctor says of the counter that tells the newest copy of the store.
+/// The doctor's finding on the counter that tells the newest copy of the store.
 extension Broker {
     func counterFinding() -> WireFinding {
         let check = "store counter"

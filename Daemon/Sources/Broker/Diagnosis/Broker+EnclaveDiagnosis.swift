@@ -5,7 +5,7 @@ import Prompting
 import Refusals
 import TPMEnclave
 
-/// What the doctor says of the place of the keys.
+/// The doctor's finding on the place of the keys.
 extension Broker {
     func enclaveFinding() -> WireFinding {
         let configured = configuration.prompts.enclave
@@ -43,7 +43,7 @@ extension Broker {
 }
 
 extension Broker {
-    /// The chip itself, and who may use it.
+    /// The chip itself, and the users who may open it.
     func tpmFinding() -> WireFinding {
         let check = "tpm"
         guard let tpm = enclave as? TPMEnclave else { return Self.unusedTPMFinding(check) }
@@ -58,19 +58,19 @@ extension Broker {
                 "Its firmware \(firmware.words) tells private keys to somebody who measures how long signatures take (\(leak)). "
                     + who,
                 advice:
-                    "Update the firmware of the TPM with the machine's manufacturer, and make the keys anew. An update may clear the "
+                    "Update the firmware of the TPM with the machine's manufacturer, and make new keys. An update may clear the "
                     + "TPM: run `ostiary doctor --rehearse` before."
             )
         } catch {
             return .problem(
-                check, "The TPM does not say who made it (\(error)).", advice: "See the line `enclave`.")
+                check, "The TPM does not name its manufacturer (\(error)).", advice: "See the line `enclave`.")
         }
     }
 
     private func access(to location: TPMLocation) -> String {
         guard let path = location.devicePath else { return "It is no device of this kernel." }
         guard let group = location.deviceGroup else { return "No group but its owner may open \(path)." }
-        return "Members of the group \(group) may open \(path), and can destroy what it keeps."
+        return "Members of the group \(group) may open \(path), and can destroy its keys."
     }
 
     /// For stores in software: whether a new store could be in a TPM.
@@ -100,7 +100,7 @@ extension Broker {
                 return .problem(
                     check, "\(counted) It looks at no passcode any more, for good.",
                     advice:
-                        "What the passcode protects is lost. Move the state folder away to start with an empty store.")
+                        "Everything that the passcode protects is lost. Move the state folder away to start with an empty store.")
             }
             guard tries.count > 0 else { return .ok(check, counted) }
             return .notice(

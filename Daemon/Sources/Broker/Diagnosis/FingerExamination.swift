@@ -66,7 +66,7 @@ struct FingerExamination {
         case .notEnrolled: .notice(Self.fingers, message, advice: ReaderFailure.nothingEnrolled.advice)
         case .lockedOut, .rests: .notice(Self.fingers, message, advice: unlock)
         case .recordUnreadable:
-            .problem(Self.fingers, message, advice: "\(unlock) That replaces what cannot be read.")
+            .problem(Self.fingers, message, advice: "\(unlock) That replaces the unreadable record.")
         case .templatesUnreadable:
             .problem(Self.fingers, "None is used: see the line `\(Self.set)`.", advice: Self.journal)
         case .templatesGone:

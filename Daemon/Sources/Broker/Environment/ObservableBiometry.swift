@@ -11,7 +11,7 @@ package protocol ObservableBiometry: Sendable {
     var lastSensorState: SensorState? { get }
 
     /// Calls `tell` after each change that it notices, from any thread and under no lock. Another enrolled set and a
-    /// lockout end the reuse of what was proved before; other changes do not.
+    /// lockout end the reuse of earlier proofs; other changes do not.
     func whenSensorChanges(_ tell: @escaping @Sendable (_ endsReuse: Bool) -> Void)
 }
 

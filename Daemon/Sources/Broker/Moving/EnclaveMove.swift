@@ -38,7 +38,7 @@ public struct EnclaveMove {
     private var newFolder: String { "\(configuration.stateDirectory).\(kind.rawValue)" }
     private var unfinishedFolder: String { newFolder + ".unfinished" }
 
-    /// Shows what comes along, asks, and copies. Blocks as long as the person takes.
+    /// Shows the objects that come along, asks, and copies them. Blocks as long as the person takes.
     ///
     /// - Throws: ``BrokerOpeningError``; the present store is as before.
     public func run() throws {
@@ -180,7 +180,7 @@ extension EnclaveConfiguration.Kind {
     }
 }
 
-/// What of a store comes along into another enclave, and what does not.
+/// The objects of a store that come along into another enclave, and those that stay.
 struct MoveInventory {
     private let rights: [String]
     private let keys: [String]

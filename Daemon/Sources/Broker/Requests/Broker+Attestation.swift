@@ -12,7 +12,7 @@ import StoreKeys
 
 /// Attestation of keys by their chip.
 extension Broker {
-    /// Makes the store's attestation key if there is none, and hands out what it is enrolled with. The endorsement certificate
+    /// Makes the store's attestation key if there is none, and hands out the data for its enrolment. The endorsement certificate
     /// names this machine wherever it is shown, so the owner is asked.
     func enrollAttestation(
         _ body: WireEnrollAttestationRequest, _ request: IncomingRequest, _ session: Session,

@@ -53,7 +53,7 @@ extension Broker {
         let relyingParty = try relyingParty(of: options.map(\.relyingParty), options.map(\.attachment))
         let asking = try credentialAsking(request, session, cancellation)
         try requireAssociation(of: relyingParty, session, asking)
-        // What a security key holds is unknown until the person was asked to insert and touch it.
+        // The contents of a security key are unknown until the person was asked to insert and touch it.
         options.removeAll {
             authenticator($0.attachment, session, asking) == nil
                 || body.onlyIfAtHand && $0.attachment == .crossPlatform

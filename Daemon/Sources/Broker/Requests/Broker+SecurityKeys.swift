@@ -79,7 +79,7 @@ extension Broker {
         let event = event(request.eventName, session, object: key.name)
         let consequence =
             record.keys.count > 1
-            ? nil : DisplayText("It is the last one. What only a security key opens can never be opened again.")
+            ? nil : DisplayText("It is the last one. Objects that only a security key opens can never be opened again.")
         try askOwner("remove a security key", key.name, asking, session, for: event, consequence: consequence)
         try commit(event, session, asking) { try authenticator.life.remove(body.keyID) }
         return Reply(.done(.with { $0.count = 1 }))
@@ -112,7 +112,7 @@ extension Broker {
         return authenticator
     }
 
-    /// Shows what the person does with a security key while `body` has it done.
+    /// Shows the person's step with a security key while `body` waits for it.
     private func usingSecurityKey<Result>(
         _ operation: String, _ name: DisplayText?, _ asking: Asking, _ body: (CredentialPrompt) throws -> Result
     ) throws -> Result {
@@ -130,7 +130,7 @@ extension Broker {
         }
     }
 
-    /// Stores a change, recorded before and after. What was proved with a security key before proves nothing afterwards.
+    /// Stores a change, recorded before and after. Earlier proofs with a security key prove nothing afterwards.
     private func commit(
         _ event: AuditTrail.Event, _ session: Session, _ asking: Asking, _ change: () throws -> Void
     ) throws {

@@ -195,7 +195,7 @@ struct StoreExamination {
                     check, "\(message), the passcode's among them: \(withoutPasscode)\(withoutFingers)",
                     advice: "\(Self.restoring). \(Self.lossWithoutPasscode)")
             }
-            // What that means is told by itself.
+            // Another finding tells the consequence.
             let isOfKeys = bad.contains(SecurityKeyLife.subject)
             let objectCount = bad.count - (isOfFingers ? 1 : 0) - (isOfKeys ? 1 : 0)
             guard objectCount > 0 else {
@@ -222,7 +222,7 @@ struct StoreExamination {
             let count = try keys.life.load().keys.count
             guard count == 1 else { return .ok(check, count == 0 ? "None is enrolled." : "\(count) are enrolled.") }
             return .notice(
-                check, "Only one is enrolled. If you lose it, what only a security key opens stays shut for good.",
+                check, "Only one is enrolled. If you lose it, objects that only a security key opens stay shut for good.",
                 advice: "Enrol a second one with `ostiary security-key enroll`.")
         } catch {
             log.error("the list of security keys cannot be used", metadata: ["cause": "\(error)"])

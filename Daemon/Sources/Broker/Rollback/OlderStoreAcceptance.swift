@@ -14,13 +14,13 @@ struct OlderStoreAcceptance {
     func ask() throws {
         let question = StartQuestion(
             user: user, keeper: keeper, prompter: prompter, operation: "take this copy of the store for the newest one",
-            consequence: "\(doubt.words(path)) What was changed since is lost, and what was removed since is back.")
+            consequence: "\(doubt.words(path)) Later changes are lost, and objects removed since are back.")
         do {
             _ = try question.provePasscode()
         } catch let failure as StartQuestion.Unanswered {
             throw BrokerOpeningError.store(
                 failure.isWithoutPasscode
-                    ? "\(doubt.words(path)) This copy has no passcode, so nobody can accept it. Move the folder away to start anew."
+                    ? "\(doubt.words(path)) This copy has no passcode, so nobody can accept it. Move the folder away to start again."
                     : "\(doubt.words(path)) It was not accepted: \(failure.words)")
         }
     }

@@ -12,14 +12,14 @@ struct StartQuestion {
     let user: SystemUser
     let keeper: any PasscodeKeeper
     let prompter: any Prompter
-    /// What the answer permits.
+    /// The step that the answer permits.
     let operation: String
-    /// What the person must know of it.
+    /// The consequence that the person must know.
     let consequence: String
 
     private static let tryCount = 3
 
-    /// What was typed, and what it opens.
+    /// The typed passcode, and the keys that it opens.
     struct Answer: ~Copyable {
         let passcode: SecretBytes
         let proved: ProvedPasscode

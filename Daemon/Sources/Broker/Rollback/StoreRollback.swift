@@ -29,7 +29,7 @@ struct StoreRollback: Sendable {
         return RollbackMark(counter: made.counter, value: made.value)
     }
 
-    /// Who may move the counter: whoever has the store's keys.
+    /// The authorization to move the counter: the store's keys give it.
     private static func authorization(_ keys: StoreKeys, storeID: Data) -> SecretBytes {
         var secret = keys.digest(storeID, label: "ostiary.rollback-counter.v1")
         return KeyAuthorization.derived(fromCounterSecret: SecretBytes(taking: &secret))
@@ -37,7 +37,7 @@ struct StoreRollback: Sendable {
 
     // MARK: at the start
 
-    /// What the counter says against the store; nil when it is the newest copy. Its counter then follows it.
+    /// The counter's evidence against the store; nil when it is the newest copy. Its counter then follows it.
     func begin() throws(EnclaveError) -> RollbackDoubt? {
         guard let mark = vault.rollbackMark else { return .uncounted }
         // The daemon may have been killed between a commit and the step.
@@ -83,7 +83,7 @@ struct StoreRollback: Sendable {
 
     // MARK: for the doctor
 
-    /// What the counter says now; nil when it stands where the store says.
+    /// The counter's evidence now; nil when it stands where the store says.
     func state() throws(EnclaveError) -> State {
         guard let mark = vault.rollbackMark else { return .doubted(.uncounted) }
         let authorization = Self.authorization(keys, storeID: vault.storeID.bytes)
@@ -154,15 +154,15 @@ enum RollbackDoubt: Equatable, Sendable {
             "The counter of the store in \(path) is not in the TPM any more: somebody removed it. So nobody can tell whether "
                 + "this is the newest copy of the store."
         case .counterReplaced:
-            "In the TPM another counter lies in the place of that of the store in \(path): somebody removed it and made one "
-                + "anew. So nobody can tell whether this is the newest copy of the store."
+            "In the TPM another counter lies in the place of that of the store in \(path): somebody removed it and made a "
+                + "new one. So nobody can tell whether this is the newest copy of the store."
         case .uncounted:
             "The store in \(path) is in a TPM and names no counter there, so nobody can tell whether it is the newest copy."
         }
     }
 
-    /// What to do about it.
+    /// The advice for all cases.
     static let advice =
         "Put the newest copy in its place. If there is none, end the daemon and run `ostiaryd --accept-older-store` once by hand, "
-        + "with its two folders: it asks for the passcode of this copy. What was changed since is lost."
+        + "with its two folders: it asks for the passcode of this copy. Later changes are lost."
 }

@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import Prompting
 
-/// What the administrator says in place of domains, for machines that reach no network: one folder with a file `DOMAIN.json`
-/// for each domain, of the form of the domain's own file.
+/// The administrator's files in place of domains, for machines that reach no network: one folder with a file
+/// `DOMAIN.json` for each domain, of the form of the domain's own file.
 ///
 /// Folder and files must belong to root, and nobody else may write to them. A file that exists and does not count is a no; it
 /// never counts as absent.

@@ -25,8 +25,8 @@ extension EvaluationContext {
         }
     }
 
-    /// Keeps what an evaluation proved. To be called once the evaluation is recorded. What was proved before another set of fingers
-    /// or another passcode is not kept: the evaluation is over, and the next one asks.
+    /// Keeps the proofs of an evaluation. To be called once the evaluation is recorded. A proof from before another set of
+    /// fingers or another passcode is not kept: the evaluation is over, and the next one asks.
     ///
     /// - Parameter password: the application password that the person entered, which no object has checked yet.
     package func keep(
@@ -53,7 +53,7 @@ extension EvaluationContext {
         contents.withLock { contents in
             contents.endKept()
             contents.policies = [:]
-            // Nor may it be kept by what is being evaluated.
+            // Nor may the object under evaluation keep it.
             contents.keptEra += 1
         }
     }

@@ -32,7 +32,7 @@ package final class EvaluationContext: Sendable {
         var evaluations: [ObjectIdentifier: RequestCancellation] = [:]
         /// Counts the times that all grants were ended: what was begun before must not be granted after.
         var era: UInt64 = 0
-        /// Counts the times that what is kept was ended by another set of fingers or another passcode.
+        /// Counts how often another set of fingers or another passcode ended the kept proofs.
         var keptEra: UInt64 = 0
         var isInvalid = false
     }

@@ -6,7 +6,7 @@ import KeySlots
 import SecretMemory
 package import StoreKeys
 
-/// What is handed out about attestation keys and the keys that they attest: `Documentation/formats/attestation.md`.
+/// The data handed out about attestation keys and the keys that they attest: `Documentation/formats/attestation.md`.
 package enum AttestationDocument {
     private static let version = CBORValue.number(1)
 
@@ -33,7 +33,7 @@ package enum AttestationDocument {
             ]).encoded)
     }
 
-    /// What the chip signs for a challenge: its digest, so that no challenge is a digest that was made for something else.
+    /// The bytes that the chip signs for a challenge: its digest, so that no challenge is a digest for another purpose.
     static func digest(of challenge: Data) -> Data {
         Data(SHA256.hash(data: Data("ostiary.attestation.v1".utf8) + challenge))
     }

@@ -91,7 +91,7 @@ package struct RightStore {
 
         /// A passkey for `relyingParty`.
         ///
-        /// - Parameter described: what the store keeps of it besides, encrypted.
+        /// - Parameter described: further data of it that the store keeps encrypted.
         package static func passkey(
             of relyingParty: String, _ described: Data, using requirement: Requirement,
             _ availability: AvailabilityClass, secret: consuming SecretBytes
