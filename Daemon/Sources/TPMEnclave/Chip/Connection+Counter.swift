@@ -69,9 +69,7 @@ extension Connection {
                     UInt16(CounterIndex.byteCount), 0, $1)
             }
         }
-        guard Int(data.pointer.pointee.size) == CounterIndex.byteCount else { throw .malformedAnswer }
-        return withUnsafeBytes(of: data.pointer.pointee.buffer) {
-            $0.prefix(CounterIndex.byteCount).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        }
+        let size = Int(data.pointer.pointee.size)
+        return try CounterIndex.number(withUnsafeBytes(of: data.pointer.pointee.buffer) { Data($0.prefix(size)) })
     }
 }

@@ -39,6 +39,17 @@ struct CounterIndex: Equatable, Sendable {
         IndexHandles.candidates(for: store, label: "ostiary.tpm-enclave.v1.counter-index")
     }
 
+    /// The number in the content of the index, eight bytes with the most significant first.
+    ///
+    /// No chip counts to half of the numbers of 64 bits in its life, so a larger number is no counter's. The store's next number then
+    /// never overflows.
+    static func number(_ content: Data) throws(ChipFault) -> UInt64 {
+        guard content.count == byteCount else { throw .malformedAnswer }
+        let number = content.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        guard number <= UInt64.max / 2 else { throw .malformedAnswer }
+        return number
+    }
+
     // MARK: blob
 
     private static let content: UInt8 = 5
