@@ -68,7 +68,7 @@ struct StoreOpening {
         do { return try StoreRollback.newMark(in: enclave, keys: keys, storeID: storeID) } catch {
             throw BrokerOpeningError.enclave(
                 "The TPM did not make the counter of a new store in \(path) (\(error)). If its memory is full, remove the indexes "
-                + "that other programs left: `tpm2_getcap handles-nv-index`. Then start again.")
+                    + "that other programs left: `tpm2_getcap handles-nv-index`. Then start again.")
         }
     }
 

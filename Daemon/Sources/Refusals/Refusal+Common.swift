@@ -14,7 +14,7 @@ extension Refusal {
     package static let passcodeBlocked = Refusal(
         .lockedOut,
         "So many wrong passcodes were entered in a row that the chip refuses every passcode now, even the right one. All "
-        + "objects that only the passcode opens are lost. To begin again, move the state folder away.",
+            + "objects that only the passcode opens are lost. To begin again, move the state folder away.",
         cause: "passcode.blocked")
     package static let passcodeNotSet = Refusal(
         .passcodeNotSet, "No passcode is set; set one with `ostiary passcode set`.", cause: "passcode.not-set")

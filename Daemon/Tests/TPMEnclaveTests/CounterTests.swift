@@ -47,7 +47,9 @@ import Testing
     @Test func `an answer of another size, or with a number that no chip reaches, is malformed`() throws {
         let largest = Data([0x7f] + Array(repeating: 0xff, count: 7))
         #expect(try CounterIndex.number(largest) == UInt64.max / 2)
-        for answer in [Data(), Data(count: 7), Data(count: 9), Data(repeating: 0xff, count: 8), Data([0x80] + Data(count: 7))] {
+        for answer in [
+            Data(), Data(count: 7), Data(count: 9), Data(repeating: 0xff, count: 8), Data([0x80] + Data(count: 7)),
+        ] {
             #expect(throws: ChipFault.malformedAnswer) { try CounterIndex.number(answer) }
         }
     }

@@ -100,7 +100,8 @@ extension Broker {
                 return .problem(
                     check, "\(counted) It looks at no passcode any more, for good.",
                     advice:
-                        "Everything that the passcode protects is lost. Move the state folder away to start with an empty store.")
+                        "Everything that the passcode protects is lost. Move the state folder away to start with an empty store."
+                )
             }
             guard tries.count > 0 else { return .ok(check, counted) }
             return .notice(

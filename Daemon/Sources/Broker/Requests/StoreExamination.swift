@@ -222,7 +222,8 @@ struct StoreExamination {
             let count = try keys.life.load().keys.count
             guard count == 1 else { return .ok(check, count == 0 ? "None is enrolled." : "\(count) are enrolled.") }
             return .notice(
-                check, "Only one is enrolled. If you lose it, objects that only a security key opens stay shut for good.",
+                check,
+                "Only one is enrolled. If you lose it, objects that only a security key opens stay shut for good.",
                 advice: "Enrol a second one with `ostiary security-key enroll`.")
         } catch {
             log.error("the list of security keys cannot be used", metadata: ["cause": "\(error)"])
