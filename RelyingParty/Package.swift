@@ -1,9 +1,9 @@
 // swift-tools-version:6.2
-// What a server adds to a program that lets people sign in. It needs no daemon, and of the other packages nothing but
-// the reader of CBOR, and randomness and tools for its tests.
+// Libraries for servers that let people sign in. They need no daemon. Of the other packages they use only the reader of CBOR,
+// and randomness and tools for their tests.
 import PackageDescription
 
-/// One strict list for every Swift target that reads what strangers send. It stands in the other manifests too: a manifest
+/// One strict list for every Swift target that reads input of strangers. It stands in the other manifests too: a manifest
 /// cannot import another.
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -14,7 +14,7 @@ let strict: [SwiftSetting] = [
     .strictMemorySafety(),
 ]
 
-/// For what mostly talks to C: `.strictMemorySafety` would mark nearly every line of it.
+/// For targets that mostly talk to C: `.strictMemorySafety` would mark nearly every line of it.
 let adapter = [SwiftSetting](strict.dropLast())
 
 /// Also for the file that reaches a C module of swift-crypto.

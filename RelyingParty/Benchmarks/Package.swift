@@ -1,5 +1,5 @@
 // swift-tools-version:6.2
-// What `script/benchmark relying-party` runs. A package of its own, so that no build of the libraries pays for it.
+// The program of `script/benchmark relying-party`. A package of its own, so that no build of the libraries pays for it.
 import PackageDescription
 
 let package = Package(

@@ -3,7 +3,7 @@
 // libraries need not fetch and build a server.
 import PackageDescription
 
-/// One strict list for every Swift target that reads what strangers send. It stands in the other manifests too: a manifest
+/// One strict list for every Swift target that reads input of strangers. It stands in the other manifests too: a manifest
 /// cannot import another.
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),

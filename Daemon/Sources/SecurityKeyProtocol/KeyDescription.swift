@@ -1,6 +1,6 @@
 import CanonicalEncoding
 
-/// What a key is and can do (CTAP 2.1, 6.4).
+/// A key and its features (CTAP 2.1, 6.4).
 package struct KeyDescription: Equatable, Sendable {
     /// False for a key of FIDO U2F (CTAP 1) alone.
     package var isFIDO2 = false

@@ -1,6 +1,6 @@
 import CanonicalEncoding
 
-/// What `ostiary-fido` answers: one report for each request but ``KeyRequest/cancel``.
+/// An answer of `ostiary-fido`: one for each request but ``KeyRequest/cancel``.
 package enum KeyReport: Equatable, Sendable {
     case description(KeyDescription)
     case touched

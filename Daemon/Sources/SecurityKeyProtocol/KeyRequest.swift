@@ -1,6 +1,6 @@
 import CanonicalEncoding
 
-/// What the daemon asks `ostiary-fido`. One request at a time; only ``cancel`` may come while one runs.
+/// A request of the daemon to `ostiary-fido`. One at a time; only ``cancel`` may come while one runs.
 package enum KeyRequest: Equatable, Sendable {
     /// Describes the key. The person notices nothing.
     case describe
@@ -12,7 +12,7 @@ package enum KeyRequest: Equatable, Sendable {
     case assert(KeyAssertion)
     /// The frame's secret is the PIN that the key gets; it has none yet.
     case setPIN
-    /// The frame's secret is the PIN so far, and behind it the new one.
+    /// The frame's secret is the present PIN, and behind it the new one.
     case changePIN(currentByteCount: UInt8)
     /// Ends the running request, which then reports a failure. No answer of its own.
     case cancel
@@ -82,7 +82,7 @@ package struct KeyCreation: Equatable, Sendable {
     package var verifiesUser = false
     package var wantsHMACSecret = false
     package var wantsLargeBlobKey = false
-    /// 1 to 3; 0 for what the key does by itself (CTAP 2.1, 12.1).
+    /// 1 to 3; 0 for the key's own level (CTAP 2.1, 12.1).
     package var protection: UInt8 = 0
 
     package init(

@@ -4,7 +4,7 @@ import SecurityKeyProtocol
 
 /// Makes a credential for a relying party.
 struct CreationTask: KeyTask {
-    /// What keys without a list of algorithms can do (CTAP 2.0 has no such list).
+    /// The algorithms of keys that list none (CTAP 2.0 has no such list).
     private static let standardAlgorithms: [Int32] = [-7]
 
     let creation: CredentialCreation

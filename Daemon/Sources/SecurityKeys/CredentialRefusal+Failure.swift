@@ -2,7 +2,7 @@ import AuthenticatorRequests
 import SecurityKeyProtocol
 
 extension CredentialRefusal {
-    /// What a failure of a key means (CTAP 2.1, 8.2; negative codes are libfido2's, fido/err.h).
+    /// The refusal for a failure of a key (CTAP 2.1, 8.2; negative codes are libfido2's, fido/err.h).
     init(_ failure: KeyFailure) {
         guard !failure.isGone else {
             self = .removed
@@ -22,7 +22,7 @@ extension CredentialRefusal {
         case 0x34: self = .pinTemporarilyBlocked
         case 0x35: self = .pinNotSet
         case 0x3C: self = .userVerificationBlocked
-        // Of libfido2: what it sent did not arrive, what it received is no answer, or no answer came.
+        // Of libfido2: its message did not arrive, it received something that is no answer, or no answer came.
         case ..<0: self = .malformedAnswer
         case let code: self = .refused(status: UInt8(clamping: code))
         }

@@ -18,7 +18,7 @@ package struct FactorCredential: Sendable, Equatable {
     static let relyingParty = "security-key.ostiary.invalid"
 }
 
-/// What a key gave for a ``FactorCredential``.
+/// The output of a key for a ``FactorCredential``.
 package struct FactorOutput: Sendable {
     package let identifier: [UInt8]
     package let isVerified: Bool
@@ -26,7 +26,7 @@ package struct FactorOutput: Sendable {
     package let secret: FactorSecret
 }
 
-/// What came of the wait for a touch, beside other ways to answer.
+/// The end of the wait for a touch, beside other ways to answer.
 package enum FactorTouch: Sendable {
     case output(FactorOutput)
     /// The person has touched this key, which works only with its PIN.

@@ -7,9 +7,9 @@ final class FactorEnrolmentTask: KeyTask {
     private let enrolment: FactorEnrolment
     private var made: (identifier: [UInt8], isVerified: Bool)?
 
-    /// Only who was verified may use a credential of this level, and no client may find it otherwise (CTAP 2.1, 12.1).
+    /// Only a verified person may use a credential of this level, and no client may find it otherwise (CTAP 2.1, 12.1).
     private static let verified: UInt8 = 3
-    /// Of a key that cannot verify: only who names the credential finds it.
+    /// For a key that cannot verify: only a client that names the credential finds it.
     private static let touchOnly: UInt8 = 2
 
     init(_ enrolment: FactorEnrolment) { self.enrolment = enrolment }
@@ -76,7 +76,7 @@ final class FactorEnrolmentTask: KeyTask {
     }
 }
 
-/// What a key is enrolled with.
+/// The data for the enrolment of a key.
 package struct FactorEnrolment: Sendable {
     /// 16 bytes that name the key in the store.
     package let identifier: [UInt8]

@@ -2,10 +2,10 @@ import AuthenticatorRequests
 import SecretMemory
 import SecurityKeyProtocol
 
-/// Has whichever enrolled key the person touches compute its outputs.
+/// Has the enrolled key that the person touches compute its outputs.
 struct FactorOpeningTask: KeyTask {
     let credentials: [FactorCredential]
-    /// One for all keys, or two while keys change from one to the next: their secrets differ anyway.
+    /// One for all keys, or two while keys change from one to the next. The secrets of the keys differ even with equal salts.
     let salts: [UInt8]
     /// 32 random bytes that are signed; nobody reads the signature.
     let nonce: [UInt8]
@@ -37,7 +37,7 @@ struct FactorOpeningTask: KeyTask {
     ) throws -> FactorOutput {
         let output = try FactorOutput(report, secret, saltCount: salts.count / 32)
         let credential = credentials.first { $0.identifier == output.identifier }
-        // An output without verification is another one, and opens nothing that was made with it.
+        // An output without verification differs from the one with it, and opens nothing that was made with that one.
         guard let credential, output.isVerified == credential.isVerified else {
             throw CredentialRefusal.malformedAnswer
         }

@@ -41,7 +41,7 @@ package struct HIDRawPorts: SecurityKeyPorts {
 
 /// A HID report descriptor (Device Class Definition for HID 1.11, 6.2.2), of which only the first usage counts.
 struct HIDReportDescriptor {
-    /// What the kernel keeps at most (HID_MAX_DESCRIPTOR_SIZE).
+    /// The most that the kernel keeps (HID_MAX_DESCRIPTOR_SIZE).
     static let maximumByteCount = 4096
     private static let fidoUsagePage: UInt32 = 0xF1D0
     private static let authenticatorUsage: UInt32 = 1

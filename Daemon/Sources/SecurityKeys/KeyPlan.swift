@@ -1,7 +1,7 @@
 import AuthenticatorRequests
 import SecurityKeyProtocol
 
-/// How one key is asked, as what it can do decides.
+/// How one key is asked. Its abilities decide it.
 enum KeyPlan: Equatable {
     /// The key does it with a touch, or verifies the person by itself.
     case ask(KeyRequest)
@@ -14,7 +14,7 @@ enum KeyPlan: Equatable {
     /// Puts user verification into a request.
     ///
     /// - Parameters:
-    ///   - verification: what the relying party says.
+    ///   - verification: the wish of the relying party.
     ///   - isNeeded: whether the key does nothing without it, once it has a way to verify.
     ///   - request: makes the request; the argument says whether the key verifies the person by itself.
     init(

@@ -25,7 +25,7 @@ final class KeyRace<Task: KeyTask> {
 
     /// How long keys that come and go may stay unnoticed.
     private static var lookMilliseconds: CInt { 250 }
-    /// The most keys at once.
+    /// The greatest number of keys at once.
     private static var keyCount: Int { 8 }
     /// How long keys get to stop blinking.
     private static var endMilliseconds: CInt { 700 }
@@ -61,7 +61,7 @@ final class KeyRace<Task: KeyTask> {
     // MARK: keys come and go
 
     private func plugIn() throws {
-        // The person has chosen: what comes now is too late.
+        // The person has chosen: a key that comes now is too late.
         guard !keys.contains(where: \.isChosen) else { return }
         let present = ports.present()
         refused.formIntersection(present)
@@ -86,9 +86,9 @@ final class KeyRace<Task: KeyTask> {
 
     // MARK: decisions
 
-    /// Begins with what each key can do, once it is known.
+    /// Begins when each key has told its abilities.
     private func decide() {
-        // Whether a key is the only one shows when all have said what they are.
+        // All descriptions must be here: they show whether a key is the only one.
         guard !keys.contains(where: { if case .describing(.decide) = $0.state { true } else { false } }) else { return }
         for key in keys {
             guard case .described = key.state else { continue }
@@ -159,7 +159,7 @@ final class KeyRace<Task: KeyTask> {
         key.send(.changePIN(currentByteCount: UInt8(pin.byteCount)), pin: pin.joined(with: new))
     }
 
-    /// Asks until it is a PIN that a key would look at: nothing else may cost a try.
+    /// Asks again until a key would look at the PIN: an ill-formed PIN must not cost a try.
     private func typedPIN(for key: PluggedKey, isNew: Bool, wasWrong: Bool) throws -> KeyPIN {
         var wasWrong = wasWrong
         while true {
@@ -226,7 +226,9 @@ final class KeyRace<Task: KeyTask> {
 
     // MARK: answers
 
-    /// Takes what a key said; the outcome, when it was that.
+    /// Takes the answer of a key.
+    ///
+    /// - Returns: the outcome, when the answer brings it.
     private func take(_ key: PluggedKey) throws -> Task.Outcome? {
         guard let answer = key.receive() else {
             let isChosen = key.isChosen
@@ -307,7 +309,7 @@ final class KeyRace<Task: KeyTask> {
             choose(key)
             key.description.verificationTries = 0
             describe(key, then: .askForPIN(wasWrong: false))
-        // The key wants its PIN for something that was thought to need none.
+        // The key wants its PIN for a request that seemed to need none.
         case (0x36, .working) where !key.isChosen: select(key, .askForPIN)
         // The new PIN breaks a rule of the key.
         case (0x37, .settingPIN) where key.description.features.contains(.needsNewPIN):
@@ -320,7 +322,7 @@ final class KeyRace<Task: KeyTask> {
         case (0x2F, .working) where !key.isChosen, (0x3A, .working) where !key.isChosen,
             (0x2F, .selecting), (0x3A, .selecting):
             describe(key, then: .decide)
-        // Only who holds the key may learn that it has no credential.
+        // Only a person who holds the key may learn that it has no credential.
         case (0x2E, .working) where !key.isChosen: select(key, .refuse(refusal))
         // A broken key takes no part, and another may still come.
         case (_, .describing(.decide)): remove(key)

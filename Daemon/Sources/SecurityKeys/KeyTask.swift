@@ -2,7 +2,7 @@ import AuthenticatorRequests
 import SecretMemory
 import SecurityKeyProtocol
 
-/// What the person wants of whichever key they touch.
+/// A task for the key that the person touches.
 protocol KeyTask {
     associatedtype Outcome
 
@@ -10,16 +10,16 @@ protocol KeyTask {
     /// task then ends with ``KeyNeedsPIN``.
     var choosesByTouch: Bool { get }
 
-    /// Whether a PIN that is typed is replaced by another.
+    /// Whether another PIN replaces the typed one.
     var changesPIN: Bool { get }
 
-    /// How a key is asked for it.
+    /// How to ask a key for it.
     func plan(for description: KeyDescription) -> KeyPlan
 
-    /// What the same key is asked next, with the same PIN; nil when its answer is the last one.
+    /// The next request to the same key, with the same PIN; nil when its answer is the last one.
     func next(after report: KeyReport, from description: KeyDescription) throws -> KeyRequest?
 
-    /// What the key's answer means.
+    /// The meaning of the key's answer.
     func outcome(
         of report: KeyReport, secret: consuming SecretBytes, from description: KeyDescription,
         _ question: any CredentialQuestion

@@ -2,7 +2,7 @@ import AuthenticatorRequests
 import SecretMemory
 import SecurityKeyProtocol
 
-/// Gives a key its first PIN, or another one.
+/// Gives a key its first PIN, or replaces its PIN.
 struct PINTask: KeyTask {
     var changesPIN: Bool { true }
 

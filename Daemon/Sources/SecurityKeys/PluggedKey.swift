@@ -6,17 +6,17 @@ import UnixSocket
 
 /// A key that takes part, with its helper. Belongs to one thread.
 final class PluggedKey {
-    /// What the key does now.
+    /// The state of the key.
     enum State {
-        /// It says what it is.
+        /// It describes itself.
         case describing(Then)
-        /// It has said what it is, and nothing is decided.
+        /// It has described itself, and nothing is decided.
         case described
         /// It waits for a touch that chooses it; then this follows.
         case selecting(Next)
         /// It works on the request, which ends with a touch.
         case working
-        /// It gets its first PIN, or another one; with this PIN it then works on the request.
+        /// It gets its first PIN, or a new one. It then works on the request with this PIN.
         case settingPIN(KeyPIN)
         /// It was cancelled, and has not said so yet.
         case cancelled
@@ -24,14 +24,14 @@ final class PluggedKey {
         case out
     }
 
-    /// What follows a description.
+    /// The step after a description.
     enum Then {
         case decide
         case askForPIN(wasWrong: Bool)
         case verifyAgain
     }
 
-    /// What follows the touch that chooses a key.
+    /// The step after the touch that chooses a key.
     enum Next {
         case askForPIN, setFirstPIN
         case refuse(CredentialRefusal)
@@ -43,7 +43,7 @@ final class PluggedKey {
     var description = KeyDescription()
     /// Whether the person has chosen it, by a touch or because it is the only one.
     var isChosen = false
-    /// What it works with now.
+    /// The PIN of its present request.
     var pin: KeyPIN?
     /// Whether the person insisted on the last try of its PIN.
     var insists = false
@@ -81,7 +81,7 @@ final class PluggedKey {
     func end() { process.take()?.end() }
 }
 
-/// A PIN that was typed, kept for the request that it belongs to.
+/// A typed PIN, kept for its request.
 final class KeyPIN: Sendable {
     private let bytes: SecretBytes
 

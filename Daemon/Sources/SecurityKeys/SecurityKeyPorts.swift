@@ -2,9 +2,9 @@ package import UnixSocket
 
 /// A place where a security key is plugged in.
 package struct SecurityKeyPort: Hashable, Sendable {
-    /// Another one each time that a key is plugged in.
+    /// A new one each time that a key is plugged in.
     package let identifier: String
-    /// What the key says that it is; somebody else's words.
+    /// The key's own name for itself. It is not trusted.
     package let name: String
 
     package init(identifier: String, name: String) { (self.identifier, self.name) = (identifier, name) }

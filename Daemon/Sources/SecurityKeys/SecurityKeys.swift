@@ -63,7 +63,7 @@ package struct SecurityKeys: CredentialAuthenticator {
         try KeyRace(task, question, program: program, ports: ports, limit: limit).run(until: cancellation)
     }
 
-    /// What the helper would not take.
+    /// Refuses a request that the helper would not take.
     private static func check(
         _ hash: [UInt8], _ relyingParty: RelyingPartyName, _ credentials: [CredentialDescriptor]
     ) throws {
@@ -108,7 +108,7 @@ package struct SecurityKeys: CredentialAuthenticator {
     /// A question ends before this does.
     private static let longLimit: Duration = .seconds(3600)
 
-    /// The outputs of whichever enrolled key the person touches, or of the key in `port`. Asks for its PIN where it needs one.
+    /// The outputs of the enrolled key that the person touches, or of the key in `port`. Asks for its PIN where it needs one.
     package func factorOutput(
         of credentials: [FactorCredential], salts: [UInt8], nonce: [UInt8], on port: SecurityKeyPort? = nil,
         with question: any CredentialQuestion, until cancellation: any CredentialCancellation

@@ -2,7 +2,7 @@ import Prompting
 package import SimulatorMessages
 import Synchronization
 
-/// What the simulated person is going to do, and what was asked.
+/// The next actions of the simulated person, and the questions so far.
 package final class PersonScript: Sendable {
     private struct State {
         var actions: [PersonAction] = []

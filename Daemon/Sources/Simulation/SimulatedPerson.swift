@@ -47,7 +47,7 @@ package final class SimulatedPerson: PlacingPrompter {
         let hasGivenUp = Flag()
         let end = live.showingUpdates(with: { [script, reader] update in
             script.note(update.text.string, in: entry)
-            // While it takes part it holds the reader. What it says without it is its last word.
+            // The daemon's wait holds the reader while it takes part. A message without the reader is its last.
             if !reader.isClaimed { hasGivenUp.raise() }
         }) {
             live.noteShown()

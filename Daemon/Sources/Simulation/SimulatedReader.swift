@@ -40,9 +40,9 @@ package final class SimulatedReader: Sendable {
         state.withLock { $0.templates.removeValue(forKey: finger) != nil }
     }
 
-    // MARK: what happens to the reader
+    // MARK: events at the reader
 
-    /// Plugs it in or out. A touch that is waited for never comes.
+    /// Plugs it in or out. A wait for a touch ends without one.
     package func connect(_ isConnected: Bool) {
         let armed = state.withLock { state in
             state.isConnected = isConnected

@@ -4,7 +4,7 @@ import Foundation
 import SecretMemory
 import Synchronization
 
-/// A security key in software: real key pairs and signatures, and nothing that is kept.
+/// A security key in software: real key pairs and signatures, nothing on disk.
 ///
 /// It makes packed self attestation (WebAuthn 8.2) or none, answers the PRF extension, and asks for its PIN, if it has one, where
 /// user verification is wanted.
@@ -27,7 +27,7 @@ package final class SimulatedSecurityKey: CredentialAuthenticator {
         var refusal: CredentialRefusal?
     }
 
-    /// What questions call it.
+    /// Its name in questions.
     package static let name = "Simulated key"
     private static let triesAtFirst = 8
     private static let es256 = -7
@@ -36,7 +36,7 @@ package final class SimulatedSecurityKey: CredentialAuthenticator {
 
     package init() {}
 
-    // MARK: what a test says
+    // MARK: orders of a test
 
     /// The person touches the key.
     package func touch() {

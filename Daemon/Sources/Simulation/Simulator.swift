@@ -31,7 +31,7 @@ package final class Simulator {
         let folder =
             FileManager.default.temporaryDirectory.path + "/ostiary-sim-"
             + String(UInt32.random(in: 0 ... .max), radix: 36)
-        // It must not exist: what is there is somebody's.
+        // It must not exist: an existing folder is somebody's.
         for path in [folder, SimulatorFolders.runtime(in: folder)] {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -70,7 +70,7 @@ package final class Simulator {
         _ = unsafe unlink(SimulatorFolders.runtime(in: folder) + "/ostiaryd.socket")
     }
 
-    // MARK: what the test says
+    // MARK: orders of the test
 
     package func answer(_ request: SimulatorRequest) -> SimulatorAnswer {
         do {

@@ -30,7 +30,7 @@ public struct StoreKeysFile: Sendable {
         file = PrivateFile(Self.name, inFolder: directory, ownedBy: owner)
     }
 
-    /// What stands before the sealed secret. It is authentic once ``read(openedBy:)`` has opened the file.
+    /// The part before the sealed secret. It is authentic once ``read(openedBy:)`` has opened the file.
     public struct Head: Equatable, Sendable {
         /// The enclave that the store was made in.
         public let enclave: EnclaveKind

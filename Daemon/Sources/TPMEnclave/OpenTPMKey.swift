@@ -20,7 +20,7 @@ final class OpenTPMKey: OpenEnclaveKey {
 
     deinit { chip.forget(ObjectIdentifier(object)) }
 
-    /// Lets the chip check the authorization value, which loading a key does not. The signature is of no use: nobody
+    /// Lets the chip check the authorization value, which loading a key does not. Nobody can use the signature: nobody
     /// sees it or knows the digest.
     ///
     /// - Parameter passcode: for a key below a passcode, which is loaded with it now. When the chip restarts, it forgets the

@@ -83,7 +83,7 @@ extension OpenTPMKey {
     private static func evidence(
         of parent: ChipObject?, below index: PasscodeIndex, _ connection: Connection, _ signer: AttestationSigner
     ) throws(ChipFault) -> KeyEvidence.PasscodeParent {
-        // The key opens with the passcode that its parent was made for; another one says nothing of it.
+        // The key opens with the passcode that its parent was made for. The index of another passcode tells nothing of it.
         guard let parent, parent.publicArea(matching: PublicArea.parent(of: index)) != nil,
             let area = PasscodeIndex.writtenArea(at: index.handle, writing: index.writing)
         else { throw .foreignObject }

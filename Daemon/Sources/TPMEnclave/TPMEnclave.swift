@@ -12,7 +12,7 @@ import Synchronization
 /// All objects lie below the storage key that the store was made with. All commands with a secret run in sessions that
 /// only the chip with that key can take part in, and are encrypted in both directions. Nothing of ours lasts in the chip
 /// but an index for each user with a passcode: it counts wrong ones (``PasscodeIndex``). A key that requires the passcode lies
-/// below a parent below which the chip loads nothing without it.
+/// below a parent of its own. Without the passcode the chip loads nothing below that parent.
 ///
 /// Calls block while the chip works or another call does. Layout of blobs: `Documentation/formats/tpm-enclave.md`.
 public final class TPMEnclave: Enclave {

@@ -1,7 +1,7 @@
 import CTSS2
 public import Enclave
 
-/// Who made a chip, and its firmware.
+/// The manufacturer of a chip, and its firmware.
 public struct TPMFirmware: Equatable, Sendable {
     /// The TCG's four letters for the manufacturer, such as `STM` or `INTC` (TCG TPM Vendor ID Registry).
     public let manufacturer: String
@@ -18,7 +18,7 @@ public struct TPMFirmware: Equatable, Sendable {
 
     public var words: String { "\(manufacturer) \(version.map { "\($0)" }.joined(separator: "."))" }
 
-    /// The identifier of the flaw by which this firmware tells private keys to somebody who measures how long signatures
+    /// The identifier of the flaw by which this firmware leaks private keys to somebody who measures how long signatures
     /// take; nil when none is known.
     public var leak: String? {
         let (major, minor, patch) = (version[0], version[1], version[2])
@@ -43,7 +43,7 @@ public struct TPMFirmware: Equatable, Sendable {
 }
 
 extension TPMEnclave {
-    /// Asks the chip who made it.
+    /// Asks the chip for its manufacturer and firmware.
     public func firmware() throws(EnclaveError) -> TPMFirmware {
         try chip.perform { (connection) throws(ChipFault) in
             TPMFirmware(

@@ -5,7 +5,7 @@ public struct TPMLocation: Equatable, Sendable {
     /// The kernel's TPM with its resource manager. It keeps the objects of each program apart.
     public static let device = TPMLocation("device:/dev/tpmrm0")
 
-    /// What the loader of tpm2-tss is told: `device:/dev/tpmrm0`, `swtpm:host=127.0.0.1,port=2321`.
+    /// The configuration for the loader of tpm2-tss: `device:/dev/tpmrm0`, `swtpm:host=127.0.0.1,port=2321`.
     let configuration: String
     /// Whether the key in use and the sessions stay in the chip between two requests, so that a signature is one
     /// command. Without a resource manager they would take the few slots from all other programs.
@@ -24,14 +24,14 @@ public struct TPMLocation: Equatable, Sendable {
 }
 
 extension TPMLocation {
-    /// The path of a device of the kernel; nil for a TPM that is none.
+    /// The path of a device of the kernel; nil for a TPM that is no device.
     public var devicePath: String? {
         let prefix = "device:"
         return configuration.hasPrefix(prefix) ? String(configuration.dropFirst(prefix.count)) : nil
     }
 
-    /// The group whose members may open the device, all of whom can destroy what the chip keeps; nil where there is no such
-    /// group, or no device.
+    /// The group whose members may open the device. Each of them can destroy the chip's contents. Nil without such a group, or
+    /// without a device.
     public var deviceGroup: String? {
         guard let path = devicePath else { return nil }
         var status = stat()
@@ -51,7 +51,7 @@ extension TPMLocation {
     }
 
     /// The obstacle in the way of opening the device now; nil when there is none, when it is none of these, and for a TPM
-    /// that is no device. tpm2-tss tells them not apart.
+    /// that is no device. tpm2-tss does not tell them apart.
     public var obstacle: Obstacle? {
         guard let path = devicePath else { return nil }
         let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)

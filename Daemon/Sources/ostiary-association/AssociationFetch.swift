@@ -89,12 +89,14 @@ struct AssociationFetch {
     }
 }
 
-/// What a server has sent, up to the size of the largest file.
+/// The bytes that a server has sent, up to the size of the largest file.
 private final class ReceivedBody {
     private(set) var bytes = Data()
     private(set) var isTooLarge = false
 
-    /// How much was taken; less than there is ends the transfer.
+    /// Takes bytes.
+    ///
+    /// - Returns: the number of taken bytes; fewer than `received` ends the transfer.
     func append(_ received: UnsafeRawBufferPointer) -> Int {
         guard bytes.count + received.count <= AssociationFile.maximumByteCount else {
             isTooLarge = true

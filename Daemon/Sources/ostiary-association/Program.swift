@@ -4,7 +4,7 @@ import Glibc
 
 /// `ostiary-association`: asks one domain whether one program may use its credentials, and ends.
 ///
-/// It reads what a stranger's server sends, so it has nothing of the daemon's: no store, no socket but its channel, no
+/// It reads the answer of a stranger's server, so it has nothing of the daemon's: no store, no socket but its channel, no
 /// environment. Its only answer is one byte.
 @main
 struct Program {

@@ -40,8 +40,8 @@ struct CredentialMaking {
         }
     }
 
-    /// A list that is too long for the key is searched first, without a touch. Of it, only the credential that was found goes
-    /// along, so that the key asks for a touch before it says that it is excluded.
+    /// A list that is too long for the key is searched first, without a touch. The request then names only the credential
+    /// that the key holds, so that the key asks for a touch before it says that it is excluded.
     private func exclude(in credential: OpaquePointer) throws {
         let search = CredentialSearch(on: device)
         var identifiers = search.fitting(creation.excluded)

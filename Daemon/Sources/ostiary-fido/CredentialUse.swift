@@ -9,7 +9,7 @@ struct CredentialUse {
 
     init(_ assertion: KeyAssertion, on device: KeyDevice) { (self.assertion, self.device) = (assertion, device) }
 
-    /// What is sent, after the key has said which credentials it holds.
+    /// The request to send, after the key has told which credentials it holds.
     private struct Choice {
         var relyingParty: String
         var identifiers: [[UInt8]]
@@ -55,7 +55,7 @@ struct CredentialUse {
             choice.relyingParty = assertion.appID
             choice.usesAppID = true
         } else {
-            // What is protected shows itself only to a verified person.
+            // A protected credential shows itself only to a verified person.
             choice.identifiers = Array(identifiers.prefix(search.listCount))
         }
         return choice

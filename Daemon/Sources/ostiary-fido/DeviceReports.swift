@@ -11,7 +11,7 @@ enum DeviceReports {
     /// Nothing is sent any more: keys of FIDO U2F are asked again and again, and know no cancel.
     static let isEnded = Atomic<Bool>(false)
 
-    /// What libfido2 calls (fido_dev_set_io_functions(3)).
+    /// The functions that libfido2 calls (fido_dev_set_io_functions(3)).
     static var functions: fido_dev_io_t {
         fido_dev_io_t(
             open: { _ in UnsafeMutableRawPointer(bitPattern: Int(SecurityKeyDescriptor.device)) },

@@ -25,7 +25,7 @@ final class KeyDevice: @unchecked Sendable {
     private(set) var info: KeyInfo?
     private let isCancelled = Atomic<Bool>(false)
 
-    /// How long the key may take to say what it is.
+    /// How long the key may take to describe itself.
     private static let openingMilliseconds: CInt = 10_000
     /// How long a request may take; the daemon ends requests earlier.
     private static let requestMilliseconds: CInt = 600_000

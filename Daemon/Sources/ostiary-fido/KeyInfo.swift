@@ -1,7 +1,7 @@
 import CFIDO2
 import SecurityKeyProtocol
 
-/// What the key says about itself (authenticatorGetInfo), copied out of libfido2.
+/// The key's description of itself (authenticatorGetInfo), copied out of libfido2.
 struct KeyInfo {
     private(set) var description = KeyDescription()
     /// The most credentials of one list.

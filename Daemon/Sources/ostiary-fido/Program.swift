@@ -10,7 +10,7 @@ import SystemCallFilter
 /// byte of the key it gives up everything but memory, clocks, and reading and writing these two descriptors.
 @main
 struct Program {
-    /// What the helper needs besides memory and clocks.
+    /// The system calls that the helper needs besides memory and clocks.
     static let systemCalls = ["read", "write", "poll", "ppoll", "recvfrom", "recvmsg", "sendmsg", "close"]
 
     static func main() {

@@ -21,7 +21,7 @@ struct PinentryDescription {
     private let facts: [Line]
     private let reason: Line?
 
-    /// Less than this of a text says nothing.
+    /// A text cut shorter than this tells nothing.
     private static let minimumByteCount = 40
     private static let separator = "\n"
 

@@ -17,7 +17,7 @@ struct TerminalFrontEnd {
     private static let confirmationByteCount = 16
 
     private var isConfirmation: Bool { request.question.kind.isConfirmation }
-    /// Whether what is typed is no secret, and is shown.
+    /// Whether the typed text is no secret, and is shown.
     private var isEchoed: Bool { isConfirmation || request.question.kind.isChoice }
     private var isTyped: Bool { request.question.kind.isTyped }
 
@@ -71,8 +71,7 @@ struct TerminalFrontEnd {
         }
     }
 
-    /// Writes the sensor's new text below what is there, and the field again: what was typed there stays typed, and was never
-    /// shown.
+    /// Writes the sensor's new text below the present lines, and the field again. The typed text stays, and was never shown.
     private func show(_ update: PromptUpdate, _ layout: TerminalLayout) {
         guard request.question.sensors.indices.contains(update.sensor) else { return }
         let sensor = PromptSensor(request.question.sensors[update.sensor].kind, update.text)

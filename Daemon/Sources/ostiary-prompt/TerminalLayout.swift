@@ -2,7 +2,7 @@ import Glibc
 import PromptProgram
 import PromptProtocol
 
-/// Lays a question out in lines for a terminal. What begins a line is Ostiary's own: every line with foreign text in
+/// Lays a question out in lines for a terminal. The beginning of a line is Ostiary's own: every line with foreign text in
 /// it, the titles that a program gives to keys included, is indented behind a label, so that none of it can look like a
 /// line of the prompt.
 struct TerminalLayout {

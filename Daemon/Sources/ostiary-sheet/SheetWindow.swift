@@ -25,7 +25,7 @@ final class SheetWindow {
     private var isDrawn = false
     private var confirmationTimer: guint?
 
-    /// A confirmation is impossible for so long, in milliseconds: a key press meant for another window must not
+    /// A confirmation is impossible for this time, in milliseconds: a key press meant for another window must not
     /// confirm.
     private static let confirmationDelay: guint = 1000
     /// The width for letters of the usual size.
@@ -269,7 +269,7 @@ final class SheetWindow {
     }
 }
 
-/// What a button does; GTK's signals carry a pointer to it.
+/// The action of a button. GTK's signals carry a pointer to it.
 private final class ButtonPress {
     let action: () -> Void
 

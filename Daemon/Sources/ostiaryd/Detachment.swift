@@ -86,7 +86,7 @@ struct Detachment {
     }
 }
 
-/// How a starting daemon tells the program that started it how it went: on descriptor 3, one line or a complaint.
+/// A starting daemon's report to the program that started it: on descriptor 3, one line or a complaint.
 enum ReadinessReport {
     static let readyText = "ready"
     /// Marks a complaint about another daemon.

@@ -66,7 +66,7 @@ struct Ostiaryd: ParsableCommand {
     @Flag(help: .hidden)
     var reportsReadiness = false
 
-    /// For a daemon of one command: it ends when the process ends that started it, also when that was killed.
+    /// For a daemon of one command: it ends with the process that started it, also when that was killed.
     @Flag(help: .hidden)
     var endsWithParent = false
 
@@ -124,8 +124,8 @@ struct Ostiaryd: ParsableCommand {
     @Option(name: .customLong("test-group"), help: .hidden)
     var testGroups: [String] = []
 
-    /// The names of the options for tests that were given. Whoever starts a daemon with them decides what it believes, so status
-    /// and doctor tell of them.
+    /// The names of the given options for tests. With them, the starter of the daemon decides its trust, so status and doctor
+    /// tell of them.
     var testOptions: [String] {
         let given = [
             ("--system-bus", systemBus != Self.standardSystemBus), ("--finger-services-user", fingerServicesUser != 0),

@@ -79,9 +79,9 @@ public struct AttestationKeyEnrollment: Sendable {
         }
     }
 
-    /// A secret that only the TPM with this attestation key opens, and what the server keeps until it comes back.
+    /// A secret that only the TPM with this attestation key opens, and the server's record until the secret comes back.
     ///
-    /// Each call makes another secret. Send the credential to the machine (`ostiary attest activate`).
+    /// Each call makes a new secret. Send the credential to the machine (`ostiary attest activate`).
     public func challenge() throws(RightAttestationError) -> (credential: Data, pending: PendingAttestationKey) {
         let secret = unsafe SymmetricKey(size: .bits256).withUnsafeBytes { unsafe Data($0) }
         guard
@@ -103,7 +103,7 @@ public struct PendingAttestationKey: Sendable, Equatable {
         (self.key, self.secretDigest) = (key, secretDigest)
     }
 
-    /// Reads what ``stored`` gave. Keep it where only the server writes, and take it away when it was used.
+    /// Reads the bytes of ``stored``. Keep them where only the server writes, and remove them after use.
     public init(stored: Data) throws(RightAttestationError) {
         let reader = try DocumentReader(
             stored, .pendingKey, format: "ostiary-tpm-pending", members: ["key", "secret"])
@@ -142,7 +142,7 @@ public struct KnownAttestationKey: Sendable, Equatable {
         self.certificateDigest = certificateDigest
     }
 
-    /// Reads what ``stored`` gave. Whoever can write it decides which TPMs are trusted.
+    /// Reads the bytes of ``stored``. Anyone who can write them decides which TPMs are trusted.
     public init(stored: Data) throws(RightAttestationError) {
         let reader = try DocumentReader(
             stored, .knownKey, format: "ostiary-tpm-known-key", members: ["ak", "akParent", "ekCertDigest"])

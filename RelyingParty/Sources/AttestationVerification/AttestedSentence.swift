@@ -1,13 +1,13 @@
 import AccessControl
 import Foundation
 
-/// One thing that a statement says, and who says it.
+/// One sentence of a statement, and its source.
 public struct AttestedSentence: Sendable, Equatable {
     public enum Source: String, Sendable, Codable {
-        /// The chip signed it, or it follows from what the chip signed.
+        /// The chip signed it, or it follows from the chip's signature.
         case chip
-        /// The chip knows nothing of it. The machine's daemon says so, and whoever controls that machine when the key is made
-        /// can let another program say the same.
+        /// The chip knows nothing of it. The machine's daemon says so, and anyone who controls that machine when the key is
+        /// made can let another program say the same.
         case daemon
     }
 
@@ -16,15 +16,15 @@ public struct AttestedSentence: Sendable, Equatable {
 }
 
 extension RightAttestation {
-    /// What was verified and what was not, for people. The order is fixed; programs take the properties.
+    /// The verified claims and the daemon's claims, for people. The order is fixed; programs take the properties.
     public var sentences: [AttestedSentence] {
         let rule = accessControl.keyRequirement
         let chip: [String] = [
             "The key was made inside this TPM and cannot leave it.",
             "The TPM's certificate has the SHA-256 digest \(certificateDigest.map { String(format: "%02x", $0) }.joined()).",
             "The digest of this rule was fixed when the key was made: \(rule).",
-            "The TPM uses the key only for who brings its secret value of up to 32 bytes; somebody brought it for this "
-                + "statement.",
+            "The TPM uses the key only for a program that brings its secret value of up to 32 bytes; one brought it for "
+                + "this statement.",
         ]
         return (chip + chipOnPasscode + chipOnItself).map { AttestedSentence(source: .chip, text: $0) }
             + daemon.map { AttestedSentence(source: .daemon, text: $0) }
@@ -35,7 +35,7 @@ extension RightAttestation {
             return ["The TPM itself asks for no passcode before it loads this key."]
         }
         return [
-            "The TPM loads the key only for who brings the value of an index that counts wrong ones.",
+            "The TPM loads the key only for a program that brings the value of an index that counts wrong values.",
             "The index takes \(passcode.limit) wrong values in a row and then none any more; now \(passcode.wrongCount) "
                 + "were wrong.",
         ]

@@ -3,8 +3,8 @@ import CryptoExtras
 import Foundation
 import LabeledOAEP
 
-/// A secret for the chip with an endorsement key and an object of this name (TPM 2.0 Library, part 1, section 24 and B.10.4:
-/// what TPM2_MakeCredential does, which needs no chip).
+/// A secret for the chip with an endorsement key and an object of this name (TPM 2.0 Library, part 1, section 24 and B.10.4). It
+/// does the work of TPM2_MakeCredential, which needs no chip.
 enum EndorsementCredential {
     private static let head = Data([0xBA, 0xDC, 0xC0, 0xDE, 0x00, 0x00, 0x00, 0x01])
 

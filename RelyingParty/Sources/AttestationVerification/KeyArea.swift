@@ -40,7 +40,7 @@ struct KeyArea {
         head = type + [0x00, 0x0B] + number + [0x00, UInt8(policy.count)] + policy + parameters.flatMap(\.self)
     }
 
-    /// A key of Ostiary. Its policy is no policy but a digest of facts.
+    /// A key of Ostiary. Its area holds a digest of facts in the place of a policy.
     static func right(facts: [UInt8]) -> KeyArea {
         KeyArea(
             ecc, [.bound, .userWithAuth, .noDA, .sign, .decrypt], policy: facts, Parameters.noCipher,
@@ -64,7 +64,7 @@ struct KeyArea {
         policy: TPMPolicy.secret(of: TPMName.endorsementHierarchy).digest, Parameters.aes128CFB, Parameters.noScheme,
         Parameters.rsa2048)
 
-    /// The key in `area`; nil when another field is not as it must be.
+    /// The key in `area`; nil when another field has a wrong value.
     func key(in area: [UInt8], _ document: AttestationDocument) throws(RightAttestationError) -> TPMPublicArea? {
         let read: TPMPublicArea
         do { read = try TPMPublicArea(area[...]) } catch { throw .structure(document, error) }

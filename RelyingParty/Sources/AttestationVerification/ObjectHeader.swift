@@ -43,7 +43,7 @@ struct ObjectHeader {
     /// Whether every way of satisfying the rule has the passcode in it.
     var requiresPasscode: Bool { accessControl.keyRequirement.alternatives.allSatisfy { $0.contains(.passcode) } }
 
-    /// What stands in the place of a policy in the area of a P-256 key (`Documentation/formats/tpm-enclave.md`).
+    /// The digest in the place of a policy in the area of a P-256 key (`Documentation/formats/tpm-enclave.md`).
     var facts: [UInt8] {
         let parts: [[UInt8]] = [
             Array(Self.label.utf8), [1, 1, requiresPasscode ? 1 : 0], Array(SHA256.hash(data: owner)),

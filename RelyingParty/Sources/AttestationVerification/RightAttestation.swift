@@ -7,7 +7,7 @@ import RelyingParty
 public struct RightAttestation: Sendable {
     /// The key of the right: `04`, x and y.
     public let publicKey: Data
-    /// What has to be proved to use it, fixed when the key was made.
+    /// The proofs that its use requires, fixed when the key was made.
     public let accessControl: AccessControl
     /// For an access control that needs the passcode in every case; the chip asks for it then.
     public let passcode: CountedPasscode?
@@ -20,11 +20,11 @@ public struct RightAttestation: Sendable {
     public struct CountedPasscode: Sendable, Equatable {
         /// In a row, at the time of the statement.
         public let wrongCount: UInt32
-        /// With so many in a row the chip looks at none any more.
+        /// After this number in a row the chip looks at no value any more.
         public let limit: UInt32
     }
 
-    /// What a TPM says of itself along with each statement.
+    /// The TPM's data on itself along with each statement.
     public struct ChipState: Sendable, Equatable {
         /// How often the chip was started, so that all that was loaded was forgotten.
         public let resetCount: UInt32
@@ -40,8 +40,8 @@ public struct RightAttestation: Sendable {
     /// Verifies a statement.
     ///
     /// - Parameters:
-    ///   - challenge: what the server sent. Take it out of its ``RelyingParty/ChallengeStore`` before, so that no statement
-    ///     counts twice.
+    ///   - challenge: the challenge of the server. Take it out of its ``RelyingParty/ChallengeStore`` before, so that no
+    ///     statement counts twice.
     ///   - key: the machine's attestation key, as it was enrolled.
     ///   - publicKey: the key that the server expects, `04`, x and y; nil for any.
     /// - Throws: ``RightAttestationError``.
@@ -74,7 +74,7 @@ public struct RightAttestation: Sendable {
         certificateDigest = key.certificateDigest
     }
 
-    /// Whether the area is one of Ostiary's keys, whatever facts it has.
+    /// Whether the area is one of Ostiary's keys, with any facts.
     private static func isKey(_ area: [UInt8]) throws(RightAttestationError) -> Bool {
         // Type, hash and attributes, the length of the facts, then the facts.
         guard area.count > 42 else { return false }

@@ -2,11 +2,11 @@ public import RelyingParty
 
 /// Why a statement of a TPM, or the enrolment of its attestation key, is refused.
 public enum RightAttestationError: Error, Equatable, Sendable {
-    // MARK: what cannot be read
+    // MARK: unreadable input
 
     /// The document is not one of this kind, or one of its members is missing, of another type, or one too many.
     case unreadable(AttestationDocument)
-    /// The document has another version than 1.
+    /// The document's version is not 1.
     case version(AttestationDocument)
     /// A structure of the TPM cannot be read.
     case structure(AttestationDocument, AttestationError)
@@ -21,7 +21,7 @@ public enum RightAttestationError: Error, Equatable, Sendable {
     case untrusted
     /// The endorsement key is not the one of the certificate, or not one that a TPM uses for this alone.
     case endorsementKey
-    /// The attestation key is not one that signs only what the TPM says.
+    /// The attestation key could sign something other than the TPM's own statements.
     case attestationKey
     /// The secret is not the one that was encrypted for the chip.
     case wrongSecret
@@ -34,13 +34,13 @@ public enum RightAttestationError: Error, Equatable, Sendable {
     case signer(AttestedPart)
     /// The statement was made for another challenge.
     case challenge(AttestedPart)
-    /// The TPM speaks of something else than the statement shows.
+    /// The TPM signed for another object than the statement shows.
     case subject(AttestedPart)
-    /// The key is another one than the server expects.
+    /// The key is not the one that the server expects.
     case otherKey
     /// The key could leave the chip, was not made in it, or is used in another way than those of Ostiary.
     case key
-    /// The access control, or what else stands in the header, is not what was fixed when the key was made.
+    /// The access control, or another part of the header, differs from the one that was fixed when the key was made.
     case accessControl
     /// The key lies below another parent than the statement shows.
     case parent
@@ -52,12 +52,12 @@ public enum RightAttestationError: Error, Equatable, Sendable {
     case restarted
 }
 
-/// What is read here.
+/// The documents that are read here.
 public enum AttestationDocument: String, Sendable, CaseIterable {
     case enrollment, pendingKey, knownKey, statement
 }
 
-/// What the TPM signs one by one.
+/// The parts that the TPM signs one by one.
 public enum AttestedPart: String, Sendable, CaseIterable {
     case key, index
 }

@@ -1,6 +1,6 @@
 import Crypto
 
-/// Names of what is in a TPM: the number of SHA-256 and a digest (TPM 2.0 Library, part 1, "Names").
+/// Names of objects and indexes in a TPM: the number of SHA-256 and a digest (TPM 2.0 Library, part 1, "Names").
 enum TPMName {
     static let byteCount = 34
 
@@ -36,16 +36,16 @@ struct TPMPolicy {
 
     private func extended(_ bytes: [UInt8]) -> TPMPolicy { TPMPolicy(digest: Array(SHA256.hash(data: digest + bytes))) }
 
-    /// Whoever brings the value of the object, index or hierarchy with this name.
+    /// Requires the value of the object, index or hierarchy with this name.
     static func secret(of name: [UInt8]) -> TPMPolicy { empty.extended(Command.policySecret + name).extended([]) }
 
     static func any(of policies: [TPMPolicy]) -> TPMPolicy {
         empty.extended(Command.policyOR + policies.flatMap(\.digest))
     }
 
-    /// Creating objects, whoever does it.
+    /// Permits anyone to create objects.
     static let creation = empty.extended(Command.policyCommandCode + Command.create)
-    /// Changing the value of an index, by whoever brings it.
+    /// Permits anyone who brings the value of an index to change it.
     static let changeOfValue = empty.extended(Command.policyAuthValue)
         .extended(Command.policyCommandCode + Command.nvChangeAuth)
 }

@@ -1,4 +1,4 @@
-/// How much a client may send. Larger input is refused before it is read.
+/// The sizes of a client's input. Larger input is refused before it is read.
 enum Limits {
     /// Browsers send some 150 to 400 bytes. An origin and a top origin of 2,000 bytes each fit.
     static let clientDataByteCount = 8 * 1024
@@ -18,6 +18,6 @@ enum Limits {
     static let jsonDepth = 8
     /// Real chains have one to four certificates.
     static let certificateCount = 8
-    /// What swift-crypto takes at least, and more than any authenticator makes.
+    /// From the least that swift-crypto takes to more than any authenticator makes.
     static let rsaModulusByteCount = 256...1024
 }

@@ -69,8 +69,8 @@ final class Connection: @unchecked Sendable {
         return PQconnectdbParams(&keywords, &values, 1)
     }
 
-    /// What the statements rely on, whatever the database's own settings are: an update that waited for another one sees
-    /// what that one wrote, nobody waits forever, and a counter that was accepted is on the disk.
+    /// The settings that the statements rely on; they replace the database's own. An update that waited for another one sees
+    /// its result, nobody waits forever, and an accepted counter is on the disk.
     private func configure() throws(PostgreSQLStoreError) {
         try execute("SET default_transaction_isolation = 'read committed'")
         try execute("SET statement_timeout = '5s'")

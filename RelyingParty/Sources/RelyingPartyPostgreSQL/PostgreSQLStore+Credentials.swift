@@ -24,7 +24,7 @@ extension PostgreSQLStore: CredentialStore {
         try await records(Self.credentialsByAccount, account)
     }
 
-    /// One statement compares and sets. If another one changes the row meanwhile, it waits and compares with the new
+    /// One statement compares and sets. If another statement changes the row meanwhile, it waits and compares with the new
     /// content ("read committed").
     public func accept(_ use: CredentialUse) async throws -> CredentialUseOutcome {
         try await pool.run { connection throws(PostgreSQLStoreError) in

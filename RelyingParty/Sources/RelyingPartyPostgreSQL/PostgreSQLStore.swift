@@ -1,7 +1,7 @@
 /// Challenges and credentials in a PostgreSQL database, which several servers of several machines may share.
 ///
-/// What a call changed is on the database's disk when it returns; challenges are kept in memory and on disk, but are gone
-/// after a crash of the database, and their sign-ins must begin again. Calls wait up to five seconds for a lock, then they
+/// The changes of a call are on the database's disk when it returns. Challenges are kept in memory and on disk, but are gone
+/// after a crash of the database: their sign-ins must begin again. Calls wait up to five seconds for a lock, then they
 /// throw. Needs PostgreSQL 12 or later, and libpq.
 public final class PostgreSQLStore: Sendable {
     let pool: ConnectionPool
@@ -42,6 +42,6 @@ public enum PostgreSQLStoreError: Error, Equatable, Sendable {
     case tooManyChallenges(Int)
     /// A challenge names a credential whose ID has more than 65,535 bytes. Registration refuses IDs of more than 1,023.
     case credentialIDTooLong
-    /// A row has another content than was written.
+    /// The content of a row is not as it was written.
     case damagedRow
 }

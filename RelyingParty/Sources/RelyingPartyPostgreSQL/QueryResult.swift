@@ -1,7 +1,7 @@
 import CPQ
 import Foundation
 
-/// What the database answered: rows in PostgreSQL's binary format, and how many rows a statement changed.
+/// The answer of the database: rows in PostgreSQL's binary format, and how many rows a statement changed.
 struct QueryResult {
     let rows: [Row]
     let changedCount: Int

@@ -52,8 +52,8 @@ enum Schema {
             """)
     }
 
-    /// `add_challenge` returns null, or how many are open if that is too many. A few that expired go each time: no call pays
-    /// for many.
+    /// `add_challenge` returns null, or the number of open challenges if there are too many. Each call removes a few expired
+    /// ones: no call pays for many.
     private static let functions = """
         CREATE FUNCTION relying_party.count_challenges() RETURNS trigger LANGUAGE plpgsql AS $body$
         DECLARE change bigint;

@@ -2,7 +2,7 @@ import GRDB
 
 /// Challenges and credentials in one SQLite file, which several processes of one machine may share.
 ///
-/// What a call changed is on the disk when it returns. Calls wait up to five seconds while another process writes, then
+/// The changes of a call are on the disk when it returns. Calls wait up to five seconds while another process writes, then
 /// they throw.
 public final class SQLiteStore: Sendable {
     let database: any DatabaseWriter
@@ -48,6 +48,6 @@ public enum SQLiteStoreError: Error, Equatable, Sendable {
     case tooManyChallenges(Int)
     /// A challenge names a credential whose ID has more than 65,535 bytes. Registration refuses IDs of more than 1,023.
     case credentialIDTooLong
-    /// A row has another content than was written.
+    /// The content of a row is not as it was written.
     case damagedRow
 }

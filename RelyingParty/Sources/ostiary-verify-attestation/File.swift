@@ -4,7 +4,7 @@ import SwiftASN1
 
 /// Files of the command line.
 enum File {
-    /// Everything that is read here is smaller.
+    /// Every file that is read here is smaller.
     private static let byteCount = 64 * 1024
 
     static func read(_ path: String) throws -> Data {
@@ -26,7 +26,7 @@ enum File {
         }
     }
 
-    /// For its owner alone: who can write it decides about trust.
+    /// For its owner alone: anyone who can write the file decides about trust.
     static func write(_ bytes: Data, to path: String) throws {
         do {
             try bytes.write(to: URL(fileURLWithPath: path), options: .atomic)
@@ -45,7 +45,7 @@ enum FileError: Error, Equatable {
 }
 
 extension Error {
-    /// What happened and what to do next.
+    /// The error and the next step.
     var words: String {
         switch self as any Error {
         case FileError.unreadable(let path): "Error: \(path) cannot be read."

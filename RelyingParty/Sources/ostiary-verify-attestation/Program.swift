@@ -3,7 +3,7 @@ import AttestationVerification
 import Foundation
 import Glibc
 
-/// What a server does with the TPM of a machine, for people and scripts. It needs no daemon.
+/// A server's work with the TPM of a machine, for people and scripts. It needs no daemon.
 @main
 struct Program: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -21,7 +21,7 @@ struct Program: AsyncParsableCommand {
               ostiary right attest 2fa --challenge challenge.bin --output statement.cbor     on the machine
               ostiary-verify-attestation verify statement.cbor --challenge challenge.bin --key known-key.cbor
 
-            The exit status is 0 for what was verified, 1 for what was refused, 2 for a wrong command line.
+            The exit status is 0 when the input was verified, 1 when it was refused, 2 for a wrong command line.
             """,
         subcommands: [Challenge.self, Confirm.self, Verify.self])
 
@@ -62,7 +62,7 @@ struct Challenge: AsyncParsableCommand {
     var anchor: [String]
     @Option(help: ArgumentHelp("A certificate between that one and the TPM's, PEM.", valueName: "file"))
     var intermediate: [String] = []
-    @Option(help: ArgumentHelp("Keep here what `confirm` needs.", valueName: "file")) var pending: String
+    @Option(help: ArgumentHelp("Keep the data for `confirm` here.", valueName: "file")) var pending: String
     @Option(name: .shortAndLong, help: ArgumentHelp("Write the credential here.", valueName: "file")) var output: String
 
     func run() async throws {
@@ -92,7 +92,7 @@ struct Confirm: ParsableCommand {
 
 struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Verify a statement, and say what the TPM proves and what only the daemon says.")
+        abstract: "Verify a statement, and list the claims of the TPM and those of the daemon alone.")
 
     @Argument(help: "The file of `ostiary right attest`.") var statement: String
     @Option(help: ArgumentHelp("The challenge that it answers.", valueName: "file")) var challenge: String

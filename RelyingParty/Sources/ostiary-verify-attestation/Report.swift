@@ -2,7 +2,7 @@ import AccessControl
 import AttestationVerification
 import Foundation
 
-/// What was verified, for programs.
+/// The verified claims, for programs.
 struct Report: Encodable {
     struct Sentence: Encodable {
         let source: AttestedSentence.Source

@@ -242,7 +242,7 @@ import Testing
         }
     }
 
-    /// What was accepted stays accepted; open challenges are forgotten, so none can be taken twice.
+    /// An accepted counter stays accepted. Open challenges are forgotten, so none can be taken twice.
     @Test func `a crash of the database takes back no counter, and no challenge survives it`() async throws {
         let server = try PostgreSQLServer()
         let connection = try await server.newDatabase()

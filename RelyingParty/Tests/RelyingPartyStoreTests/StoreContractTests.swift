@@ -2,7 +2,7 @@ import Foundation
 import RelyingParty
 import Testing
 
-/// What every store does, whatever it is made of.
+/// The rules for every store.
 @Suite(.timeLimit(.minutes(10))) struct StoreContractTests {
     // MARK: challenges
 

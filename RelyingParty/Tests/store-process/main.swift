@@ -1,6 +1,6 @@
 // Uses a shared store as a second server does: store-process CONNECTION CREDENTIAL COUNT. Begins at a line on standard input.
 // Offers the counters 1 to COUNT of the credential and takes as many challenges, many at a time, in an order by chance. Prints
-// what it got as JSON.
+// its results as JSON.
 import Foundation
 import RelyingParty
 import RelyingPartyPostgreSQL

@@ -1,4 +1,4 @@
-/// One row of the table: the median and the 99th percentile of what was sampled.
+/// One row of the table: the median and the 99th percentile of the samples.
 struct Figure: Codable, Equatable {
     enum Unit: String, Codable {
         case microseconds = "us"
@@ -7,13 +7,13 @@ struct Figure: Codable, Equatable {
         case perSecond = "1/s"
         case count = ""
 
-        /// Of a unit of time.
+        /// For a unit of time.
         var nanoseconds: Double { self == .milliseconds ? 1_000_000 : 1_000 }
     }
 
     let unit: Unit
     let median: Double
-    /// Of a throughput the 1st percentile: always the bad end.
+    /// For a throughput it is the 1st percentile: always the bad end.
     let p99: Double
     let sampleCount: Int
 

@@ -1,4 +1,4 @@
-/// What the figures of the pinned pass are held against.
+/// A limit for the figures of the pinned pass.
 struct Goal: Equatable {
     enum Bound: String {
         case atMost = "at most"

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// What the figures were taken on; nothing that names the machine.
+/// The kind of machine that took the figures; nothing that names this machine.
 struct Machine: Codable, Equatable {
     let processors: Int
     let model: String

@@ -3,8 +3,8 @@ import Dispatch
 import Synchronization
 import Threading
 
-/// Serves one authenticator over reports. Whoever owns the reports hands in each one that came and calls ``tick()`` in between;
-/// answers are sent from a thread of this server, too.
+/// Serves one authenticator over reports. The owner of the reports hands in each one that came and calls ``tick()`` in between.
+/// A thread of this server sends answers, too.
 package final class HIDServer: Sendable {
     /// Answers one command. Blocks while the user is asked.
     package typealias Responder = @Sendable ([UInt8], any CredentialCancellation) -> [UInt8]

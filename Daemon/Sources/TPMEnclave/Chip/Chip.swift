@@ -6,7 +6,7 @@ import Threading
 /// chip's own, so that a chip which never answers keeps nobody for longer than the time limit.
 ///
 /// The chip may be restarted, and the way to it may break, at any moment. A request then gets one new connection, unless it
-/// changes what lasts in the chip.
+/// changes something that lasts in the chip.
 final class Chip: Sendable {
     /// How long a request may take. Its commands take up to some hundred milliseconds each on a slow chip, and a self-test
     /// up to some seconds.
@@ -35,7 +35,7 @@ final class Chip: Sendable {
 
     /// Does one request; blocks until it is its turn and the chip answered, or for the time limit.
     ///
-    /// - Parameter isRepeatable: false if the request changes what lasts in the chip: it is then made once.
+    /// - Parameter isRepeatable: false if the request changes something that lasts in the chip: it is then made once.
     func perform<Result: ~Copyable>(
         isRepeatable: Bool = true, _ request: @escaping (Connection) throws(ChipFault) -> Result
     ) throws(EnclaveError) -> Result {

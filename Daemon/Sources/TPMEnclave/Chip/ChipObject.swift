@@ -59,7 +59,7 @@ final class ChipObject: Sendable {
             parent: content == .keyBelowPasscode ? ChipObject(publicArea: areas[0], privateArea: areas[1]) : nil)
     }
 
-    /// What follows the header.
+    /// The bytes behind the header.
     static func content(of blob: Data, as content: UInt8) throws(EnclaveError) -> Data {
         let bytes = Data(blob)
         guard bytes.count > headerByteCount, bytes[0] == version else { throw .unreadable }
@@ -69,7 +69,7 @@ final class ChipObject: Sendable {
         return Data(bytes.dropFirst(headerByteCount))
     }
 
-    /// The areas that `bytes` are, each with its two bytes of size, big-endian, in front.
+    /// Splits `bytes` into areas, each with its two bytes of size, big-endian, in front.
     static func areas(in bytes: Data, count: Int) throws(EnclaveError) -> [Data] {
         var (areas, rest) = ([Data](), Data(bytes))
         for _ in 0..<count {

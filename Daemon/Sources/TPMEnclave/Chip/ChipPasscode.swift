@@ -2,7 +2,7 @@ import CTSS2
 import Enclave
 import Foundation
 
-/// What a store keeps of a passcode in a chip: the index that counts, the secret that the passcode opens, and the parent of
+/// The store's record of a passcode in a chip: the index that counts, the secret that the passcode opens, and the parent of
 /// keys that require it.
 struct ChipPasscode: Sendable {
     let index: PasscodeIndex

@@ -2,7 +2,7 @@ import Dispatch
 import Enclave
 import Synchronization
 
-/// One piece of work on the chip's thread, and what came of it.
+/// One piece of work on the chip's thread, and its result.
 final class ChipWork<Result: ~Copyable>: @unchecked Sendable {
     // SAFETY: (@unchecked) from the start of the work on, the chip's thread alone uses `body`. `outcome` is written by that
     // thread before `done` is signalled, and read by the other one after it.

@@ -28,8 +28,8 @@ final class AttestationSigner: Sendable {
 extension Connection {
     // MARK: the attestation key
 
-    /// Makes a key below a storage key of the endorsement hierarchy. Only what such a key signs has the chip's counters of
-    /// resets and restarts as they are (TPM 2.0 part 1, "Attestation").
+    /// Makes a key below a storage key of the endorsement hierarchy. Only signatures of such a key cover the chip's true
+    /// counters of resets and restarts (TPM 2.0 part 1, "Attestation").
     func makeAttestationKey(authorization: borrowing SecretBytes) throws(ChipFault) -> ChipObject {
         let sessions = try sessions()
         let context = self.context
@@ -72,7 +72,7 @@ extension Connection {
 
     // MARK: signing
 
-    /// The chip's word on a loaded key (18.2, TPM2_Certify). It asks for the key's authorization value too.
+    /// The chip's statement on a loaded key (18.2, TPM2_Certify). It asks for the key's authorization value too.
     func certify(
         _ key: ESYS_TR, authorization: borrowing SecretBytes, with signer: AttestationSigner
     ) throws(ChipFault) -> KeyEvidence.Statement {
@@ -89,8 +89,8 @@ extension Connection {
         }
     }
 
-    /// The chip's word on the index of a passcode and its content (31.16, TPM2_NV_Certify, read as the owner). Counts no
-    /// try.
+    /// The chip's statement on the index of a passcode and its content (31.16, TPM2_NV_Certify, read as the owner). Counts
+    /// no try.
     func certify(_ index: PasscodeIndex, with signer: AttestationSigner) throws(ChipFault) -> KeyEvidence.Statement {
         let context = self.context
         return try withHandle(of: index) { (handle) throws(ChipFault) in
@@ -136,7 +136,7 @@ extension Connection {
     private static let endorsementKeyHandle: TPM2_HANDLE = 0x8101_0001
     /// Certificates of chips have 1 to 2 kilobytes.
     private static let certificateByteCount: UInt16 = 4096
-    /// Every chip reads so much at once.
+    /// Every chip reads this many bytes at once.
     private static let chunkByteCount: UInt16 = 512
 
     /// The certificate of the endorsement key in DER; nil when the chip has none.
@@ -235,7 +235,7 @@ extension Connection {
         } catch .response(let code) where code.isForeignObject {
             throw .foreignObject
         } catch .response(let code) where code == failure {
-            // Some chips say so of what was encrypted to another key. One that has failed answers nothing.
+            // Some chips give this code for a secret that was encrypted to another key. A chip that has failed answers nothing.
             throw sessions.answer(in: context) ? .foreignObject : .response(code)
         }
     }

@@ -31,7 +31,7 @@ extension Connection {
         }
     }
 
-    /// Lends what makes an object its own.
+    /// Lends the secret part of a new object: its authorization value and the data to seal.
     static func withSensitive(
         _ authorization: borrowing SecretBytes, _ data: borrowing SecretBytes,
         _ body: (UnsafePointer<TPM2B_SENSITIVE_CREATE>) throws(ChipFault) -> ChipObject

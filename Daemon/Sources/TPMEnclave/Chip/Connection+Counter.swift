@@ -5,7 +5,7 @@ import SecretMemory
 
 /// The commands around the counter of a store, each with the section of TPM 2.0 part 3 that it comes from.
 extension Connection {
-    /// Defines the counter of a store, in the place of one that the chip has, and moves it once: before, it has no number.
+    /// Defines the counter of a store, replacing a former one, and moves it once: a counter has no number before its first move.
     func defineCounter(
         of store: Data, authorization: borrowing SecretBytes
     ) throws(ChipFault) -> (index: CounterIndex, value: UInt64) {

@@ -6,7 +6,7 @@ import SecretMemory
 extension Connection {
     // MARK: the index
 
-    /// Defines and writes the index of a user, in the place of one that the chip has. Nobody can write it again.
+    /// Defines and writes the index of a user, replacing a former one. Nobody can write it again.
     func defineIndex(of owner: Data, authorization: borrowing SecretBytes) throws(ChipFault) -> PasscodeIndex {
         let key = SecretBytes(random: 32)
         let template = PublicArea.secret(policy: ObjectPolicy.digest(context: Data("writer of a passcode".utf8)))
@@ -24,8 +24,8 @@ extension Connection {
         return index
     }
 
-    /// A handle where nothing is. An index with these attributes that is in the way is ours, and belongs to what was removed
-    /// or never finished: it goes.
+    /// A free handle. An index with these attributes that is in the way is ours, and is left from an index that was removed or
+    /// never finished: it goes.
     func freeHandle(among handles: [TPM2_HANDLE], replacing attributes: TPMA_NV) throws(ChipFault) -> TPM2_HANDLE {
         for handle in handles {
             guard let found = try indexHandle(at: handle) else { return handle }
@@ -113,7 +113,7 @@ extension Connection {
         }
     }
 
-    /// tpm2-tss forgets what it knows of an index or a persistent key.
+    /// Lets tpm2-tss forget its data on an index or a persistent key.
     func close(_ index: ESYS_TR) {
         var index = index
         // Fails only if tpm2-tss does not know it.
@@ -213,7 +213,7 @@ extension Connection {
         }
     }
 
-    /// What the parent is used for, and so which branch of its policy.
+    /// The use of the parent. It decides the branch of the parent's policy.
     enum ParentUse {
         case creating
         case loading(PasscodeValue)
@@ -264,7 +264,7 @@ extension Connection {
         }
     }
 
-    /// What it means that the chip refused a value.
+    /// The fault behind the chip's refusal of a value.
     private func refusal(at index: PasscodeIndex) throws(ChipFault) -> ChipFault {
         let tries = try wrongTries(at: index)
         return tries.count >= tries.limit ? .passcodeBlocked : .wrongAuthorization

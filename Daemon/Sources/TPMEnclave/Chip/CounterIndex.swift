@@ -5,7 +5,7 @@ import Foundation
 /// The NV index that counts the steps of a store (TPM 2.0 part 2, "TPM_NT_COUNTER"). Its authorization value comes from a secret
 /// of the store, so nobody else moves it.
 ///
-/// Whoever owns the chip can remove it. One that is defined in its place begins above every number that the chip ever
+/// The chip's owner can remove it. An index that is defined in its place begins above every number that the chip ever
 /// counted (part 1, "NV Counters"), and has another authorization value or none of our numbers. So it never passes for an
 /// older one.
 struct CounterIndex: Equatable, Sendable {

@@ -6,14 +6,14 @@ import Foundation
 /// authorization value.
 ///
 /// Its policy lets it be written only by the holder of a value that was thrown away after the first writing. So an index that
-/// somebody defines in its place can be the same in all but one: it was never written, its name is another one, and
+/// somebody defines in its place can be equal in all points but one: it was never written. So its name is another one, and
 /// everything that names this index refuses it.
 struct PasscodeIndex: Equatable, Sendable {
-    /// Wrong values in a row that the chip looks at. The daemon lets a person wait long before they come to so many.
+    /// The number of wrong values in a row that the chip looks at. The daemon makes a person wait long before they reach it.
     static let limit: UInt32 = 10
 
     let handle: TPM2_HANDLE
-    /// The first branch of the policy: what the first writing proved.
+    /// The first branch of the policy: the proof of the first writing.
     let writing: Policy
     /// The name of the written index.
     let name: Data
@@ -42,7 +42,7 @@ struct PasscodeIndex: Equatable, Sendable {
         }
     }
 
-    /// What a session must prove to use an object that the passcode opens.
+    /// A session must satisfy this policy to use an object that the passcode opens.
     var policy: Policy { Policy.empty.secret(of: name) }
 
     /// The policy of the parent of keys that require the passcode: anybody makes keys below it, and nobody loads one
@@ -55,7 +55,7 @@ struct PasscodeIndex: Equatable, Sendable {
         TPMA_NV(TPM2_NT_PIN_FAIL) << TPMA_NV(TPMA_NV_TPM2_NT_SHIFT) | TPMA_NV_NO_DA | TPMA_NV_AUTHREAD
         | TPMA_NV_OWNERREAD | TPMA_NV_POLICYWRITE
 
-    /// The branches of the policy: the first writing, and the change of the value by whoever has it.
+    /// The branches of the policy: the first writing, and the change of the value by anyone who has it.
     var policies: [Policy] { Self.policies(writing: writing) }
 
     /// The index before it is written.

@@ -9,19 +9,19 @@ struct Policy: Equatable, Sendable {
     /// Before any command.
     static let empty = Policy(digest: Data(count: 32))
 
-    /// Whoever has the authorization value of the object or index with this name (TPM2_PolicySecret).
+    /// Requires the authorization value of the object or index with this name (TPM2_PolicySecret).
     func secret(of name: Data) -> Policy {
         let named = extended(by: TPM2_CC_PolicySecret, name)
         return Policy(digest: Data(SHA256.hash(data: named.digest)))  // With an empty reference.
     }
 
-    /// Only for this command (TPM2_PolicyCommandCode).
+    /// Permits only this command (TPM2_PolicyCommandCode).
     func command(_ code: TPM2_CC) -> Policy { extended(by: TPM2_CC_PolicyCommandCode, Self.bytes(code)) }
 
-    /// Whoever has the authorization value of what the session is used for (TPM2_PolicyAuthValue).
+    /// Requires the authorization value of the object that the session is used for (TPM2_PolicyAuthValue).
     func ownValue() -> Policy { extended(by: TPM2_CC_PolicyAuthValue, Data()) }
 
-    /// One of these (TPM2_PolicyOR).
+    /// Requires one of these (TPM2_PolicyOR).
     static func any(of policies: [Policy]) -> Policy {
         empty.extended(by: TPM2_CC_PolicyOR, Data(policies.flatMap(\.digest)))
     }

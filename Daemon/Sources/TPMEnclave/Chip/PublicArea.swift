@@ -34,7 +34,7 @@ enum PublicArea {
         return area
     }
 
-    /// The secret that a passcode opens. Its value is empty and counts for nothing: only the policy lets anybody in.
+    /// The secret that a passcode opens. Its authorization value is empty and of no use: only the policy opens the secret.
     static func passcodeSecret(of index: PasscodeIndex) -> TPM2B_PUBLIC {
         var area = secret(policy: index.policy.digest)
         area.publicArea.objectAttributes =
@@ -70,7 +70,7 @@ enum PublicArea {
         return area
     }
 
-    /// A key that signs nothing but what the chip says.
+    /// A key that signs only the chip's own statements.
     static var attestationKey: TPM2B_PUBLIC {
         var area = key(policy: Data())
         area.publicArea.objectAttributes =

@@ -30,7 +30,7 @@ struct ResponseCode: Error, Equatable {
         self.is(OSTIARY_TPM_RC_RETRY, OSTIARY_TPM_RC_YIELDED, OSTIARY_TPM_RC_TESTING, OSTIARY_TPM_RC_NV_RATE)
     }
 
-    /// An authorization value is wrong, or the session that carries it is another one than we think.
+    /// An authorization value is wrong, or the session that carries it is not the expected one.
     var isWrongAuthorization: Bool { self.is(OSTIARY_TPM_RC_BAD_AUTH, OSTIARY_TPM_RC_AUTH_FAIL) }
 
     /// The value is not even compared: an index has counted too many wrong ones.

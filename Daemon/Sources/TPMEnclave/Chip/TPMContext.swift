@@ -37,7 +37,7 @@ final class TPMContext {
     /// can take a second; after these pauses the caller learns the code.
     private static let pausesInMilliseconds: [UInt32] = [10, 20, 50, 100, 200, 400, 800, 800]
 
-    /// Calls ESAPI, again while the chip says that it is busy.
+    /// Calls ESAPI, and repeats the call while the chip says that it is busy.
     func run(_ body: (OpaquePointer) -> TSS2_RC) throws(ChipFault) {
         var pauses = Self.pausesInMilliseconds.makeIterator()
         while true {

@@ -8,7 +8,7 @@ struct Root: Equatable, Sendable {
     var counter: UInt64 = 0
     /// The digest of every list of every owner.
     var lists: [ListID: Data] = [:]
-    /// What is known of a counter outside of the store; nil for a store without one.
+    /// The store's mark of a counter outside of it; nil for a store without one.
     var rollback: RollbackMark?
 
     static let key = Data()

@@ -15,16 +15,16 @@ public protocol RollbackCounter: Sendable {
     func noteOwedStep(because error: any Error)
 }
 
-/// What a store remembers of a ``RollbackCounter``. It lies in the root, so it is as old as the rest of the store.
+/// A store's own record of a ``RollbackCounter``. It lies in the root, so it is as old as the rest of the store.
 ///
 /// A store writes the next number, and then moves the counter. So the counter of the newest store stands at the number or,
-/// after a crash between the two, one below. Above the number it stands for every older copy.
+/// after a crash between the two, one below. For every older copy it stands above the number.
 public struct RollbackMark: Equatable, Sendable {
     /// Names the counter, in the form of its owner: 1 to 64 bytes, not secret.
     public let counter: Data
     /// Where the counter must stand.
     public var value: UInt64
-    /// The store's generation when the number was written: what was committed since is not covered by the number.
+    /// The store's generation when the number was written. The number does not cover later commits.
     public internal(set) var generation: UInt64
 
     /// A mark that the next change writes.
@@ -44,7 +44,7 @@ public struct RollbackMark: Equatable, Sendable {
     var next: RollbackMark { RollbackMark(counter: counter, value: value + 1) }
 }
 
-/// How soon an older copy of the store must not take a change back. A store without a ``RollbackCounter`` makes no
+/// The moment from which no older copy of the store may take a change back. A store without a ``RollbackCounter`` makes no
 /// difference.
 public enum Irrevocability: Sendable {
     /// With this change. For changes that a person makes.

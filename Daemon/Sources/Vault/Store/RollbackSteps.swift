@@ -50,7 +50,7 @@ final class RollbackSteps: @unchecked Sendable {
 struct StepAllowance {
     /// At once.
     static let capacity = 200
-    /// After so long one more.
+    /// After this time one more.
     static let interval = Duration.seconds(900)
 
     private var left = Self.capacity

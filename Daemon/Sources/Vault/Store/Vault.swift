@@ -36,7 +36,7 @@ public final class Vault: Sendable {
     /// notices when an old copy of the whole store is put back. Reading it does not block.
     public var storeGeneration: UInt64 { transactions.storeGeneration }
 
-    /// What the store knows of a counter outside of it; nil for a store without one. Reading it does not block.
+    /// The store's mark of a counter outside of it; nil for a store without one. Reading it does not block.
     public var rollbackMark: RollbackMark? { transactions.rollbackMark }
 
     /// Opens the store in `folder`.
@@ -119,7 +119,7 @@ public final class Vault: Sendable {
         steps.withLock { $0 = RollbackSteps(counter, at: mark, allowance: StepAllowance()) }
     }
 
-    /// Makes a step if anything changed since the last one, so that no older copy than the present store passes for it.
+    /// Makes a step if anything changed since the last one, so that no older copy passes for the present store.
     public func coverChanges() throws {
         guard let mark = rollbackMark, storeGeneration > mark.generation else { return }
         try write("rollback.step", irrevocable: .atOnce) { _ in }

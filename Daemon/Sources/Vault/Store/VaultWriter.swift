@@ -102,7 +102,7 @@ public final class VaultWriter: VaultReader {
 
     // MARK: Rollback
 
-    /// Writes what the store knows of its counter. ``Vault/write(_:usingReserve:irrevocable:_:)`` does so by itself; call it
+    /// Writes the store's mark of its counter. ``Vault/write(_:usingReserve:irrevocable:_:)`` does so by itself; call it
     /// for a store whose owner accepts it as the newest.
     public func setRollbackMark(_ mark: RollbackMark) { listed.lists.setMark(mark) }
 

@@ -31,7 +31,7 @@ struct Answers {
         return data
     }
 
-    /// - Parameter json: what the tests' `authenticator.py` prints.
+    /// - Parameter json: the output of the tests' `authenticator.py`.
     init(_ json: Data) async throws {
         let all = try JSONDecoder().decode([Made].self, from: json)
         guard let made = all.first(where: { $0.form == "packed" && $0.algorithm == -7 }) else { throw Unusable() }
@@ -68,7 +68,7 @@ struct Answers {
         return { guard key.isValidSignature(signature, for: digest) else { throw Unusable() } }
     }
 
-    /// What the witnesses get.
+    /// The input of the witnesses.
     var json: Data {
         get throws {
             try JSONEncoder().encode([

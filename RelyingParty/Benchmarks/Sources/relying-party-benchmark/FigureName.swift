@@ -1,4 +1,4 @@
-/// The rows by the names that tables and JSON give them. What each of them is: Documentation/benchmarks.md.
+/// The rows by the names that tables and JSON give them. Documentation/benchmarks.md describes each.
 enum FigureName: String, Codable, CaseIterable, CodingKeyRepresentable {
     case bareVerification = "bare-verification"
     case assertion = "assertion"

@@ -2,9 +2,9 @@ import Foundation
 import RelyingParty
 import RelyingPartySQLite
 
-/// How much is measured.
+/// The extent of a measurement.
 struct Plan: Codable {
-    /// Alternations of all rows: what disturbs the machine for a moment then disturbs all of them.
+    /// Alternations of all rows: a short disturbance of the machine then meets all of them.
     let blocks: Int
     /// Calls of a row in one block.
     let calls: Int

@@ -34,7 +34,7 @@ final class Witnesses {
         return try JSONDecoder().decode([UInt64].self, from: line)
     }
 
-    /// What `program` prints.
+    /// The output of `program`.
     static func output(_ program: String, _ arguments: String...) throws -> Data {
         let (process, output) = (Process(), Pipe())
         process.executableURL = URL(fileURLWithPath: program)

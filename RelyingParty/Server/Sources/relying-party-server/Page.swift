@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// What a browser loads: one form and one button, and the calls of WebAuthn. Nothing comes from another site, and nothing
+/// The page for a browser: one form and one button, and the calls of WebAuthn. Nothing comes from another site, and nothing
 /// within the page is run.
 enum Page {
     static func file(_ content: String, type: String) -> Response {

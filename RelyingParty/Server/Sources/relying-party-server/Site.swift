@@ -12,14 +12,14 @@ struct Site: Sendable {
     let accounts: Accounts
 
     private static let cookie = "session"
-    /// More than the largest answer that is read.
+    /// More than the largest answer that this site accepts.
     private static let maximumByteCount = 256 * 1024
 
     private struct Name: Decodable {
         let name: String
     }
 
-    /// What the page shows.
+    /// The outcome that the page shows.
     private struct Outcome: Encodable {
         let name: String
         let message: String
@@ -45,7 +45,7 @@ struct Site: Sendable {
         guard let name = try? JSONDecoder().decode(Name.self, from: try await Self.body(of: request)).name,
             (1...64).contains(name.utf8.count)
         else { throw HTTPError(.badRequest, message: "A name has 1 to 64 bytes.") }
-        // Only somebody who is signed in may add a second credential, and this site has no such page.
+        // A second credential needs a signed-in person, and this site has no page for it.
         guard try await accounts.handle(of: name) == nil else { throw Self.nameIsTaken }
         let (handle, session) = (Self.random(), Self.random())
         let options = try await server.beginRegistration(of: WebAuthnUser(handle: handle, name: name), session: session)

@@ -1,7 +1,7 @@
 import CanonicalCBOR
 import X509
 
-/// What an attestation statement is about.
+/// The subject of an attestation statement.
 struct AttestationSubject {
     let authenticatorData: AuthenticatorData
     let credential: AuthenticatorData.Credential
@@ -9,7 +9,7 @@ struct AttestationSubject {
     let message: SignedMessage
 }
 
-/// What a statement that verified rests on.
+/// The basis of a statement that verified.
 enum AttestationEvidence {
     case none
     case credentialKey

@@ -2,10 +2,10 @@ public import Foundation
 import SwiftASN1
 import X509
 
-/// What a relying party asks of attestations, and whom it trusts.
+/// A relying party's demands on attestations, and the anchors that it trusts.
 public struct AttestationPolicy: Sendable {
     public enum Requirement: Sendable {
-        /// Every statement that verifies is taken, also none at all. ``Registration/trust`` tells how much it says.
+        /// Every statement that verifies is taken, also none at all. ``Registration/trust`` tells its strength.
         case any
         /// Only statements whose certificates lead to an anchor of their format are taken.
         case anchored

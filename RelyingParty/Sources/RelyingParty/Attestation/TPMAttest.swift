@@ -1,6 +1,6 @@
-/// `TPMS_ATTEST`: what a TPM says of one of its objects or indexes (TPM 2.0 Library, part 2, section 10.12).
+/// `TPMS_ATTEST`: a TPM's statement on one of its objects or indexes (TPM 2.0 Library, part 2, section 10.12).
 package struct TPMAttest {
-    /// TPM_GENERATED_VALUE: the TPM wrote this itself, and was not given it to sign.
+    /// TPM_GENERATED_VALUE: the TPM wrote these bytes itself; nobody gave them to it for a signature.
     private static let magic: UInt64 = 0xFF54_4347
     /// TPM_ST_ATTEST_CERTIFY.
     private static let certified: UInt64 = 0x8017

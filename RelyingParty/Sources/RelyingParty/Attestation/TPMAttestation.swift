@@ -33,7 +33,7 @@ enum TPMAttestation {
         return .certificates(certificates)
     }
 
-    /// The hash of the algorithm that signs, over what the authenticator says.
+    /// The hash of the signing algorithm over the authenticator's message.
     private static func digest(of message: SignedMessage, _ algorithm: Int) throws(AttestationError) -> [UInt8] {
         switch algorithm {
         case COSEAlgorithm.es256.rawValue, COSEAlgorithm.rs256.rawValue: Array(message.digest(SHA256.self))
@@ -65,8 +65,8 @@ enum TPMAttestation {
         func value(_ type: ASN1ObjectIdentifier) -> String? {
             attributes.first { $0.type == type }.flatMap { String($0.value) }
         }
-        // "id:" and the number of the maker in hexadecimal (TCG EK Credential Profile, section 3.2.9). Whose numbers are
-        // trusted is for the anchors to say.
+        // "id:" and the number of the maker in hexadecimal (TCG EK Credential Profile, section 3.2.9). The anchors
+        // decide which makers are trusted.
         guard let maker = value(manufacturer), maker.utf8.count == 11, maker.hasPrefix("id:"),
             maker.dropFirst(3).allSatisfy(\.isHexDigit), value(model)?.isEmpty == false,
             value(version)?.isEmpty == false

@@ -1,7 +1,7 @@
 import CanonicalCBOR
 import Foundation
 
-/// What an authenticator says about itself and the ceremony (WebAuthn Level 3, section 6.1): 32 bytes hash of the relying
+/// An authenticator's data on itself and the ceremony (WebAuthn Level 3, section 6.1): 32 bytes hash of the relying
 /// party's identifier, one of flags, four of counter, then a new credential and extension outputs if the flags say so.
 struct AuthenticatorData: Sendable {
     /// A new credential: 16 bytes of the authenticator's model, two of length, the ID, the public key in CBOR.

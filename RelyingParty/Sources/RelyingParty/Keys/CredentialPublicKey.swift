@@ -63,7 +63,7 @@ public struct CredentialPublicKey: Sendable {
     }
 }
 
-/// What an authenticator signs: its data, then the hash of the client data (WebAuthn Level 3, section 6.3.3).
+/// The message that an authenticator signs: its data, then the hash of the client data (WebAuthn Level 3, section 6.3.3).
 struct SignedMessage {
     let authenticatorData: ArraySlice<UInt8>
     let clientDataHash: SHA256Digest

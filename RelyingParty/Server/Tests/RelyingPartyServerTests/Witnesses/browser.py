@@ -21,13 +21,13 @@ def step(name, answer):
 
 
 def created(browser, key, name):
-    """What a page sends back for a new credential."""
+    """The answer of a page with a new credential."""
     options = PublicKeyCredentialCreationOptions.from_dict(browser.options("/registration", {"name": name}))
     return dict(client(key, browser.origin).make_credential(options))
 
 
 def signed(browser, key, origin=None, name=""):
-    """What a page sends back for a sign-in. A page of another origin has a client that does not refuse it."""
+    """The answer of a page to a sign-in. A page of another origin has a client that does not refuse it."""
     options = PublicKeyCredentialRequestOptions.from_dict(browser.options("/sign-in", {"name": name}))
     selection = client(key, origin or browser.origin, trusting=origin is not None).get_assertion(options)
     return dict(selection.get_response(0))

@@ -26,7 +26,7 @@ def step(name, text, status=200):
 class Chromium:
     def __init__(self, folder):
         program = shutil.which("chromium") or sys.exit("chromium is missing. Run script/setup test.")
-        # Its sandbox refuses root, and a container may lack what it needs. It loads pages of localhost only.
+        # The sandbox refuses root, and a container may lack its needs. Chromium loads pages of localhost only.
         arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                      "--remote-debugging-port=0", f"--user-data-dir={folder}"]
         self.process = subprocess.Popen([program, *arguments, "about:blank"], stdout=subprocess.DEVNULL,
@@ -77,7 +77,7 @@ class Chromium:
         self.wait(lambda: self.run(f"location.href.startsWith({json.dumps(address)}) && document.readyState") == "complete")
 
     def outcome(self, click):
-        """What the page shows in the end, after this script began it."""
+        """The last outcome on the page, after this script began a ceremony."""
         self.run("document.getElementById('outcome').textContent = ''; " + click)
         return self.wait(lambda: self.run("(text => text.startsWith('Use ') ? '' : text)(document.getElementById('outcome').textContent)"))
 
