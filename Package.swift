@@ -1,5 +1,5 @@
 // swift-tools-version:6.2
-// The app side: what an author adds to a program. It never depends on the trusted side (Daemon/).
+// The app side: the libraries that an author adds to a program. It never depends on the trusted side (Daemon/).
 import PackageDescription
 
 /// One strict list for every Swift target that holds rules, messages or secrets.

@@ -5,7 +5,7 @@ import OstiaryWire
 import SecretMemory
 import Synchronization
 
-/// A daemon that answers from a list and remembers what it was asked.
+/// A daemon that answers from a list and remembers its requests.
 final class ScriptedService: CredentialService {
     private struct State {
         var registrations: [WireRegisterCredentialRequest] = []

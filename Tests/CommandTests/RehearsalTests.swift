@@ -7,7 +7,7 @@ import Testing
 @testable import OstiaryClient
 @testable import ostiary
 
-/// What would be lost with the enclave, and what takes over.
+/// The losses with the enclave, and the replacements.
 @Suite struct RehearsalTests {
     private let folder: URL
 
@@ -24,7 +24,7 @@ import Testing
         -----END PUBLIC KEY-----
 
         """
-    /// The base point of P-256 (SEC 2, 2.4.2), whose key the text above is.
+    /// The base point of P-256 (SEC 2, 2.4.2). The text above is its key.
     private static let base = Data(
         hexadecimal: "046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
             + "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5")

@@ -347,7 +347,7 @@ final class TestDaemonEndToEndTests {
         try expectNothingLeft()
     }
 
-    /// What a daemon with these options says, and how it ends: with status 124 if it serves for two minutes.
+    /// The output of a daemon with these options, and its end: with status 124 if it serves for two minutes.
     private func daemon(_ options: [String]) throws -> Run {
         let (process, output) = (Process(), Pipe())
         process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What libFuzzer calls. The name under which the program was started says what reads the bytes; see script/fuzz.
+/// The function that libFuzzer calls. The name of the started program selects the reader of the bytes; see script/fuzz.
 ///
 /// SAFETY: written once, before libFuzzer calls anything else.
 nonisolated(unsafe) private var reader: @Sendable ([UInt8]) -> Void = { _ in }

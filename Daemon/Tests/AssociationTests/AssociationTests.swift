@@ -7,7 +7,7 @@ import Testing
 
 @testable import Callers
 
-/// `ostiary-association` against a real server with a certificate authority of the test's own, and what is remembered of its
+/// `ostiary-association` against a real server with a certificate authority of the test's own, and the daemon's memory of its
 /// answers.
 @Suite("Association files of domains", .serialized, .timeLimit(.minutes(5)))
 struct AssociationTests {
@@ -162,7 +162,7 @@ final class AssociationServerProcess {
         process.waitUntilExit()
     }
 
-    /// What was asked for so far, one line for each request.
+    /// The requests so far, one line for each.
     func requests() throws -> [String] {
         guard FileManager.default.fileExists(atPath: folder.path("requests")) else { return [] }
         return try String(contentsOfFile: folder.path("requests"), encoding: .utf8).split(separator: "\n").map(

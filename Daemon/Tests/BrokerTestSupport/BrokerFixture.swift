@@ -38,7 +38,7 @@ package final class BrokerFixture {
     ///
     /// - Parameters:
     ///   - stateDirectory: where the store lies, when it is not in `folder`.
-    ///   - space: what is left on the disk of the log; nil asks the disk. A test's outcome hangs on no disk, unless it asks.
+    ///   - space: the free space on the disk of the log; nil asks the disk. Then the test's outcome depends on the disk.
     ///   - adoptedUserName: the user whose store it is, when this is another one.
     package init(
         in folder: TestFolder? = nil, stateDirectory: String? = nil, stretching: PasscodeStretching = .quick,

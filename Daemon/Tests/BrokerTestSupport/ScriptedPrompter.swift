@@ -2,7 +2,7 @@ public import Prompting
 public import SecretMemory
 import Synchronization
 
-/// A person who answers from a list, in order. What was asked is kept; a question nobody prepared for is counted and
+/// A person who answers from a list, in order. It keeps the questions. A question without a prepared answer is counted and
 /// answered with no.
 public final class ScriptedPrompter: Prompter {
     public enum Answer: Sendable, Equatable {
@@ -34,7 +34,7 @@ public final class ScriptedPrompter: Prompter {
 
     public init() {}
 
-    /// Answers the next questions with these; forgets what was left of earlier ones, and what was asked.
+    /// Answers the next questions with these; forgets the rest of the earlier answers, and the questions so far.
     public func prepare(_ answers: [Answer]) {
         state.withLock {
             $0.answers = answers
@@ -44,7 +44,7 @@ public final class ScriptedPrompter: Prompter {
         }
     }
 
-    /// Answers every question by `habit`, from any thread, whatever else is prepared.
+    /// Answers every question by `habit`, from any thread, in place of prepared answers.
     public func always(_ habit: (@Sendable (PromptQuestion) -> Answer)?) { state.withLock { $0.habit = habit } }
 
     /// Runs `interlude` once, while the next question is on screen.
@@ -59,9 +59,9 @@ public final class ScriptedPrompter: Prompter {
 
     /// The questions since the last ``prepare(_:)``.
     public var asked: [PromptQuestion] { state.withLock { $0.asked } }
-    /// What kinds of questions these were.
+    /// The kinds of these questions.
     public var askedKinds: [PromptKind] { asked.map(\.kind) }
-    /// What questions said of their sensors while they were visible, since the last ``prepare(_:)``.
+    /// The lines of questions about their sensors while they were visible, since the last ``prepare(_:)``.
     public var updates: [PromptUpdate] { state.withLock { $0.updates } }
     /// Answers that nobody asked for.
     public var unusedAnswers: [Answer] { state.withLock { $0.answers } }

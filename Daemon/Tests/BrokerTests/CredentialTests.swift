@@ -14,8 +14,8 @@ import Testing
 @testable import Broker
 @testable import Callers
 
-/// Credentials of relying parties: who gets one, what the daemon makes itself, and what the person sees. The administrator's
-/// folder stands in for domains; what domains answer is in `AssociationTests`.
+/// Credentials of relying parties: the programs that get one, the daemon's own part, and the person's view. The administrator's
+/// folder stands in for domains; `AssociationTests` has their answers.
 @Suite("Credentials of relying parties")
 struct CredentialTests {
     static let applicationID = "com.example.tests"
@@ -50,7 +50,8 @@ struct CredentialTests {
         fixture.prompter.prepare([.wait])
     }
 
-    /// Answers what is typed or confirmed with these, in order. A question about the key stays until it is taken away.
+    /// Answers the questions for typing or confirmation with these, in order. A question about the key stays until it is taken
+    /// away.
     private func play(_ answers: ScriptedPrompter.Answer...) {
         final class Rest: Sendable {
             let answers: Mutex<[ScriptedPrompter.Answer]>
@@ -113,7 +114,7 @@ struct CredentialTests {
             rawRepresentation: bytes[(bytes.count - 67)..<(bytes.count - 35)] + bytes[(bytes.count - 32)...])
     }
 
-    // MARK: what the daemon makes
+    // MARK: the daemon's part
 
     @Test func `a registered program registers and signs in`() throws {
         try register()
@@ -187,7 +188,7 @@ struct CredentialTests {
         #expect(records.allSatisfy { $0.object == "example.com" && $0.result == "granted" })
     }
 
-    // MARK: who may not
+    // MARK: refused programs
 
     @Test func `a program without a registration gets nothing, and nobody is asked`() throws {
         fixture.prompter.prepare([.wait])
@@ -277,7 +278,7 @@ struct CredentialTests {
         #expect(answer.id == id && answer.refused?.code == .systemCancel)
     }
 
-    // MARK: what is malformed
+    // MARK: malformed input
 
     @Test func `fields out of their limits are refused, and nobody is asked`() throws {
         try register()

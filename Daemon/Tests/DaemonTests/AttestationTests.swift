@@ -26,7 +26,7 @@ import UnixSocket
 
         func path(_ name: String) -> String { stage.tpm.path(name) }
 
-        /// What the program for servers prints; throws what it refuses.
+        /// The output of the program for servers; throws its refusals.
         @discardableResult
         func server(_ arguments: String...) throws -> String { try server(arguments: arguments) }
 

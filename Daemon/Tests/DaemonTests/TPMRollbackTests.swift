@@ -26,7 +26,7 @@ import UnixSocket
 
     private func hasRight(_ name: String) throws -> Bool { try stage.client.ask(.findRight(name)).right != nil }
 
-    /// Starts a daemon that must refuse; what it says.
+    /// Starts a daemon that must refuse; returns its message.
     private func refusal() throws -> String {
         let start = try DaemonStart(in: stage.folders)
         #expect(start.ending == .exited(1))
@@ -313,7 +313,7 @@ import UnixSocket
         try eventually("the daemon has ended") { !daemon.isRunning }
     }
 
-    @Test func `a removed counter is made anew with the passcode`() throws {
+    @Test func `the passcode makes a new counter in the place of a removed one`() throws {
         let handle = try counter()
         try stage.setPasscode()
         stop()

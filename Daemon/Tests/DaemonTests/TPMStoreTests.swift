@@ -99,7 +99,7 @@ import UnixSocket
         for (folders, own, other, theirs) in [
             (stage.folders, keys[0], software.folders, keys[1]), (software.folders, keys[1], stage.folders, keys[0]),
         ] {
-            // As far as a writer of files can go: all that the other enclave needs, and its word for its kind.
+            // The most that a writer of files can do: all files of the other enclave, and the name of its kind.
             unlink(folders.storeKeys)
             try folders.write(theirs.prefix(6) + own[6..<22] + theirs.dropFirst(22), to: folders.storeKeys)
             if FileManager.default.fileExists(atPath: other.deviceSecret) {

@@ -75,7 +75,7 @@ import UnixSocket
         #expect(client(folder.path("socket")).current() == .absent)
         let listener = try UnixSocket.listen(at: folder.path("socket"))
         _ = shutdown(listener.number, CInt(SHUT_RDWR))
-        // What a failed socket unit leaves behind is not an absence.
+        // The remains of a failed socket unit are not an absence.
         #expect(client(folder.path("socket")).current() == .silent)
         #expect(client(folder.path("socket/below")).current() == .absent)
     }

@@ -129,7 +129,7 @@ final class FactorFixture {
         return factors
     }
 
-    /// What authorizing a right is refused with.
+    /// The refusal of a right's authorization.
     func refusal(of name: String) -> Refused? {
         let client = try? fixture.client()
         do {

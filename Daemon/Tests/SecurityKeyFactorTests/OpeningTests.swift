@@ -160,7 +160,7 @@ import Testing
         withExtendedLifetime(key) {}
     }
 
-    // MARK: what is told
+    // MARK: status and doctor
 
     @Test func `the doctor tells of a key that is the only one`() throws {
         let finding = {

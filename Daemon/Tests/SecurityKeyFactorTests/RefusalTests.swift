@@ -106,7 +106,7 @@ import Testing
         #expect(fixture.prompter.asked.last?.consequence?.string.contains("never be opened again") == true)
         #expect(try BrokerTestSupport.refusal { try fixture.create("other") } == .companionNotAvailable)
         expect(.companionNotAvailable, "security-key.not-enrolled")
-        // The same key again is another key: what was lost stays lost.
+        // The same key counts as another key after a second enrolment: the lost objects stay lost.
         try fixture.enroll()
         expect(.companionNotAvailable, "security-key.none-left")
         #expect(try fixture.grants().isEmpty)

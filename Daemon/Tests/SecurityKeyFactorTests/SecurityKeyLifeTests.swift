@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    /// What the first key opens, which follows to the present salt with the same secret.
+    /// The halves that the first key opens. It follows to the present salt with the same secret.
     private func open(_ record: SecurityKeyRecord) throws -> [PrivateHalf] {
         try life.open(record.keys[0], of: record, with: secret.bytes)
     }

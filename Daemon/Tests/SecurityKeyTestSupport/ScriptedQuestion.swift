@@ -29,8 +29,8 @@ package final class ScriptedQuestion: CredentialQuestion {
     private let onPIN: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - pins: what is typed, one after the other; then the person cancels.
-    ///   - account: what is chosen; nil cancels.
+    ///   - pins: the typed PINs, one after the other; then the person cancels.
+    ///   - account: the chosen account; nil cancels.
     ///   - onStep: called with each step that is shown.
     ///   - onPIN: called when a PIN is asked for.
     package init(

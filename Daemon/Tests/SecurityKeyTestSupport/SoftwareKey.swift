@@ -3,7 +3,7 @@ import Glibc
 package import StoreTestSupport
 import Synchronization
 
-/// What stands behind the reports of a key in software.
+/// The engine behind the reports of a key in software.
 package protocol KeyEngine: Sendable {
     /// The capabilities in the answer to CTAPHID_INIT.
     var capabilities: UInt8 { get }
@@ -15,7 +15,7 @@ package protocol KeyEngine: Sendable {
 
 /// A security key in software: CTAPHID (CTAP 2.1, 11.2) on a Unix socket that keeps reports apart, in a folder of ports.
 package final class SoftwareKey: Sendable {
-    /// What a fault does to an answer; nil says nothing.
+    /// The effect of a fault on an answer; nil sends no answer.
     package typealias Fault = @Sendable (_ command: UInt8, _ request: [UInt8], _ answer: [UInt8]) -> [UInt8]?
 
     private struct State {

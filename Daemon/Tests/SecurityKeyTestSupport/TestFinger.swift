@@ -18,7 +18,7 @@ package final class TestFinger: UserInteraction {
     /// - Parameters:
     ///   - touches: how often it touches without being told to; the rest of the touches come with ``touch()``.
     ///   - verifies: whether the key has a sensor with an enrolled finger; nil without a sensor.
-    ///   - recognitions: what the sensor thinks of the next fingers; then it recognises them.
+    ///   - recognitions: the sensor's verdicts on the next fingers; then it recognises all.
     package init(touches: Int = .max, verifies: Bool? = nil, recognitions: [Bool] = [], tries: Int = 3) {
         state = Mutex(State(touches: touches, recognitions: recognitions, tries: tries))
         self.verifies = verifies

@@ -74,7 +74,7 @@ import Testing
         withExtendedLifetime(key) {}
     }
 
-    @Test func `a key without the credential says so only to who touches it`() throws {
+    @Test func `a key without the credential says so only to the person who touches it`() throws {
         let patient = TestFinger(touches: 0)
         let key = try fixture.plugIn(FIDO2Engine(patient))
         let assertion = KeyFixture.assertion(allowing: [[UInt8](repeating: 7, count: 32)])

@@ -105,7 +105,7 @@ import UnixSocket
     struct NoAnswer: Error {}
 }
 
-/// The filter, in a program that does what it must not.
+/// The filter, in a program that makes forbidden calls.
 @Suite(.timeLimit(.minutes(2))) struct SystemCallFilterTests {
     @Test func `allowed calls go on`() throws {
         let process = try SpawnedProcess(Build.program("filter-breaker"), ["nothing"])

@@ -6,7 +6,7 @@ import UnixSocket
 
 @testable import SecurityKeys
 
-/// The bytes between daemon and helper, and what the daemon reads of keys by itself.
+/// The bytes between daemon and helper, and the daemon's own reading of keys.
 @Suite struct MessageTests {
     private static let creation: KeyCreation = {
         var creation = KeyCreation(

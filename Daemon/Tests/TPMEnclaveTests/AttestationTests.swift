@@ -7,7 +7,7 @@ import Testing
 
 @testable import TPMEnclave
 
-/// What a chip says of keys, with tpm2-tools and openssl as its first readers.
+/// A chip's statements on keys, with tpm2-tools and openssl as their first readers.
 @Suite(.timeLimit(.minutes(10))) struct AttestationTests {
     private let maker: SoftwareTPMMaker
     private let tpm: SoftwareTPM
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    /// What tpm2_print reads of a statement. It does not know the part that is different for each type, and fails there.
+    /// The text of tpm2_print on a statement. It does not know the part that is different for each type, and fails there.
     private func printed(_ name: String) -> String {
         do {
             return try tpm.tool("tpm2_print", "-t", "TPMS_ATTEST", name)

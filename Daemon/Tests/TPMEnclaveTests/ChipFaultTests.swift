@@ -4,7 +4,7 @@ import Testing
 
 @testable import TPMEnclave
 
-/// What the chip's answers mean.
+/// The meaning of the chip's answers.
 @Suite(.timeLimit(.minutes(5))) struct ChipFaultTests {
     private static func error(_ fault: ChipFault) -> EnclaveError { fault.enclaveError { .seconds(1000) } }
 

@@ -57,7 +57,7 @@ import Testing
         }
 
         proxy.setHostile(false)
-        // What was left in the chip belongs to nobody.
+        // The objects that were left in the chip belong to nobody.
         try tpm.restart()
         try eventually("it works again") {
             do {

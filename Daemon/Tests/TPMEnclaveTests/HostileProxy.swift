@@ -7,7 +7,7 @@ import TPMTestSupport
 
 /// Stands between tpm2-tss and a TPM, and spoils answers by chance, from a seed.
 final class HostileProxy: Sendable {
-    /// What happens to an answer.
+    /// The fate of an answer.
     private enum Deed: CaseIterable {
         case nothing, cutOff, flipBit, repeatFormer, otherBody, silence, wrongSize, refusal
     }
@@ -155,7 +155,7 @@ final class HostileProxy: Sendable {
 
     // MARK: deeds
 
-    /// What the client gets, and whether the connection ends then; nil when it gets nothing.
+    /// The bytes for the client, and whether the connection ends then; nil when it gets nothing.
     private func spoilt(_ answer: Data) -> (bytes: Data, isLast: Bool)? {
         let deed = state.withLock { state -> (Deed, Data, UInt64) in
             defer { state.former = answer }

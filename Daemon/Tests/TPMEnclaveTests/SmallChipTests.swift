@@ -17,7 +17,7 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
     }
 
-    // MARK: what is left in the chip
+    // MARK: remains in the chip
 
     @Test func `a shared chip holds nothing of ours between two requests`() throws {
         let enclave = try TPMEnclave(at: tpm.shared, storageKey: nil)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TPMEnclave
 
-/// Which storage key a store gets, and that it keeps it.
+/// The storage key of a store, which it keeps.
 @Suite(.timeLimit(.minutes(5))) struct StorageRootTests {
     private let tpm: SoftwareTPM
 

@@ -280,7 +280,7 @@ import Testing
                     try Self.number(of: sealed, in: connection.context),
                     try Self.number(of: session, in: connection.context)
                 )
-                // TPM2_Unseal as an attacker sends it who knows both numbers: without a code of the session.
+                // TPM2_Unseal from an attacker who knows both numbers: without a code of the session.
                 let command = Self.unseal(object, session: policy)
                 let answer: Data
                 do { answer = try tpm.answer(to: command) } catch { throw .malformedAnswer }

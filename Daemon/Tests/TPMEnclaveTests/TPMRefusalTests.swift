@@ -6,7 +6,7 @@ import Testing
 
 @testable import TPMEnclave
 
-/// What the enclave refuses beyond the contract, and with which error.
+/// The refusals of the enclave beyond the contract, and their errors.
 @Suite(.timeLimit(.minutes(5))) struct TPMRefusalTests {
     private let tpm: SoftwareTPM
     private let enclave: TPMEnclave

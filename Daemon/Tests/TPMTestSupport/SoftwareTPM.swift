@@ -83,9 +83,9 @@ public final class SoftwareTPM: Sendable {
 
     /// How a chip comes back (TPM 2.0 part 1, "Startup"; "TPM State").
     public enum Return: String, CaseIterable, Sendable {
-        /// The power was cut, and the chip begins anew.
+        /// The power was cut, and the chip resets.
         case powerCut
-        /// It was told, and begins anew.
+        /// The chip was told to shut down, and resets.
         case reset
         /// It kept its state for a suspended machine, which then started from the beginning.
         case restart
@@ -128,7 +128,7 @@ public final class SoftwareTPM: Sendable {
         return isListening ? process : nil
     }
 
-    /// What it keeps over restarts.
+    /// Its state over restarts.
     public func permanentState() throws -> [String: Data] {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".permall") }
         return try names.reduce(into: [:]) { state, name in
@@ -147,7 +147,7 @@ public final class SoftwareTPM: Sendable {
 
     public func write(_ bytes: Data, named name: String) throws { _ = try folder.write(bytes, named: name) }
 
-    /// Runs one of tpm2-tools, or openssl, in the folder of this TPM; what it prints.
+    /// Runs one of tpm2-tools, or openssl, in the folder of this TPM; returns its output.
     @discardableResult
     public func tool(_ name: String, _ arguments: String...) throws -> String {
         try tool(name, arguments: arguments)
@@ -170,7 +170,7 @@ public final class SoftwareTPM: Sendable {
         return output
     }
 
-    /// What the chip answers to a command that is sent as it is.
+    /// The chip's answer to a command of raw bytes.
     public func answer(to command: Data) throws -> Data {
         try write(command, named: "command")
         try tool(

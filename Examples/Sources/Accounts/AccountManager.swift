@@ -5,13 +5,13 @@ import AuthenticationServices
 /// Registers accounts and signs in, with a security key or with a passkey of this machine.
 @MainActor
 public final class AccountManager: NSObject {
-    /// What the relying party needs to check a registration or a sign-in, and no more.
+    /// The data for the relying party's check of a registration or a sign-in, and no more.
     public enum Outcome: Sendable {
         case registered(id: Data, clientData: Data, attestationObject: Data)
         case signedIn(id: Data, userID: Data, clientData: Data, authenticatorData: Data, signature: Data)
     }
 
-    /// What keeps the credentials.
+    /// The place of the credentials.
     public enum Authenticator: Sendable { case securityKey, platform }
 
     private let relyingParty: String
@@ -49,7 +49,7 @@ public final class AccountManager: NSObject {
 
     /// Connects with an account that was registered before. The challenge comes from the server.
     ///
-    /// - Parameter credentials: of the account; empty if the key shall tell.
+    /// - Parameter credentials: of the account; empty if the key shall name the account.
     public func signIn(challenge: Data, with credentials: [Data] = []) async throws -> Outcome {
         switch authenticator {
         case .securityKey:

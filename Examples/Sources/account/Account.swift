@@ -1,4 +1,4 @@
-// Registers an account, or signs in, and prints what the server needs as JSON.
+// Registers an account, or signs in, and prints the answer for the server as JSON.
 //
 //   account register AUTHENTICATOR DOMAIN CHALLENGE USER-ID NAME DISPLAY-NAME
 //   account sign-in AUTHENTICATOR DOMAIN CHALLENGE [CREDENTIAL-ID...]

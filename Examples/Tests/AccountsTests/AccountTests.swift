@@ -34,7 +34,7 @@ struct AccountTests {
             challenge: Self.challenges.0, displayName: "Anne Johnson", name: name, userID: Data(name.utf8))
     }
 
-    /// The code and the cause that something is refused with; nil when it is not.
+    /// The code and the cause of a refusal; nil without one.
     private func refusal(
         _ body: () async throws -> AccountManager.Outcome
     ) async throws -> (code: ASAuthorizationError.Code, cause: String?)? {
@@ -92,7 +92,7 @@ struct AccountTests {
         ])
     }
 
-    /// What python-fido2 says, which `script/setup test` installs.
+    /// The verdict of python-fido2, which `script/setup test` installs.
     private func verify(_ answers: [String: Data]) throws {
         let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         let python = here.appendingPathComponent("../../../RelyingParty/.build/witnesses/bin/python3").path

@@ -3,8 +3,8 @@ import OstiaryWire
 public import SecretMemory
 
 extension OstiaryClient {
-    /// What a server needs to enrol the attestation key of this machine's store, which is made when there is none. The owner
-    /// is asked, because the certificate of the chip names the machine.
+    /// The data with which a server enrols the attestation key of this machine's store. Makes the key when there is none. The
+    /// owner is asked, because the certificate of the chip names the machine.
     ///
     /// Throws `unsupportedAlgorithm` for a store in software, `notFound` for a chip without a certificate.
     public func attestationEnrollment(interaction: Interaction) throws -> Data {

@@ -8,7 +8,8 @@ public struct EnrolledSecurityKey: Sendable, Equatable {
     /// Your name for it.
     public let name: String
     public let enrolledAt: Date
-    /// Whether it knows who touches it, by a PIN or a finger. Its proofs are `key-bound` then, otherwise `touch-only`.
+    /// Whether it verifies the person who touches it, by a PIN or a finger. Its proofs are `key-bound` then, otherwise
+    /// `touch-only`.
     public let verifiesUser: Bool
     /// The kind of key (AAGUID), 16 bytes.
     public let model: Data
@@ -52,8 +53,8 @@ extension OstiaryClient {
         _ = try call(.removeSecurityKey(request), terminal: interaction.terminal)
     }
 
-    /// Gives the security key that the person touches its first PIN, or another one. The PINs are typed into questions of the
-    /// daemon.
+    /// Gives the security key that the person touches its first PIN, or replaces its PIN. The PINs are typed into questions of
+    /// the daemon.
     public func setSecurityKeyPIN(interaction: Interaction) throws {
         let request = WireSecurityKeyPINRequest.with { $0.question = interaction.question }
         _ = try call(.securityKeyPIN(request), terminal: interaction.terminal)

@@ -70,7 +70,7 @@ open class LAContext: NSObject {
     /// default 0 means that the daemon always asks. A value above
     /// ``LATouchIDAuthenticationMaximumAllowableReuseDuration`` is stored unchanged and means that maximum.
     ///
-    /// Any biometric proof counts that the daemon took for this user, for whichever program. It ends with a lock, another
+    /// Any biometric proof counts that the daemon took for this user, for any program. It ends with a lock, another
     /// passcode, a lockout of biometry, a change of the enrolled fingers and the daemon, and counts only while biometry could be
     /// proved. It answers policies alone: keys and items ask all the same.
     open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {

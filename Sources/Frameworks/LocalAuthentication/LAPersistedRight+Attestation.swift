@@ -1,9 +1,9 @@
 public import Foundation
 
 extension LAPersistedRight {
-    /// A statement of this machine's TPM on ``key``, for a server: the key was made in the chip and cannot leave it, here is
-    /// the rule that was fixed when it was made, and a rule that always needs the passcode is kept by the chip itself. Ostiary's
-    /// own; Apple has nothing like it for rights.
+    /// A statement of this machine's TPM on ``key``, for a server: the key was made in the chip and cannot leave it, and its
+    /// rule was fixed when it was made. If the rule always needs the passcode, the chip itself enforces that. Ostiary's own;
+    /// Apple has nothing like it for rights.
     ///
     /// Needs the right to be authorized, as ``LAPrivateKey`` does, and counts as a use. Nothing prompts. The server verifies the
     /// statement with the library `AttestationVerification`, after this machine's attestation key was enrolled there once

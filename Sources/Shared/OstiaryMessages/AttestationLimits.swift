@@ -1,4 +1,4 @@
-/// Sizes of what is sent for attestations, each with its reason.
+/// Sizes of the input for attestations, each with its reason.
 public enum AttestationLimits {
     /// A challenge that nobody guesses, up to one that holds a hash and some context.
     public static let challengeByteCounts = 16...1024

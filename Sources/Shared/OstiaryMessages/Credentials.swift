@@ -233,7 +233,7 @@ public enum WireAttachment: WireNumber, WireValue {
     }
 }
 
-/// How much a relying party wants something.
+/// The strength of a relying party's wish.
 public enum WirePreference: WireNumber, WireValue {
     case unspecified, required, preferred, discouraged
     case UNRECOGNIZED(Int)

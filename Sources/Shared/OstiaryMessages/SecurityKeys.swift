@@ -27,7 +27,7 @@ public struct WireSecurityKey: WireMessage, FieldList {
     public var name = ""
     /// Seconds since 1970.
     public var enrolledAt = 0.0
-    /// Whether it knows who touches it: its proofs are then `key-bound`, else `touch-only`.
+    /// Whether it verifies the person who touches it: its proofs are then `key-bound`, else `touch-only`.
     public var verifiesUser = false
     /// The kind of key (AAGUID), 16 bytes.
     public var model = Data()
@@ -71,7 +71,7 @@ public struct WireRemoveSecurityKeyRequest: WireMessage, FieldList {
     }
 }
 
-/// Gives the security key that the person touches its first PIN, or another one. Answered by ``WireDone``, count 1.
+/// Gives the security key that the person touches its first PIN, or replaces its PIN. Answered by ``WireDone``, count 1.
 public struct WireSecurityKeyPINRequest: WireMessage, FieldList {
     public var question = WireQuestion()
 

@@ -94,7 +94,7 @@ public struct WireBiometryStatus: WireMessage, FieldList {
     public var fingerCount: UInt32 = 0
     /// Fingers in a row that were not recognised. Absent when that cannot be read.
     public var missCount: UInt32?
-    /// As many lock biometry.
+    /// This many in a row lock biometry.
     public var missLimit: UInt32 = 0
     /// Why no finger can be verified now: the cause that a refusal would have, for example `biometry.lockout`. Empty when one
     /// can.

@@ -31,7 +31,7 @@ public final class SimulatedDevice: Sendable {
     /// A passcode that Ostiary accepts.
     public static let passcode = "correct horse 9"
 
-    /// Does what the test says, when the daemon asks.
+    /// Answers the daemon's questions as the test says.
     public let person: SimulatedPerson
 
     private let simulator: SimulatorProcess
@@ -90,7 +90,7 @@ public final class SimulatedDevice: Sendable {
         guard report.remaining.isEmpty else { throw SimulationError.unused(report.remaining) }
     }
 
-    // MARK: what was asked
+    // MARK: questions
 
     /// The questions that the person was asked since the start, the oldest first, at most 200. Those of this class's own calls, such as
     /// ``setPasscode(_:)``, are not among them. Empty after the end.
@@ -117,7 +117,7 @@ public final class SimulatedDevice: Sendable {
         passcode.withLock { $0 = new }
     }
 
-    /// Removes the passcode, and with it what is bound to it.
+    /// Removes the passcode, and with it everything that is bound to it.
     public func removePasscode() async throws {
         let old = try requirePasscode()
         try await asOwner([.enters(old), .confirms]) { client, interaction in
@@ -227,7 +227,7 @@ public final class SimulatedDevice: Sendable {
 
     // MARK: the owner
 
-    /// Does something that asks the person, who answers it by `actions` whatever else is scripted.
+    /// Does something that asks the person, who answers it by `actions`; the rest of the script stays.
     private func asOwner<Result: Sendable>(
         _ actions: [PersonAction], _ work: @escaping @Sendable (OstiaryClient, Interaction) throws -> Result
     ) async throws {

@@ -47,7 +47,8 @@ public struct SimulatedPerson: Sendable {
     @discardableResult
     public func choosesFallback() -> SimulatedPerson { does([.choosesFallback]) }
 
-    /// Does nothing for so long; nil for until the question's time is over. The simulated clock moves, and the test does not wait.
+    /// Does nothing for this time; nil waits until the question's time is over. The simulated clock moves, and the test does
+    /// not wait.
     @discardableResult
     public func waits(_ duration: Duration? = nil) -> SimulatedPerson { does([.waits(duration)]) }
 

@@ -1,4 +1,4 @@
-/// What the simulated person does while a question is visible.
+/// An action of the simulated person while a question is visible.
 public enum PersonAction: Codable, Equatable, Sendable, CustomStringConvertible {
     /// Touches the reader; nil for a finger that nobody enrolled.
     case touches(SimulatedFinger?)
@@ -11,12 +11,12 @@ public enum PersonAction: Codable, Equatable, Sendable, CustomStringConvertible 
     case cancels
     /// Chooses the other way that the question offers.
     case choosesFallback
-    /// Does nothing for so long, on the simulated clock; nil for until the question's time is over.
+    /// Does nothing for this time on the simulated clock; nil waits until the question's time is over.
     case waits(Duration?)
     /// Pulls the reader's plug.
     case unplugsReader
 
-    /// The action in words. What is typed is left out.
+    /// The action in words. The typed text is left out.
     public var description: String {
         switch self {
         case .touches(let finger?): "touches \(finger.rawValue)"

@@ -1,6 +1,6 @@
 /// A question that the simulated person was asked.
 public struct SimulatedQuestion: Codable, Equatable, Sendable, CustomStringConvertible {
-    /// What the person is asked to do.
+    /// The person's task at a question.
     public enum Kind: String, Codable, Sendable {
         case passcode
         case newPasscode
@@ -39,22 +39,22 @@ public struct SimulatedQuestion: Codable, Equatable, Sendable, CustomStringConve
     public let program: String
     /// The program's own words: `localizedReason`.
     public let reason: String
-    /// What the answer permits, in Ostiary's words.
+    /// The operation that the answer permits, in Ostiary's words.
     public let operation: String
     /// The names of the rights or items that the answer opens, as far as the question shows them.
     public let objects: [String]
-    /// Whether a finger may answer, beside what is typed.
+    /// Whether a finger may answer, beside typed text.
     public let offersFinger: Bool
-    /// Whether the security key is waited for.
+    /// Whether the question waits for the security key.
     public let offersSecurityKey: Bool
-    /// What was wrong with the last try; nil at the first one.
+    /// The fault of the last try; nil at the first one.
     public let notice: String?
     public let triesLeft: Int?
     /// The title of the button that cancels; nil for the usual one.
     public let cancelTitle: String?
     /// The title of the fallback; nil where there is none.
     public let fallbackTitle: String?
-    /// What the question said of the reader while it was visible, for example "Not recognised. 2 tries left."
+    /// The question's lines about the reader while it was visible, for example "Not recognised. 2 tries left."
     public var readerTexts: [String] = []
     /// Nil while it is visible.
     public var end: End?

@@ -1,4 +1,4 @@
-/// What a test tells the simulator. The shipped daemon knows none of these.
+/// An order of a test to the simulator. The shipped daemon knows none of these.
 public enum SimulatorRequest: Codable, Equatable, Sendable {
     /// Adds to the script. With a reason, the actions are for the questions with this reason alone, which are not listed among
     /// the program's.
@@ -18,7 +18,7 @@ public enum SimulatorRequest: Codable, Equatable, Sendable {
     case report
 }
 
-/// What the simulator answers. The first one comes without a request.
+/// An answer of the simulator. The first one comes without a request.
 public enum SimulatorAnswer: Codable, Equatable, Sendable {
     /// The daemon listens below this folder, which the simulator removes at its end.
     case ready(folder: String, version: Int)
@@ -27,15 +27,15 @@ public enum SimulatorAnswer: Codable, Equatable, Sendable {
     /// It was not done, for this reason.
     case refused(String)
 
-    /// Of these messages.
+    /// The version of these messages.
     public static let version = 2
 }
 
-/// What happened so far.
+/// The events so far.
 public struct SimulatorReport: Codable, Equatable, Sendable {
     /// The questions of programs, the oldest first. Only the last ``questionLimit`` are kept.
     public var questions: [SimulatedQuestion]
-    /// Of the script, what the person has not done.
+    /// The rest of the script.
     public var remaining: [PersonAction]
 
     public static let questionLimit = 200

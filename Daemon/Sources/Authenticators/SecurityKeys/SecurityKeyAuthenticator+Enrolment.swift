@@ -63,7 +63,7 @@ extension SecurityKeyAuthenticator {
             openedBy: enrolment.opened)
     }
 
-    /// Gives the key that the person touches its first PIN, or another one.
+    /// Gives the key that the person touches its first PIN, or replaces its PIN.
     package func setPIN(
         with question: any CredentialQuestion, until cancellation: any CredentialCancellation
     ) throws { try keys.setPIN(with: question, until: cancellation) }

@@ -1,4 +1,4 @@
-// What a program can make the kernel say of it without any rights of its own.
+// Lies about a program that the program, without any rights of its own, can make the kernel tell.
 #ifndef OSTIARY_IMPOSTOR_H
 #define OSTIARY_IMPOSTOR_H
 

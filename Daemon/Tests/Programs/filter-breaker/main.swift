@@ -1,4 +1,4 @@
-// Filters its system calls as `ostiary-fido` does, and then does what its argument names.
+// Filters its system calls as `ostiary-fido` does, and then carries out the act that its argument names.
 
 import CLinuxShims
 import Glibc

@@ -8,9 +8,9 @@ import OstiaryClient
 /// ``ASAuthorizationError/failed``. The controller lives until it has told its delegate how the requests ended; it holds the
 /// delegate weakly.
 open class ASAuthorizationController: NSObject, @unchecked Sendable {
-    // SAFETY: (@unchecked) what changes is behind `lock`.
+    // SAFETY: (@unchecked) `lock` guards every change.
 
-    /// What a request may do.
+    /// The options of a request.
     public struct RequestOptions: OptionSet, Sendable {
         public let rawValue: UInt
         public init(rawValue: UInt) { self.rawValue = rawValue }
@@ -55,7 +55,7 @@ open class ASAuthorizationController: NSObject, @unchecked Sendable {
 
     /// As ``performRequests()``. Requests of this controller that are still under way are cancelled first.
     open func performRequests(options: RequestOptions) {
-        // The copies are what the program wanted at this moment.
+        // The program may change its requests after the call; the copies stay.
         let requests = authorizationRequests.map { $0.copy() as! ASAuthorizationRequest }
         lock.withLock {
             let former = running
@@ -68,7 +68,7 @@ open class ASAuthorizationController: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Ends what is under way; the delegate is told ``ASAuthorizationError/canceled``.
+    /// Ends the running requests; the delegate is told ``ASAuthorizationError/canceled``.
     open func cancel() { lock.withLock { running }?.cancel() }
 
     @MainActor
@@ -93,7 +93,7 @@ open class ASAuthorizationController: NSObject, @unchecked Sendable {
             let authorization = try await OstiaryClient.shared.perform { cancellation in
                 try prepared.authorization(through: service, cancellation)
             }
-            // What comes after a cancel does not count.
+            // A result after a cancel does not count.
             return Task.isCancelled ? .failure(ErrorTranslation.cancelled) : .success(authorization)
         } catch {
             guard !Task.isCancelled else { return .failure(ErrorTranslation.cancelled) }

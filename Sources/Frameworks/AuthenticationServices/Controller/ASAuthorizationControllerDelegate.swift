@@ -3,7 +3,7 @@ public import Foundation
 /// Learns how a controller's requests end (Apple's `ASAuthorizationControllerDelegate`). Both functions may be left out.
 @MainActor
 public protocol ASAuthorizationControllerDelegate: NSObjectProtocol {
-    /// The person authorized; `authorization.credential` tells what.
+    /// The person authorized; `authorization.credential` has the result.
     func authorizationController(
         controller: ASAuthorizationController, didCompleteWithAuthorization authorization: ASAuthorization)
 

@@ -7,7 +7,7 @@ public struct AuthorizationController {
 
     package init(service: any CredentialService) { self.service = service }
 
-    /// Asks the person, and returns what was authorized. Cancelling the task ends the question.
+    /// Asks the person, and returns the authorization. Cancelling the task ends the question.
     ///
     /// - Throws: an ``ASAuthorizationError``.
     public func performRequest(_ request: ASAuthorizationRequest) async throws -> ASAuthorizationResult {
@@ -35,7 +35,7 @@ public struct AuthorizationController {
     }
 }
 
-/// What was authorized (Apple's `ASAuthorizationResult`, without the cases that only Apple's services bring).
+/// An authorization (Apple's `ASAuthorizationResult`, without the cases that only Apple's services bring).
 public enum ASAuthorizationResult: Sendable {
     case password(ASPasswordCredential)
     case passkeyAssertion(ASAuthorizationPlatformPublicKeyCredentialAssertion)

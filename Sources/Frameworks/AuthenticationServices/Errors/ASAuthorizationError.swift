@@ -83,7 +83,7 @@ extension ASAuthorizationError {
     public static var deviceNotConfiguredForPasskeyCreation: Code { .deviceNotConfiguredForPasskeyCreation }
 }
 
-// MARK: what Apple's error does not have
+// MARK: beyond Apple's error
 
 extension ASAuthorizationError {
     /// Key of `userInfo`: why, as a stable name of lower-case words, for example `association.not-listed`.

@@ -20,7 +20,7 @@ public struct ASAuthorizationPublicKeyCredentialLargeBlobRegistrationOutput: Has
     public static let unsupported = Self(isSupported: false)
 }
 
-/// What is done with the blob of a passkey.
+/// The operation on the blob of a passkey.
 public struct ASAuthorizationPublicKeyCredentialLargeBlobAssertionInput: Hashable, Sendable, Codable {
     public enum Operation: Hashable, Sendable, Codable {
         case read
@@ -34,7 +34,7 @@ public struct ASAuthorizationPublicKeyCredentialLargeBlobAssertionInput: Hashabl
     public static func write(_ blob: Data) -> Self { Self(operation: .write(blob)) }
 }
 
-/// What came of it.
+/// The result of the operation.
 public struct ASAuthorizationPublicKeyCredentialLargeBlobAssertionOutput: Hashable, Sendable, Codable {
     public enum OperationResult: Hashable, Sendable, Codable {
         /// nil when there is no blob.

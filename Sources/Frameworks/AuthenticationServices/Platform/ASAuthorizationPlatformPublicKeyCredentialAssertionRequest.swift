@@ -4,7 +4,7 @@ public import Foundation
 open class ASAuthorizationPlatformPublicKeyCredentialAssertionRequest: ASAuthorizationRequest,
     ASAuthorizationPublicKeyCredentialAssertionRequest, @unchecked Sendable
 {
-    // SAFETY: (@unchecked) what changes is behind the lock of its fields.
+    // SAFETY: (@unchecked) the lock of its fields guards every change.
     let fields: LockedFields<AssertionFields>
 
     init(_ fields: AssertionFields, provider: any ASAuthorizationProvider) {

@@ -4,7 +4,7 @@ public import Foundation
 open class ASAuthorizationPlatformPublicKeyCredentialDescriptor: NSObject, ASAuthorizationPublicKeyCredentialDescriptor,
     @unchecked Sendable
 {
-    // SAFETY: (@unchecked) what changes is behind the lock of its fields.
+    // SAFETY: (@unchecked) the lock of its fields guards every change.
     private let fields: LockedFields<DescriptorFields>
 
     public convenience init(credentialID: Data) { self.init(DescriptorFields(credentialID: credentialID)) }

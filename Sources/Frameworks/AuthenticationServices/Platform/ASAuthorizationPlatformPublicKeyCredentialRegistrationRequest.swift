@@ -7,7 +7,7 @@ open class ASAuthorizationPlatformPublicKeyCredentialRegistrationRequest: ASAuth
 {
     public typealias RequestStyle = ASAuthorizationPlatformPublicKeyCredentialRegistrationRequestStyle
 
-    // SAFETY: (@unchecked) what changes is behind the lock of its fields.
+    // SAFETY: (@unchecked) the lock of its fields guards every change.
     let fields: LockedFields<RegistrationFields>
 
     init(_ fields: RegistrationFields, provider: any ASAuthorizationProvider) {

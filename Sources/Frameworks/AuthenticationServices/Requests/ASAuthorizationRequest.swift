@@ -1,14 +1,14 @@
 public import Foundation
 
-/// What makes requests (Apple's `ASAuthorizationProvider`).
+/// A maker of requests (Apple's `ASAuthorizationProvider`).
 public protocol ASAuthorizationProvider: NSObjectProtocol {}
 
-/// What an authorization brings (Apple's `ASAuthorizationCredential`).
+/// The credential that an authorization brings (Apple's `ASAuthorizationCredential`).
 public protocol ASAuthorizationCredential: NSObjectProtocol, NSCopying, NSSecureCoding {}
 
 /// A request for an authorization (Apple's `ASAuthorizationRequest`). A provider makes it.
 open class ASAuthorizationRequest: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
-    // SAFETY: (@unchecked) the provider never changes, and subclasses keep what changes behind a lock.
+    // SAFETY: (@unchecked) the provider never changes, and subclasses guard their changes by a lock.
 
     /// The provider that made it.
     public let provider: any ASAuthorizationProvider

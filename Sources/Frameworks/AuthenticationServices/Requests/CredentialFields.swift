@@ -1,6 +1,6 @@
 import Foundation
 
-/// What all new credentials have. The outputs of extensions are in no archive.
+/// The fields of all new credentials. The outputs of extensions are in no archive.
 struct RegisteredFields: Codable, Sendable {
     var credentialID: Data
     var clientDataJSON: Data
@@ -15,7 +15,7 @@ struct RegisteredFields: Codable, Sendable {
     }
 }
 
-/// What all signatures have. The outputs of the PRF extension are in no archive.
+/// The fields of all signatures. The outputs of the PRF extension are in no archive.
 struct AssertedFields: Codable, Sendable {
     var credentialID: Data
     var clientDataJSON: Data

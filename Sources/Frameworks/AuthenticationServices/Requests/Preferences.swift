@@ -1,4 +1,4 @@
-/// How much a relying party wants that the person is verified, by PIN or finger (Apple's
+/// A relying party's wish that the person is verified, by PIN or finger (Apple's
 /// `ASAuthorizationPublicKeyCredentialUserVerificationPreference`). The raw values are WebAuthn's words.
 public struct ASAuthorizationPublicKeyCredentialUserVerificationPreference: RawRepresentable, Hashable, Sendable,
     Codable

@@ -16,7 +16,7 @@ public protocol ASAuthorizationPublicKeyCredentialRegistration: ASPublicKeyCrede
 /// A signature (Apple's `ASAuthorizationPublicKeyCredentialAssertion`). As on Apple's systems its members are implicitly
 /// unwrapped; they are never nil.
 public protocol ASAuthorizationPublicKeyCredentialAssertion: ASPublicKeyCredential {
-    /// What the authenticator signed, before the hash of the client data (WebAuthn 6.1).
+    /// The first part of the signed message, before the hash of the client data (WebAuthn 6.1).
     var rawAuthenticatorData: Data! { get }
     /// The user handle; empty when the authenticator names none.
     var userID: Data! { get }

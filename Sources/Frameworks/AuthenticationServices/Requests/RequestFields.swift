@@ -1,6 +1,6 @@
 import Foundation
 
-/// What all requests for a new credential have.
+/// The fields of all requests for a new credential.
 struct RegistrationFields: Codable, Sendable {
     var relyingPartyIdentifier: String
     var challenge: Data
@@ -18,7 +18,7 @@ struct RegistrationFields: Codable, Sendable {
     var largeBlob: ASAuthorizationPublicKeyCredentialLargeBlobRegistrationInput?
 }
 
-/// What all requests for a signature have.
+/// The fields of all requests for a signature.
 struct AssertionFields: Codable, Sendable {
     var relyingPartyIdentifier: String
     var challenge: Data

@@ -5,7 +5,7 @@ open class ASAuthorizationSecurityKeyPublicKeyCredentialDescriptor: NSObject,
     ASAuthorizationPublicKeyCredentialDescriptor,
     @unchecked Sendable
 {
-    // SAFETY: (@unchecked) what changes is behind the lock of its fields.
+    // SAFETY: (@unchecked) the lock of its fields guards every change.
 
     /// How a security key can be reached.
     public struct Transport: RawRepresentable, Hashable, Sendable, Codable {

@@ -4,7 +4,7 @@ public import Foundation
 open class ASAuthorizationSecurityKeyPublicKeyCredentialRegistrationRequest: ASAuthorizationRequest,
     ASAuthorizationPublicKeyCredentialRegistrationRequest, @unchecked Sendable
 {
-    // SAFETY: (@unchecked) what changes is behind the lock of its fields.
+    // SAFETY: (@unchecked) the lock of its fields guards every change.
     let fields: LockedFields<RegistrationFields>
 
     init(_ fields: RegistrationFields, provider: any ASAuthorizationProvider) {

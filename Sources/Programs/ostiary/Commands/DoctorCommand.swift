@@ -13,8 +13,8 @@ struct DoctorCommand: ParsableCommand {
             rebuilds the lists from the rows that verify. Afterwards nobody can tell whether a row is missing, old or \
             planted.
 
-            Use --rehearse to see what is lost when the enclave is: when the TPM is replaced or cleared, or the state \
-            folder is gone. It changes nothing. With --recovery-keys it looks for a second key of each right: \
+            Use --rehearse to see the losses when the enclave is lost: when the TPM is replaced or cleared, or the \
+            state folder is gone. It changes nothing. With --recovery-keys it looks for a second key of each right: \
             FOLDER/NAME.pem, the public half of a key on another machine or in a security key.
 
             Examples:
@@ -28,7 +28,7 @@ struct DoctorCommand: ParsableCommand {
     @Flag(help: "First rebuild the damaged lists of the store; asks you if a list is damaged.")
     var repair = false
 
-    @Flag(help: "Go through the loss of the enclave, and say what could not be replaced.")
+    @Flag(help: "Go through the loss of the enclave, and list the objects that nothing could replace.")
     var rehearse = false
 
     @Option(

@@ -2,8 +2,7 @@ import Foundation
 import KeyAlgorithms
 import OstiaryClient
 
-/// What the loss of the enclave would mean, step by step. It is worked out from what the daemon shows anyway, and changes
-/// nothing.
+/// The consequences of a loss of the enclave, step by step. They follow from the daemon's lists alone. Nothing changes.
 struct Rehearsal {
     /// `software` or `tpm`.
     let enclave: String
@@ -11,7 +10,7 @@ struct Rehearsal {
     let keyCount: Int
     /// The domain of each passkey.
     let passkeys: [String]
-    /// What the doctor says of the keychain items.
+    /// The doctor's finding on the keychain items.
     let items: String
     /// Nil when the person named none.
     let recovery: RecoveryKeys?
@@ -35,7 +34,7 @@ struct Rehearsal {
                 "loss",
                 "The state folder is gone. A backup of the whole folder brings it back; without one, nothing opens "
                     + "any more.",
-                "Keep a backup where nobody else reads it: who has it can guess the passcode.")
+                "Keep a backup where nobody else reads it: anyone who has it can guess the passcode.")
     }
 
     private func finding(_ right: StoredRight) -> FindingDocument {
@@ -95,7 +94,7 @@ struct Rehearsal {
     private var itemFinding: FindingDocument {
         .notice(
             "items", "All keychain items are lost. Now: \(items)",
-            "Keep what you cannot ask for again in a second place.")
+            "Keep the irreplaceable items in a second place.")
     }
 
     private var beginning: FindingDocument {

@@ -21,10 +21,10 @@ struct AttestCommand: ParsableCommand {
 
     struct Enroll: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Write what a server needs to know the TPM; makes the attestation key if there is none.",
+            abstract: "Write the TPM's enrolment for a server; makes the attestation key if there is none.",
             discussion: """
-                You are asked for the passcode, because the TPM's certificate names this machine for good: whoever sees it \
-                recognises the machine again.
+                You are asked for the passcode, because the TPM's certificate names this machine for good: anyone who \
+                sees it recognises the machine again.
 
                 Example:
                   ostiary attest enroll --output enrollment.cbor

@@ -6,7 +6,7 @@ import OstiaryWire
 struct RightAttest: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attest",
-        abstract: "Let the TPM say under its signature what it knows of a right's key.",
+        abstract: "Let the TPM sign a statement on a right's key.",
         discussion: """
             The statement says for a server's challenge that the key was made in this TPM and cannot leave it, and which rule \
             it was made for. The server has to know the TPM: see `ostiary attest enroll`. It reads the statement with \

@@ -110,7 +110,7 @@ struct SecurityKeyRemove: ParsableCommand {
 struct SecurityKeyPIN: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
-        abstract: "Give a security key its first PIN, or another one.",
+        abstract: "Give a security key its first PIN, or replace its PIN.",
         discussion: """
             The PIN is the key's own, and counts wherever you use the key. The present PIN is asked for first. The key need not \
             be enrolled.

@@ -22,7 +22,7 @@ enum OwnStore {
         }
     }
 
-    /// Whatever is there but no listener, even a socket of somebody else, counts as an answer.
+    /// Anything but the lack of a listener counts as an answer, even a socket of somebody else.
     static func answers(_ path: String) -> Bool {
         do throws(SystemCallError) {
             _ = try UnixSocket.connect(to: path)

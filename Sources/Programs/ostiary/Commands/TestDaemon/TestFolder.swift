@@ -42,7 +42,7 @@ struct TestFolder {
     // MARK: folders of killed runs
 
     private static func removeAbandoned(in temporary: String) {
-        // A folder that cannot be listed has nothing to remove; whether it can be used, mkdtemp(3) says next.
+        // A folder that cannot be listed has nothing to remove. mkdtemp(3) tells next whether it can be used.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: temporary)) ?? []
         // As mkdtemp(3) makes them.
         for name in names where name.hasPrefix(namePrefix) && name.utf8.count == namePrefix.utf8.count + 6 {
@@ -82,7 +82,7 @@ struct TestFolder {
     private var answerer: String { path + "/answers" }
     private var passcode: String { path + "/passcode" }
 
-    /// What leads programs to this daemon.
+    /// The variables that lead programs to this daemon.
     var environment: [String: String] { ["XDG_RUNTIME_DIR": path + "/run", "XDG_STATE_HOME": path + "/state"] }
 
     // MARK: contents
@@ -112,8 +112,8 @@ struct TestFolder {
         }
     }
 
-    /// A pinentry of the shell's own commands: gives the passcode, agrees to what is to be confirmed, and cancels every
-    /// other question.
+    /// A pinentry of the shell's own commands: gives the passcode, agrees to confirmations, and cancels every other
+    /// question.
     private static let answers = """
         #!/bin/sh
         prompt=

@@ -8,7 +8,7 @@ struct TestPrograms {
     private let folder: String
     private let groups: [String]
 
-    /// - Parameter groups: what they share; the first is for new items.
+    /// - Parameter groups: the access groups that they share; the first is for new items.
     init(below folder: String, sharing groups: [String]) throws {
         guard let real = unsafe realpath(folder, nil) else {
             throw CommandError.unreadableInput(SystemCallError("realpath", subject: folder))
