@@ -58,7 +58,7 @@ public struct OpenedPasscode: ~Copyable, Sendable {
 public struct WrongTries: Equatable, Sendable {
     /// In a row, up to now.
     public let count: UInt32
-    /// With so many the chip looks at no passcode any more, not even at the right one.
+    /// After this number the chip looks at no passcode any more, not even at the right one.
     public let limit: UInt32
 
     public init(count: UInt32, limit: UInt32) {

@@ -123,7 +123,7 @@ package struct SecurityKeyLife: Sendable {
     /// Has a key that was just used go on with the record's salt.
     ///
     /// - Parameters:
-    ///   - key: as it was when it was used.
+    ///   - key: its record at the time of the use.
     ///   - halves: the private halves that it opened.
     ///   - secret: its output for the record's salt.
     package func renew(

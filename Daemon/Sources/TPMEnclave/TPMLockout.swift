@@ -6,7 +6,7 @@ public import Enclave
 public struct TPMLockout: Equatable, Sendable {
     /// Wrong authorizations that the chip remembers.
     public let failureCount: UInt32
-    /// With so many it is locked out.
+    /// After this number it is locked out.
     public let limit: UInt32
     /// After how long it forgets one.
     public let interval: Duration

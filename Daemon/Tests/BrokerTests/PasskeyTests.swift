@@ -19,8 +19,8 @@ import UnixSocket
 @testable import Passkeys
 @testable import Refusals
 
-/// Passkeys of this machine, with a store, an enclave and questions as in the daemon. python-fido2 and py_webauthn judge what
-/// they make.
+/// Passkeys of this machine, with a store, an enclave and questions as in the daemon. python-fido2 and py_webauthn judge
+/// their answers.
 @Suite("Passkeys", .timeLimit(.minutes(10)))
 struct PasskeyTests {
     private static let domain = "example.org"

@@ -16,7 +16,7 @@ struct KeyArea {
         static let decrypt = Attributes(rawValue: 1 << 17)
         static let sign = Attributes(rawValue: 1 << 18)
 
-        /// Made in the chip, and for good in it and in its place.
+        /// Made in the chip, and never leaves it or its place in it.
         static let bound: Attributes = [.fixedTPM, .fixedParent, .sensitiveDataOrigin]
     }
 

@@ -2,7 +2,7 @@ public import Foundation
 public import RelyingParty
 
 extension PostgreSQLStore: ChallengeStore {
-    /// Throws ``PostgreSQLStoreError/tooManyChallenges(_:)`` if as many are open as may be.
+    /// Throws ``PostgreSQLStoreError/tooManyChallenges(_:)`` if the limit of open challenges is reached.
     public func add(_ challenge: OpenChallenge, at date: Date) async throws {
         guard let allowed = CredentialIDList.encoded(challenge.allowedCredentials) else {
             throw PostgreSQLStoreError.credentialIDTooLong

@@ -34,7 +34,7 @@ public enum PostgreSQLStoreError: Error, Equatable, Sendable {
     case connectionLost
     /// The database refused a statement, which had no effect. The code is one of PostgreSQL's ("SQLSTATE").
     case refused(sqlState: String)
-    /// The database has a schema `relying_party` of something else.
+    /// The database has a schema `relying_party` of another program.
     case foreignSchema
     /// A later version made the schema; this is its number.
     case newerVersion(Int)

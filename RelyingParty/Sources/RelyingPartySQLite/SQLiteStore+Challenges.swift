@@ -3,7 +3,7 @@ import GRDB
 public import RelyingParty
 
 extension SQLiteStore: ChallengeStore {
-    /// Throws ``SQLiteStoreError/tooManyChallenges(_:)`` if as many are open as may be.
+    /// Throws ``SQLiteStoreError/tooManyChallenges(_:)`` if the limit of open challenges is reached.
     public func add(_ challenge: OpenChallenge, at date: Date) async throws {
         let maximum = maximumChallengeCount
         guard let allowed = CredentialIDList.encoded(challenge.allowedCredentials) else {

@@ -124,7 +124,7 @@ extension Refusal {
 
 /// Why a store may not be the newest copy.
 enum RollbackDoubt: Equatable, Sendable {
-    /// Since this copy was made, so many steps were counted.
+    /// This many steps were counted since this copy was made.
     case older(by: UInt64)
     /// The counter stands below every number that it can have, as if the chip itself had been put back.
     case counterBehind(by: UInt64)

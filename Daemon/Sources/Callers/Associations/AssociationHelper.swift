@@ -11,7 +11,7 @@ struct AssociationHelper: Sendable {
 
     /// The time for the domain's server. The person has not been asked yet, and waits for the question.
     static let milliseconds: UInt32 = 10_000
-    /// The helper keeps the time itself. If it exceeds that by so much, it counts as stuck.
+    /// The helper keeps the time itself. If it exceeds the time by this much, it counts as stuck.
     private static let stuckMilliseconds: UInt32 = 2_000
 
     /// Blocks until there is a verdict, or `cancellation` ends the wait.

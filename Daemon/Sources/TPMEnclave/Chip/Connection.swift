@@ -4,7 +4,7 @@ import SecretMemory
 
 /// One connection to a TPM, with the objects and sessions that we have in it. For one thread at a time.
 ///
-/// At most two objects are in the chip at a moment, a parent and one of ours, and at most three sessions.
+/// At most two objects are in the chip at a moment, a parent and one object of the store, and at most three sessions.
 final class Connection {
     let context: TPMContext
     let root: StorageRoot

@@ -1,4 +1,4 @@
-"""A browser of python-fido2 on the example server: it registers, signs in, and tries what must be refused.
+"""A browser of python-fido2 on the example server: it registers, signs in, and makes requests that must be refused.
 
 Reads the path of the server's program as JSON. Prints a list of steps with the status and the text of the server's answers.
 """

@@ -77,8 +77,8 @@ struct SecurityKeyRemove: ParsableCommand {
         commandName: "remove",
         abstract: "Remove a security key; it opens nothing any more.",
         discussion: """
-            You are asked for the passcode, and not for the key: remove one that you have lost. What only a security key \
-            opens can never be opened again when the last one is removed.
+            You are asked for the passcode, and not for the key: remove one that you have lost. After the last removal, \
+            nobody can ever open the objects that only a security key opens.
 
             Example:
               ostiary security-key remove blue
