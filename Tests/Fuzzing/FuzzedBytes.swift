@@ -13,7 +13,8 @@ func initialize(
     let path = String(cString: arguments.pointee.pointee)
     let name = path.split(separator: "/").last.map(String.init) ?? ""
     guard let known = readers[name] else {
-        fputs("\(name) is none of \(readers.keys.sorted().joined(separator: ", "))\n", stderr)
+        let refusal = "\(name) is none of \(readers.keys.sorted().joined(separator: ", "))\n"
+        _ = Array(refusal.utf8).withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
         exit(64)
     }
     reader = known
