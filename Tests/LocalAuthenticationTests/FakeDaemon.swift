@@ -293,7 +293,9 @@ final class FakeSession: AuthorizationSession {
         daemon.record(.evaluate(policy: policy, isAllowed: interaction.isAllowed))
         daemon.noteReuse(interaction.reuseSeconds)
         if !isGranted.withLock({ $0 }) { try daemon.requirePossible(policy) }
-        return try grant(interaction, cancellation)
+        var grant = try grant(interaction, cancellation)
+        grant.biometry = try? daemon.environment().biometry
+        return grant
     }
 
     func evaluate(

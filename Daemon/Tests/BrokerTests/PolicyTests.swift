@@ -22,6 +22,41 @@ struct PolicyTests {
         fixture = try BrokerFixture(sensors: AddedAuthenticators(authenticators: [finger, key]))
     }
 
+    /// A look at the sensor takes as long as its service, and the person waits for the answer.
+    @Test(arguments: [1, 2] as [Int32])
+    func `the answer has biometry, without another look at the sensor`(policy: Int32) throws {
+        try fixture.setPasscode()
+        let client = try fixture.client()
+        let known = try #require(try client.environment().biometry)
+        let looks = finger.lookCount
+        fixture.prompter.prepare([.wait])
+        finger.prepare([ScriptedSensor.proves()])
+        let request = try WireEvaluatePolicyRequest.with {
+            ($0.contextID, $0.policy, $0.question) = (try client.openContext(), policy, TestClient.question)
+        }
+        for _ in 1...2 {
+            guard case .granted(let granted) = try client.call(.evaluatePolicy(request)).body else {
+                throw TestClient.UnexpectedAnswer()
+            }
+            #expect(granted.biometry == known)
+        }
+        #expect(finger.lookCount == looks)
+    }
+
+    @Test func `the answer of a policy without biometry says nothing of it where no sensor is`() throws {
+        let bare = try BrokerFixture(sensors: AddedAuthenticators(authenticators: [key]))
+        try bare.setPasscode()
+        let client = try bare.client()
+        bare.prompter.prepare([.text(BrokerFixture.passcode)])
+        let request = try WireEvaluatePolicyRequest.with {
+            ($0.contextID, $0.policy, $0.question) = (try client.openContext(), 2, TestClient.question)
+        }
+        guard case .granted(let granted) = try client.call(.evaluatePolicy(request)).body else {
+            throw TestClient.UnexpectedAnswer()
+        }
+        #expect(granted.factors == ["passcode"] && granted.biometry == nil)
+    }
+
     /// The code that each of the policies 1 to 5 is refused with by a preflight.
     private func refusals() throws -> [WireFailureCode?] {
         let client = try fixture.client()

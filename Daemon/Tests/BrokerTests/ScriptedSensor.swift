@@ -26,6 +26,7 @@ final class ScriptedSensor: Authenticator {
         var endedCount = 0
         var enrolledSet: Data?
         var isConnected = true
+        var lookCount = 0
         var tell: (@Sendable (Bool) -> Void)?
     }
 
@@ -70,6 +71,8 @@ final class ScriptedSensor: Authenticator {
         tell?(false)
     }
 
+    /// How often somebody asked what the sensor is now.
+    var lookCount: Int { state.withLock { $0.lookCount } }
     var armedCount: Int { state.withLock { $0.armedCount } }
     /// Whether it waits for somebody now.
     var isArmed: Bool { state.withLock { $0.armedCount > $0.endedCount } }
@@ -147,7 +150,10 @@ extension SensorStop {
 }
 
 extension ScriptedSensor: ObservableBiometry {
-    func sensorState() -> SensorState? { lastSensorState }
+    func sensorState() -> SensorState? {
+        state.withLock { $0.lookCount += 1 }
+        return lastSensorState
+    }
 
     var lastSensorState: SensorState? {
         state.withLock { state in

@@ -1,6 +1,6 @@
 public import AccessControl
 public import Foundation
-import OstiaryWire
+package import OstiaryWire
 public import SecretMemory
 import Synchronization
 import UnixSocket
@@ -11,6 +11,8 @@ public struct Grant: Sendable, Equatable {
     public let factors: [String]
     /// The label of the weakest part that decided, for example `key-bound`; empty when no factor was asked for.
     public let strength: String
+    /// Biometry as an evaluated policy found it; nil for other grants, and without a sensor.
+    package var biometry: WireBiometry?
 }
 
 /// The daemon's side of an `LAContext` or `LARight`. The daemon holds the proofs. They end with this object or with the
@@ -301,7 +303,7 @@ public final class AuthorizationContext: Sendable {
         let answer = try opened.connection.call(
             body(opened.id), terminal: interaction.terminal, cancellation: cancellation)
         guard case .granted(let granted) = answer.body else { throw OstiaryClient.unexpected() }
-        return Grant(factors: granted.factors, strength: granted.strength)
+        return Grant(factors: granted.factors, strength: granted.strength, biometry: granted.biometry)
     }
 
     private static func request(

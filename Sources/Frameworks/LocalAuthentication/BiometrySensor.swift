@@ -14,7 +14,10 @@ enum BiometrySensor {
     @discardableResult
     static func look(through service: any AuthorizationService) -> WireEnvironment? {
         guard let environment = try? service.environment() else { return nil }
-        known.withLock { $0 = LABiometryType(environment.biometry) }
+        note(environment.biometry)
         return environment
     }
+
+    /// Remembers the sensor of an answer of the daemon.
+    static func note(_ biometry: WireBiometry?) { known.withLock { $0 = LABiometryType(biometry) } }
 }

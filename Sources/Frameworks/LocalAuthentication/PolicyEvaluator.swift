@@ -63,7 +63,7 @@ final class PolicyEvaluator: Sendable {
         guard !isInvalidated else { throw Self.invalidContext }
         let environment = BiometrySensor.look(through: service)
         try service.preflight(policy: policy)
-        noteDomainState(environment, for: policy)
+        noteBiometry(environment?.biometry, for: policy)
     }
 
     /// The digests of now. Blocks.
@@ -72,9 +72,11 @@ final class PolicyEvaluator: Sendable {
     /// The digest of biometry when a policy that accepts it was last found possible or satisfied.
     var evaluatedDomainState: Data? { contents.withLock { $0.domainState } }
 
-    private func noteDomainState(_ environment: WireEnvironment?, for policy: Int) {
+    /// Remembers the sensor and the digest of a policy that accepts biometry. Others may not have looked for a sensor.
+    private func noteBiometry(_ biometry: WireBiometry?, for policy: Int) {
         guard Self.biometricPolicies.contains(policy) else { return }
-        let digest = LADomainStateBiometry(environment?.biometry).stateHash
+        BiometrySensor.note(biometry)
+        let digest = LADomainStateBiometry(biometry).stateHash
         contents.withLock { contents in
             if !contents.isInvalidated { contents.domainState = digest }
         }
@@ -88,8 +90,8 @@ final class PolicyEvaluator: Sendable {
     /// Evaluates a policy, on another thread. `reply` is called there.
     func evaluate(policy: Int, reason: String, reply: @escaping Reply) {
         evaluate(reason: reason, reply: reply) { [self] interaction, cancellation in
-            try session.evaluate(policy: policy, interaction: interaction, cancellation: cancellation)
-            noteDomainState(BiometrySensor.look(through: service), for: policy)
+            let grant = try session.evaluate(policy: policy, interaction: interaction, cancellation: cancellation)
+            noteBiometry(grant.biometry, for: policy)
         }
     }
 

@@ -215,11 +215,14 @@ public struct WireGranted: WireMessage, FieldList {
     public var factors: [String] = []
     /// The strength label of the weakest proof that was needed.
     public var strength = ""
+    /// Biometry as the evaluation found it. Only an evaluated policy has it, and only where there is a sensor.
+    public var biometry: WireBiometry?
 
     public init() {}
 
     mutating func fields(_ coder: inout some FieldCoder) {
         coder.field(&factors)
         coder.field(&strength)
+        coder.field(&biometry)
     }
 }

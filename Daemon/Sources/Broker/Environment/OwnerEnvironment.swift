@@ -17,7 +17,7 @@ struct OwnerEnvironment: Sendable {
     /// The environment as one program is told of it.
     func message(for application: String, _ digests: DomainDigests) -> WireEnvironment {
         .with {
-            $0.biometry = sensor.map { message($0, for: application, digests) }
+            $0.biometry = sensor?.message(isPasscodeSet: isPasscodeSet, for: application, digests)
             ($0.passcode.isSet, $0.passcode.isUsable) = (isPasscodeSet, isPasscodeUsable)
             if let isCompanionUsable {
                 $0.companions = [.with { ($0.type, $0.isUsable) = (Self.companionType, isCompanionUsable) }]
@@ -25,16 +25,19 @@ struct OwnerEnvironment: Sendable {
             $0.stateHash = digests.everything(biometry: sensor?.enrolledSet, for: application)
         }
     }
+}
 
-    private func message(_ sensor: SensorState, for application: String, _ digests: DomainDigests) -> WireBiometry {
+extension SensorState {
+    /// The sensor as one program is told of it.
+    func message(isPasscodeSet: Bool, for application: String, _ digests: DomainDigests) -> WireBiometry {
         .with {
-            $0.type = sensor.kind.rawValue
+            $0.type = kind.rawValue
             // As the policy for biometry alone.
-            $0.isUsable = sensor.unavailability == nil && isPasscodeSet
-            $0.isEnrolled = sensor.isEnrolled
+            $0.isUsable = unavailability == nil && isPasscodeSet
+            $0.isEnrolled = isEnrolled
             // The passcode ends it, whether too many fingers were wrong or the enrolled ones changed: the policy says lockout, too.
-            $0.isLockedOut = sensor.unavailability?.endsWithPasscode ?? false
-            $0.stateHash = digests.biometry(sensor.enrolledSet, for: application)
+            $0.isLockedOut = unavailability?.endsWithPasscode ?? false
+            $0.stateHash = digests.biometry(enrolledSet, for: application)
         }
     }
 }

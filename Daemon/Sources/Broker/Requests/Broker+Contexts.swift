@@ -165,14 +165,14 @@ extension Broker {
     /// Answers that what was proved before stands, recorded like any other use of it; refused when it has been ended meanwhile.
     func grantAgain(
         _ factors: [String], _ strength: String, as event: AuditTrail.Event, _ session: Session,
-        whileStanding requireStanding: () throws -> Void
+        biometry: WireBiometry? = nil, whileStanding requireStanding: () throws -> Void
     ) throws -> Reply {
         try session.verifyCaller()
         try trail.decide {
             try requireStanding()
             try trail.use(event, factors: factors, strength: strength)
         }
-        return Reply(.granted(granted(factors, strength)))
+        return Reply(.granted(granted(factors, strength, biometry: biometry)))
     }
 
     static func require(_ stands: Bool) throws(Refusal) {
@@ -203,10 +203,11 @@ extension Broker {
         contextID == 0 ? .none : session.account.held(in: try session.contexts.context(contextID), for: subject)
     }
 
-    func granted(_ factors: [String], _ strength: String) -> WireGranted {
+    func granted(_ factors: [String], _ strength: String, biometry: WireBiometry? = nil) -> WireGranted {
         .with {
             $0.factors = factors
             $0.strength = strength
+            $0.biometry = biometry
         }
     }
 }

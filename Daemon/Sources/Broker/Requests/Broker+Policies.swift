@@ -24,7 +24,7 @@ extension Broker {
         let event = event("evaluate-policy", session, operation: "policy \(body.policy)")
         if let grant = context.policyGrant(body.policy) {
             return try grantAgain(
-                grant.factorNames, grant.strength, as: event, session,
+                grant.factorNames, grant.strength, as: event, session, biometry: knownBiometry(for: session),
                 whileStanding: { try Self.require(context.policyGrant(body.policy) != nil) })
         }
         let asking = try asking(body.question, request, session, cancellation)
@@ -33,7 +33,7 @@ extension Broker {
         if policy.acceptsBiometry, let recent = reusableProof(for: body, session.account) {
             let reused = self.event("evaluate-policy", session, operation: "policy \(body.policy), reused")
             return try grantAgain(
-                [recent.factorName], recent.strength, as: reused, session,
+                [recent.factorName], recent.strength, as: reused, session, biometry: knownBiometry(for: session),
                 whileStanding: { try Self.require(recentProof(for: body, session.account) != nil) })
         }
         let evaluation = try context.evaluating(asking.cancellation) { era in
@@ -46,7 +46,16 @@ extension Broker {
             }
             return evaluation
         }
-        return Reply(.granted(granted(evaluation.factorNames, evaluation.label)))
+        return Reply(
+            .granted(granted(evaluation.factorNames, evaluation.label, biometry: knownBiometry(for: session))))
+    }
+
+    /// Biometry as it was found last, for the program of `session`: the person waits for the answer, and nobody asks the sensor
+    /// again for it.
+    private func knownBiometry(for session: Session) -> WireBiometry? {
+        let account = session.account
+        return account.sensor?.lastSensorState?.message(
+            isPasscodeSet: account.ring.isPasscodeSet, for: session.caller.application, account.domainDigests)
     }
 
     /// A biometric proof that is recent enough for the program and of the set that is enrolled now; nil when there is none, or
