@@ -89,6 +89,8 @@ let package = Package(
         // What the programs that ask people have in common.
         .target(name: "PromptProgram", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
         .target(name: "SystemBus", dependencies: [shared, "CSystemd"], swiftSettings: strict),
+        // Tells when USB devices are plugged in or out.
+        .target(name: "DeviceEvents", dependencies: ["CSystemd", "Threading"], swiftSettings: adapter),
         .target(name: "FingerprintReader", dependencies: [shared, "SystemBus"], swiftSettings: strict),
         // Both sides of the helper that talks to PAM.
         .target(name: "PAMProtocol", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
@@ -147,8 +149,8 @@ let package = Package(
             name: "Broker",
             dependencies: [
                 "Passkeys", shared, crypto, logging, "Enclave", "StoreKeys", "KeySlots", "Vault", "AuditLog",
-                "Passcodes", "Prompting", "SecurityKeys", "SessionLocks", "FingerprintReader", "TemplateAnswers",
-                "EnrolledTemplates", "PAMProtocol",
+                "Passcodes", "Prompting", "SecurityKeys", "SessionLocks", "DeviceEvents", "FingerprintReader",
+                "TemplateAnswers", "EnrolledTemplates", "PAMProtocol",
                 "PAMBiometry", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects",
                 "AssociationFiles", "AuthenticatorRequests", "Threading", "TPMEnclave",
             ],
@@ -255,6 +257,20 @@ let package = Package(
         .testTarget(name: "ThreadingTests", dependencies: ["Threading", shared], swiftSettings: adapter),
         .testTarget(
             name: "SystemBusTests", dependencies: ["SystemBus", "SystemBusTestSupport", "TerminalTestSupport", shared],
+            swiftSettings: adapter),
+        // udev in a network of a process's own, played by the test.
+        .target(
+            name: "DeviceTestSupport", dependencies: ["TerminalTestSupport"], path: "Tests/DeviceTestSupport",
+            swiftSettings: adapter),
+        .testTarget(
+            name: "DeviceEventsTests",
+            dependencies: [
+                "DeviceTestSupport", "FingerprintTestSupport", "StoreTestSupport", "TerminalTestSupport",
+                "plug-listener", shared,
+            ],
+            swiftSettings: adapter),
+        .executableTarget(
+            name: "plug-listener", dependencies: ["DeviceEvents"], path: "Tests/Programs/plug-listener",
             swiftSettings: adapter),
         // The real fprintd, with readers that libfprint plays.
         .target(
@@ -376,8 +392,8 @@ let package = Package(
             dependencies: [
                 "ostiaryd", "ostiary-prompt", "ostiary-sheet", "ostiary-pam", "ostiary-simulator",
                 "ostiary-fingerprint", "test-caller", "Prompting", "FingerprintReader", "StoreTestSupport",
-                "FingerprintTestSupport", "SystemBusTestSupport", "PAMTestSupport", "TerminalTestSupport",
-                "TPMTestSupport", shared, simulatorMessages, grdb,
+                "FingerprintTestSupport", "SystemBusTestSupport", "DeviceTestSupport", "PAMTestSupport",
+                "TerminalTestSupport", "TPMTestSupport", shared, simulatorMessages, grdb,
             ],
             swiftSettings: adapter),
         .executableTarget(

@@ -4,6 +4,7 @@ import AuditLog
 import Auditing
 import Authenticators
 import Callers
+import DeviceEvents
 import Enclave
 import Foundation
 import Logging
@@ -45,6 +46,8 @@ public final class Broker: Sendable {
     let watches = EnvironmentWatches()
     /// Looks at environments that somebody watches, one after another.
     let looks = WorkThread(name: "ostiary-environment")
+    /// Nil where readers are not followed.
+    let plugs = Mutex<PlugWatcher?>(nil)
 
     init(
         configuration: BrokerConfiguration, log: Logger, enclave: any Enclave, vault: Vault,
@@ -91,6 +94,7 @@ public final class Broker: Sendable {
 
     /// Ends all grants, wipes every key and anchors the log. Nothing is answered afterwards.
     public func close() {
+        plugs.withLock { $0 }?.stop()
         for account in accounts {
             account.sessionLocks.withLock { $0 }?.stop()
             account.biometry?.stop()

@@ -51,7 +51,7 @@ package final class OwnerAccount: Sendable {
     /// What tells of a biometric sensor: the fingers, or one that was added; nil without either.
     let sensor: (any ObservableBiometry)?
     /// Counts what may have changed how the user can be authenticated.
-    let environmentChanges = Atomic<UInt64>(0)
+    let environmentChanges = Mutex(EnvironmentChanges())
     /// When the environment will be looked at, because a delay after wrong passcodes has ended; on CLOCK_BOOTTIME.
     let nextLook = Mutex<Duration?>(nil)
 

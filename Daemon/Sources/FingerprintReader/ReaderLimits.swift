@@ -20,3 +20,12 @@ struct ReaderLimits: Sendable {
         return limits
     }
 }
+
+/// When fprintd is asked again after USB devices came or went.
+package enum ReaderChange {
+    /// The time without another device. fprintd lists a new reader when its driver has opened it once, and forgets one that is gone
+    /// a moment later.
+    package static let rest: Duration = .seconds(1)
+    /// The time after the first device, however many follow.
+    package static let longest: Duration = .seconds(5)
+}

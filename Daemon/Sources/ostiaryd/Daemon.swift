@@ -25,6 +25,7 @@ struct Daemon {
         if let kind = options.newEnclave { try move(to: kind, log) }
         let broker = try openBroker(log)
         let server = try Server(listeningAt: runtime.socketPath, broker: broker)
+        broker.followReaders()
         let accepting = Thread { server.run() }
         accepting.name = "ostiary-accept"
         accepting.start()

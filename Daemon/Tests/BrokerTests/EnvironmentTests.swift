@@ -1,8 +1,10 @@
 import AccessControl
 import BrokerTestSupport
+import FingerprintTestSupport
 import Foundation
 import OstiaryWire
 import StoreTestSupport
+import Synchronization
 import Testing
 import Threading
 import UnixSocket
@@ -172,6 +174,22 @@ struct EnvironmentTests {
         #expect(try refusal { try client.evaluatePolicy(2, in: client.openContext()) } == .userCancel)
         fixture.broker.looks.finish()
         #expect(try watch.client.status().passcode.isSet)
+    }
+
+    @Test func `has a reader asked again that went away between look and watch`() throws {
+        let fixture = try FingerFixture()
+        let (broker, account) = (fixture.broker.broker, fixture.broker.account)
+        let client = try fixture.broker.client()
+        let known = try client.environment()
+        let changes = account.environmentChanges.withLock { $0 }
+        try fixture.stack.killService()
+        try fixture.stack.startService(hasReaders: false)
+        // Nobody watches yet, so nobody is asked.
+        broker.environmentMayHaveChanged(of: account, askingSensor: true)
+        let session = try #require(broker.sessions.all(of: account).first)
+        try broker.leave(EnvironmentWatch(session: session, requestID: 1_000, known: known), after: changes)
+        broker.looks.finish()
+        #expect(broker.watches.all(of: account).isEmpty)
     }
 
     @Test func `is told when a delay after wrong passcodes begins, and when it has ended by itself`() throws {

@@ -63,11 +63,14 @@ public final class FingerprintStack {
 
     // MARK: the service
 
-    /// Starts fprintd with all its readers plugged in, and waits until it has its name.
-    public func startService() throws {
+    /// Starts fprintd, and waits until it has its name.
+    ///
+    /// - Parameter hasReaders: whether its readers are plugged in.
+    public func startService(hasReaders: Bool = true) throws {
         for reader in readers { _ = unlink(folder.path(reader.rawValue)) }
         service = try SpawnedProcess(
-            "/usr/libexec/fprintd", ["-t"], environment: bus.environment + Self.environment(in: folder, readers))
+            "/usr/libexec/fprintd", ["-t"],
+            environment: bus.environment + Self.environment(in: folder, hasReaders ? readers : []))
         try eventually("fprintd has its name") { try Self.owns("net.reactivated.Fprint", bus) }
     }
 

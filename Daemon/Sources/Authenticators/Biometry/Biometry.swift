@@ -274,7 +274,8 @@ package final class Biometry: Sendable {
     // MARK: changes
 
     /// Has `handler` told, on any thread, when something changed: a wrong finger, a lockout and its end, a new enrolled set. A
-    /// reader that is plugged in or out is noticed when somebody asks for the state. The handler must not block.
+    /// reader that is plugged in or out is noticed when somebody asks for the state; `Broker.followReaders` asks while programs
+    /// watch. The handler must not block.
     package func onChange(_ handler: @escaping @Sendable (BiometryChange) -> Void) {
         memory.withLock { $0.handlers.append(handler) }
     }

@@ -53,13 +53,14 @@ extension Broker {
 
     // MARK: watching
 
-    /// Leaves a watch of an environment that was looked at after the account's count of changes was `changes`.
-    func leave(_ watch: EnvironmentWatch, after changes: UInt64) throws(Refusal) {
+    /// Leaves a watch of an environment that was looked at after the account's counts of changes were `changes`.
+    func leave(_ watch: EnvironmentWatch, after changes: EnvironmentChanges) throws(Refusal) {
         let account = watch.session.account
         try watches.add(watch)
         // A change between look and watch was seen by neither.
-        if account.environmentChanges.load(ordering: .sequentiallyConsistent) != changes {
-            environmentMayHaveChanged(of: account)
+        let present = account.environmentChanges.withLock { $0 }
+        if present != changes {
+            environmentMayHaveChanged(of: account, askingSensor: present.ofSensor != changes.ofSensor)
         }
         expectEndOfDelay(of: account)
     }
@@ -68,7 +69,7 @@ extension Broker {
     ///
     /// - Parameter askingSensor: whether the sensor may have changed; otherwise what it said last stands.
     func environmentMayHaveChanged(of account: OwnerAccount, askingSensor: Bool = false) {
-        account.environmentChanges.add(1, ordering: .sequentiallyConsistent)
+        account.environmentChanges.withLock { $0.count(ofSensor: askingSensor) }
         guard !watches.all(of: account).isEmpty else { return }
         // One look at a time: a look that began before a change must not answer after one that saw the change.
         looks.run { [weak self, weak account] in
@@ -106,5 +107,17 @@ extension Broker {
             account.nextLook.withLock { if $0 == end { $0 = nil } }
             environmentMayHaveChanged(of: account)
         }
+    }
+}
+
+/// How often something may have changed how a user can be authenticated.
+struct EnvironmentChanges: Equatable, Sendable {
+    private var all: UInt64 = 0
+    /// Those that the sensor must be asked about.
+    private(set) var ofSensor: UInt64 = 0
+
+    mutating func count(ofSensor isOfSensor: Bool) {
+        all += 1
+        if isOfSensor { ofSensor += 1 }
     }
 }

@@ -247,7 +247,7 @@ final class Session: Sendable {
     private func startWatch(_ request: IncomingRequest) throws {
         guard case .environment(let body) = request.body, let known = body.known else { return try startSlow(request) }
         try slow.start(request.id) { [self] cancellation in
-            let changes = account.environmentChanges.load(ordering: .sequentiallyConsistent)
+            let changes = account.environmentChanges.withLock { $0 }
             let reply = slowReply(to: request, cancellation)
             guard case .environment(known) = reply.body else { return finish(request.id, with: reply) }
             let watch = EnvironmentWatch(session: self, requestID: request.id, known: known)
@@ -259,7 +259,7 @@ final class Session: Sendable {
 
     /// The request is no slow one any more, and a watch.
     private func leave(
-        _ watch: EnvironmentWatch, _ cancellation: RequestCancellation, after changes: UInt64
+        _ watch: EnvironmentWatch, _ cancellation: RequestCancellation, after changes: EnvironmentChanges
     ) throws(Refusal) {
         // A cancel finds the one or the other.
         watching.lock()
