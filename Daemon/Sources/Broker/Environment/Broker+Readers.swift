@@ -1,4 +1,5 @@
 import DeviceEvents
+import Threading
 import FingerprintReader
 import Logging
 import Synchronization
