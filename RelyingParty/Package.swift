@@ -1,6 +1,6 @@
 // swift-tools-version:6.2
-// Libraries for servers that let people sign in. They need no daemon. Of the other packages they use only the reader of CBOR,
-// and randomness and tools for their tests.
+// Libraries for servers that let people sign in. They need no daemon. Of the other packages they use only the reader of CBOR
+// and the rules of access control, and randomness and tools for their tests.
 import PackageDescription
 
 /// One strict list for every Swift target that reads input of strangers. It stands in the other manifests too: a manifest

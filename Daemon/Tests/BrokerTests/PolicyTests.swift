@@ -44,7 +44,7 @@ struct PolicyTests {
     }
 
     @Test func `the answer of a policy without biometry says nothing of it where no sensor is`() throws {
-        let bare = try BrokerFixture(sensors: AddedAuthenticators(authenticators: [key]))
+        let bare = try BrokerFixture()
         try bare.setPasscode()
         let client = try bare.client()
         bare.prompter.prepare([.text(BrokerFixture.passcode)])

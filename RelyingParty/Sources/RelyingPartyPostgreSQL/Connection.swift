@@ -57,14 +57,23 @@ final class Connection: @unchecked Sendable {
         handle = nil
     }
 
-    /// The caller's parameters come after those that they may replace.
-    private static func connect(_ parameters: String) -> OpaquePointer? {
-        let settings = [
+    /// libpq's parameters of a connection. The caller's come after those that they may replace.
+    ///
+    /// The host may die after it took a statement. `tcp_user_timeout` alone does not end the wait then, because nothing that
+    /// was sent is unconfirmed, and `statement_timeout` runs in the host. So the kernel asks the host after 5 s of silence, and
+    /// gives up within 11 s. By itself it asks after two hours.
+    static func settings(_ parameters: String) -> [(name: String, value: String)] {
+        [
             ("target_session_attrs", "read-write"), ("connect_timeout", "5"), ("tcp_user_timeout", "10000"),
+            ("keepalives_idle", "5"), ("keepalives_interval", "2"), ("keepalives_count", "3"),
             ("application_name", "relying party"), ("dbname", parameters), ("client_encoding", "UTF8"),
         ]
-        var keywords: [UnsafePointer<CChar>?] = settings.map { UnsafePointer(strdup($0.0)) } + [nil]
-        var values: [UnsafePointer<CChar>?] = settings.map { UnsafePointer(strdup($0.1)) } + [nil]
+    }
+
+    private static func connect(_ parameters: String) -> OpaquePointer? {
+        let settings = settings(parameters)
+        var keywords: [UnsafePointer<CChar>?] = settings.map { UnsafePointer(strdup($0.name)) } + [nil]
+        var values: [UnsafePointer<CChar>?] = settings.map { UnsafePointer(strdup($0.value)) } + [nil]
         defer { (keywords + values).forEach { free(UnsafeMutablePointer(mutating: $0)) } }
         return PQconnectdbParams(&keywords, &values, 1)
     }

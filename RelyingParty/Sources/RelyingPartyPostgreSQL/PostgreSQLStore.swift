@@ -1,8 +1,8 @@
 /// Challenges and credentials in a PostgreSQL database, which several servers of several machines may share.
 ///
 /// The changes of a call are on the database's disk when it returns. Challenges are kept in memory and on disk, but are gone
-/// after a crash of the database: their sign-ins must begin again. Calls wait up to five seconds for a lock, then they
-/// throw. Needs PostgreSQL 12 or later, and libpq.
+/// after a crash of the database: their sign-ins must begin again. Calls wait up to five seconds for a lock, and some eleven
+/// for a host that is silent, then they throw. Needs PostgreSQL 12 or later, and libpq.
 public final class PostgreSQLStore: Sendable {
     let pool: ConnectionPool
     let maximumChallengeCount: Int
@@ -14,13 +14,16 @@ public final class PostgreSQLStore: Sendable {
     ///     password belongs into libpq's password file, not here. Without `target_session_attrs`, servers that cannot be
     ///     written to are refused.
     ///   - maximumConnectionCount: how many connections this object has at most. Each has a thread.
+    ///   - maximumWaitingCount: how many calls may wait for a connection. Further ones throw at once.
     ///   - maximumChallengeCount: how many challenges may be open, so that strangers who only ask for them do not fill the
     ///     disk. Give the same number on all servers.
     /// - Throws: ``PostgreSQLStoreError``.
     public init(
-        connection: String, maximumConnectionCount: Int = 4, maximumChallengeCount: Int = 200_000
+        connection: String, maximumConnectionCount: Int = 4, maximumWaitingCount: Int = 256,
+        maximumChallengeCount: Int = 200_000
     ) async throws(PostgreSQLStoreError) {
-        pool = ConnectionPool(connection, maximumCount: max(maximumConnectionCount, 1))
+        pool = ConnectionPool(
+            connection, maximumCount: max(maximumConnectionCount, 1), maximumWaitingCount: maximumWaitingCount)
         self.maximumChallengeCount = maximumChallengeCount
         try await pool.run(Schema.prepare)
     }
@@ -32,6 +35,8 @@ public enum PostgreSQLStoreError: Error, Equatable, Sendable {
     case cannotConnect(String)
     /// The connection ended within a call, so it is not known whether the call had an effect.
     case connectionLost
+    /// As many calls wait for a connection as may; this is their number. The call had no effect. Try again later.
+    case tooManyCalls(Int)
     /// The database refused a statement, which had no effect. The code is one of PostgreSQL's ("SQLSTATE").
     case refused(sqlState: String)
     /// The database has a schema `relying_party` of another program.

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import RelyingParty
 import Testing
@@ -93,6 +94,57 @@ import Testing
                 #expect(try await store.take(Example.challenge(number).value, at: Example.date) != nil)
             }
         }
+    }
+
+    @Test func `more calls than may wait are refused at once, and the others get their answers`() async throws {
+        try await Self.withDatabase { _, connection in
+            let store = try await PostgreSQLStore(
+                connection: connection, maximumConnectionCount: 1, maximumWaitingCount: 2)
+            let end = DispatchSemaphore(value: 0)
+            let (busy, isBusy) = AsyncStream.makeStream(of: Void.self)
+            // The time only ends a test whose calls are not refused.
+            async let holder: Void = store.pool.run { _ in
+                isBusy.finish()
+                _ = end.wait(timeout: .now() + 60)
+            }
+            for await _ in busy {}
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 0..<5 {
+                    group.addTask {
+                        do throws(PostgreSQLStoreError) {
+                            return try await store.pool.run { _ in true }
+                        } catch {
+                            guard error == .tooManyCalls(2) else { throw error }
+                            return false
+                        }
+                    }
+                }
+                var answers: [Bool] = []
+                for try await answer in group {
+                    answers.append(answer)
+                    if answers == [false, false, false] { end.signal() }
+                }
+                #expect(answers == [false, false, false, true, true])
+            }
+            try await holder
+            #expect(try await store.add(Example.credential(1)))
+        }
+    }
+
+    /// A host that is gone cannot be played here: the kernel answers probes for every process of this machine.
+    @Test func `a silent host is noticed within 15 seconds, unless the caller's parameters say otherwise`() throws {
+        let settings = Connection.settings("host=db.example.org")
+        let names = settings.map { $0.name }
+        let callers = try #require(names.firstIndex(of: "dbname"))
+        #expect(settings[callers].value == "host=db.example.org")
+        func seconds(_ name: String) throws -> Int {
+            let index = try #require(names.firstIndex(of: name))
+            #expect(index < callers, "The caller's parameters would not replace \(name).")
+            return try #require(Int(settings[index].value))
+        }
+        let probes = try seconds("keepalives_interval") * seconds("keepalives_count")
+        #expect(try seconds("keepalives_idle") + probes <= 15)
+        #expect(try seconds("connect_timeout") <= 5)
     }
 
     @Test func `the database's own settings do not weaken a store`() async throws {

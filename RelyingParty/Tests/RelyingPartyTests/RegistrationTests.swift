@@ -66,6 +66,25 @@ import Testing
         try await expectRefusal(.originNotAllowed) { $0.clientData.origin = origin }
     }
 
+    /// Swift's `==` takes the sign of the unit kelvin for the letter K, and a letter and its accent for the accented letter.
+    @Test(arguments: [
+        ("https://K.example.org", "https://\u{212A}.example.org"), ("https://\u{E9}.org", "https://e\u{301}.org"),
+    ])
+    func `an origin must have the bytes of one in the list`(_ listed: String, _ other: String) async throws {
+        #expect(listed == other)
+        let verifier = WebAuthnVerifier(
+            relyingPartyIdentifier: "example.org", origins: [listed], framing: .allowed(topOrigins: [listed]))
+        try await expectRefusal(.originNotAllowed, verifier: verifier) { $0.clientData.origin = other }
+        try await expectRefusal(.topOriginNotAllowed, verifier: verifier) {
+            $0.clientData.origin = listed
+            $0.clientData.rest = #","crossOrigin":true,"topOrigin":"\#(other)""#
+        }
+        var authenticator = try TestAuthenticator()
+        authenticator.clientData.origin = listed
+        authenticator.clientData.rest = #","crossOrigin":true,"topOrigin":"\#(listed)""#
+        _ = try await verifier.register(authenticator.registration())
+    }
+
     @Test func `client data that cannot be read is refused for its reason`() async throws {
         try await expectRefusal(.clientData(.notJSON(offset: 0))) { $0.clientData.whole = "" }
         try await expectRefusal(.clientData(.missing(.origin))) {

@@ -15,7 +15,8 @@ guard arguments.count == 4, let count = UInt32(arguments[3]) else {
     FileHandle.standardError.write(Data("usage: store-process CONNECTION CREDENTIAL COUNT\n".utf8))
     exit(64)
 }
-let store = try await PostgreSQLStore(connection: arguments[1], maximumConnectionCount: 8)
+let store = try await PostgreSQLStore(
+    connection: arguments[1], maximumConnectionCount: 8, maximumWaitingCount: Int(count))
 let credential = Data(arguments[2].utf8)
 _ = readLine()
 let outcome = try await withThrowingTaskGroup(of: (UInt32, accepted: Bool, taken: Bool).self) { group in

@@ -43,14 +43,21 @@ public struct WebAuthnVerifier: Sendable {
     func check(_ clientData: ClientData, _ ceremony: Ceremony, challenge: Data) throws(CeremonyError) {
         guard clientData.type == ceremony.clientDataType else { throw .ceremonyMismatch }
         guard clientData.challenge == challenge.base64URLEncoded else { throw .challengeMismatch }
-        guard origins.contains(clientData.origin) else { throw .originNotAllowed }
+        guard Self.isListed(clientData.origin, in: origins) else { throw .originNotAllowed }
         switch framing {
         case .refused:
             guard !clientData.isCrossOrigin, clientData.topOrigin == nil else { throw .crossOriginNotAllowed }
         case .allowed(let topOrigins, let evenUnnamed):
-            let isAllowed = clientData.topOrigin.map(topOrigins.contains) ?? (evenUnnamed || !clientData.isCrossOrigin)
+            let isAllowed =
+                clientData.topOrigin.map { Self.isListed($0, in: topOrigins) }
+                ?? (evenUnnamed || !clientData.isCrossOrigin)
             guard isAllowed else { throw .topOriginNotAllowed }
         }
+    }
+
+    /// Byte by byte. Swift's own comparison takes different characters for equal ("canonical equivalence").
+    private static func isListed(_ origin: String, in origins: Set<String>) -> Bool {
+        origins.contains { $0.utf8.elementsEqual(origin.utf8) }
     }
 
     /// What both ceremonies ask of authenticator data (steps 13 to 18 of section 7.1, 15 to 19 of 7.2).
