@@ -142,9 +142,10 @@ extension RealPromptTests {
         init() throws {
             bus = try PrivateBus()
             logind = try StandInLogind(on: bus)
-            try logind.setSessions([10: "here", 20: "remote", 30: "background", 40: "gone"])
+            try logind.setSessions([10: "here", 20: "remote", 30: "background", 40: "gone", 70: "seatless"])
             try logind.addSession("remote", of: user, isRemote: true)
             try logind.addSession("background", of: user, isActive: false)
+            try logind.addSession("seatless", of: user, hasSeat: false)
         }
 
         private func refusal(_ processID: Int32) -> SensorRefusal? {
@@ -166,6 +167,13 @@ extension RealPromptTests {
             #expect(refusal(20) == .remote)
             #expect(refusal(30) == .notActive)
             #expect(refusal(40) == .notActive)
+        }
+
+        @Test func `a program in a session without a seat is not where its user sits`() throws {
+            #expect(refusal(70) == .notActive)
+            try logind.addSession("here", of: user)
+            #expect(refusal(70) == .notActive)
+            #expect(refusal(10) == nil)
         }
 
         @Test func `a program of the user manager is where its user is`() throws {
