@@ -264,6 +264,18 @@ struct PolicyTests {
         #expect(try isReused(2, within: 300))
     }
 
+    @Test(arguments: [SensorRefusal.remote, .notActive, .sessionLocked, .withoutSession, .unknownSession])
+    func `reuse nothing for a program that arms no sensor, and the proof for one that does`(
+        refusal: SensorRefusal
+    ) throws {
+        try fixture.setPasscode()
+        try proveBiometry()
+        fixture.prompter.refuseSensors(because: refusal)
+        for policy: Int32 in [1, 2, 4] { #expect(try !isReused(policy, within: 300)) }
+        fixture.prompter.refuseSensors(because: nil)
+        #expect(try isReused(within: 300))
+    }
+
     @Test func `say why there is no wrist detection`() throws {
         do { try fixture.client().preflight(policy: 5) } catch let refused as Refused {
             #expect(refused.cause == "companion.no-wrist-detection")
