@@ -226,7 +226,7 @@ struct PolicyTests {
         #expect(try client.log().contains { $0.operation == "policy 1, reused" && $0.factors == ["biometry"] })
     }
 
-    enum Ending: CaseIterable { case lock, change, enrolment, lockout, unplugged, restart }
+    enum Ending: CaseIterable { case lock, change, revocation, enrolment, lockout, unplugged, restart }
 
     @Test(arguments: Ending.allCases) func `reuse nothing after`(ending: Ending) throws {
         try fixture.setPasscode()
@@ -235,6 +235,7 @@ struct PolicyTests {
         switch ending {
         case .lock: try fixture.client().lock()
         case .change: try fixture.changePasscode(to: "another battery 8")
+        case .revocation: _ = try fixture.client().call(.revokeGrants(.with { $0.which = .all(.init()) }))
         case .enrolment: finger.enrol("two fingers")
         case .lockout:
             finger.lockOut()
