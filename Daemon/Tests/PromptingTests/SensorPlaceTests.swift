@@ -38,7 +38,10 @@ extension RealPromptTests {
             if let facePolicy { configuration.facePolicy = facePolicy }
             let prompter = ProcessPrompter(
                 program: Build.prompt, configuration: configuration, userID: geteuid(),
-                logins: Logins(hasLogin: hasLogin), sessions: SeatedPerson(unless: refusal))
+                logins: Logins(hasLogin: hasLogin),
+                // No display: a question that the terminal shows without its sensors would come there.
+                buses: SessionBuses(system: "/nonexistent", user: "/nonexistent"),
+                sessions: SeatedPerson(unless: refusal))
             return try Asking(prompter, question, on: process.caller(terminal.slave))
         }
 
