@@ -81,6 +81,15 @@ import Testing
             .biometryNotAvailable, cause: "biometry.no-sensor", ErrorTranslation.error(for: error))
     }
 
+    @Test func `a reader that was unplugged has a code of its own`() {
+        let error = OstiaryError(.init(.biometryNotAvailable), "", cause: "biometry.disconnected")
+        expectAuthenticationError(
+            .biometryDisconnected, cause: "biometry.disconnected", ErrorTranslation.error(for: error))
+        #expect(ErrorTranslation.authenticationError(for: error).code == .biometryDisconnected)
+        let other = OstiaryError(.init(.authenticationFailed), "", cause: "biometry.disconnected")
+        #expect(ErrorTranslation.authenticationError(for: other).code == .authenticationFailed)
+    }
+
     @Test(arguments: WireFailureCode.allCases)
     func `a context reports nothing but its own domain`(failure: WireFailureCode) {
         let error = ErrorTranslation.authenticationError(for: OstiaryError(.init(failure), "x", cause: "c"))

@@ -1,6 +1,7 @@
 import PromptProtocol
 
-/// Chooses how to ask: the first configured way that works here. Pure: the caller says which files exist.
+/// Chooses how to ask: the first configured way that works here, and before the others one that shows the question's sensors.
+/// Pure: the caller says which files exist.
 struct FrontEndChoice {
     let configuration: PromptConfiguration
     /// The caller's terminal after its check; nil when the caller passed none.
@@ -13,11 +14,13 @@ struct FrontEndChoice {
     var isUnproved = false
     /// Whether the terminal is one that somebody logged in on.
     var isLoginTerminal = false
+    /// Whether the question has sensors that may be armed for the caller's process.
+    var hasSensors = false
     /// Whether a sensor may be used on the terminal.
     var isTerminalForSensors = true
     /// Why the configured pinentry must not be started; nil when it may be, or when none is configured.
     let pinentryDistrust: ProgramDistrust?
-    /// The display for a sheet, looked for only when a sheet comes first.
+    /// The display for a sheet, looked for only when no way before the sheet works.
     var findDisplay: () -> Result<SheetOptions.Display, DisplayRefusal> = { .failure(.none) }
     /// The bus of a screen reader, looked for only when there is a sheet.
     var findAccessibilityBus: () -> String? = { nil }
@@ -28,7 +31,7 @@ struct FrontEndChoice {
     func choose() -> Result<PromptFrontEnd, PromptUnavailability> {
         if isUnproved, !isLoginTerminal, let dialog { return .success(dialog) }
         var displayRefusal: DisplayRefusal?
-        for frontEnd in configuration.frontEnds {
+        for frontEnd in order {
             switch frontEnd {
             case .terminal:
                 if verifiedTerminal != nil, isTyped || isTerminalForSensors { return .success(.terminal) }
@@ -41,6 +44,22 @@ struct FrontEndChoice {
             }
         }
         return .failure(unavailability(displayRefusal))
+    }
+
+    /// The configured ways in their order. A way that drops the sensors would have the person type what a touch could prove, so the
+    /// ways that show them come first.
+    private var order: [PromptConfiguration.FrontEnd] {
+        let ways = configuration.frontEnds
+        return hasSensors ? ways.filter(showsSensors) + ways.filter { !showsSensors($0) } : ways
+    }
+
+    private func showsSensors(_ frontEnd: PromptConfiguration.FrontEnd) -> Bool {
+        switch frontEnd {
+        case .terminal: isTerminalForSensors
+        // It does not report when it is visible.
+        case .pinentry: false
+        case .sheet: true
+        }
     }
 
     /// A configured dialog that is not on the caller's terminal.

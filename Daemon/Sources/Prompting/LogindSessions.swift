@@ -11,7 +11,7 @@ public protocol SessionRecords: Sendable {
 public enum SensorRefusal: Error, Equatable, Sendable {
     /// The program runs in a session from another machine.
     case remote
-    /// The program's session is in the background, or the user has none in the foreground of this machine.
+    /// The program's session is in the background or has no seat, or the user has none in the foreground of this machine.
     case notActive
     /// The session is locked: nobody sees the question.
     case sessionLocked
@@ -63,8 +63,7 @@ struct LogindSessions: SessionRecords {
         } catch { return .unknownSession }
     }
 
-    /// Whether the user has a session in the foreground of a seat of this machine. A session without a seat is always active,
-    /// and nobody sits there.
+    /// Whether the user has a session in the foreground of a seat of this machine.
     func isAtMachine(_ userID: UInt32) -> Bool {
         do throws(BusError) {
             guard let connection = try connection() else { return false }
@@ -101,7 +100,7 @@ struct LogindSessions: SessionRecords {
         }
     }
 
-    /// The sessions of the user that have a seat.
+    /// The sessions of the user that have a seat: the others are nowhere, and need not be asked for.
     private func sessions(of userID: UInt32, _ connection: Connection) throws(BusError) -> [String] {
         let answer = try connection.bus.call(connection.logind, Self.path, Self.manager, "ListSessions")
         var paths: [String] = []
@@ -126,7 +125,8 @@ struct LogindSessions: SessionRecords {
             // After `su`, the session is that of the user who logged in.
             guard state.userID == userID else { return .withoutSession }
             guard state.isRemote == false else { return .remote }
-            guard state.isActive == true else { return .notActive }
+            // A session without a seat, such as one of cron or of a VNC server, is always active, and nobody sits there.
+            guard state.isActive == true, state.seat?.isEmpty == false else { return .notActive }
             return state.isLocked == true ? .sessionLocked : nil
         } catch {
             // The session ended meanwhile.
@@ -140,6 +140,8 @@ struct LogindSessions: SessionRecords {
         var userID: UInt32?
         var isRemote: Bool?
         var isActive: Bool?
+        /// Empty for a session without one.
+        var seat: String?
         var isLocked: Bool?
     }
 
@@ -154,6 +156,7 @@ struct LogindSessions: SessionRecords {
             case "User": state.userID = try user(answer)
             case "Remote": state.isRemote = try flag(answer)
             case "Active": state.isActive = try flag(answer)
+            case "Seat": state.seat = try seat(answer)
             case "LockedHint": state.isLocked = try flag(answer)
             default: try answer.skip("v")
             }
@@ -176,5 +179,14 @@ struct LogindSessions: SessionRecords {
         try answer.exitContainer()
         try answer.exitContainer()
         return number
+    }
+
+    private func seat(_ answer: BusMessage) throws(BusError) -> String? {
+        guard try answer.enter(.variant, "(so)"), try answer.enter(.structure, "so") else { return nil }
+        let name = try answer.readText()
+        try answer.skip("o")
+        try answer.exitContainer()
+        try answer.exitContainer()
+        return name
     }
 }

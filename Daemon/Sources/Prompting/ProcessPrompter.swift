@@ -59,7 +59,7 @@ public struct ProcessPrompter: PlacingPrompter {
         let choice = FrontEndChoice(
             configuration: configuration, terminal: terminal, terminalType: caller.terminalType,
             isTyped: question.kind.isTyped, isUnproved: question.isUnproved,
-            isLoginTerminal: isLogin,
+            isLoginTerminal: isLogin, hasSensors: !question.sensors.isEmpty && sensorRefusal == nil,
             isTerminalForSensors: question.sensors.contains { isTerminal(for: $0, isLogin: isLogin) },
             pinentryDistrust: configuration.pinentryPath.flatMap(distrust),
             findDisplay: {

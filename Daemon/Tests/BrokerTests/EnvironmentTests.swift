@@ -1,5 +1,6 @@
 import AccessControl
 import BrokerTestSupport
+import FingerprintReader
 import FingerprintTestSupport
 import Foundation
 import OstiaryWire
@@ -25,16 +26,23 @@ struct EnvironmentTests {
     }
 
     /// Leaves a watch on a new connection; returns when the daemon has it.
-    private func watch(after known: WireEnvironment? = nil) throws -> (client: TestClient, id: UInt64) {
-        let client = try fixture.client()
+    ///
+    /// - Parameter other: nil for the fixture with the scripted sensor.
+    private func watch(
+        after known: WireEnvironment? = nil, in other: BrokerFixture? = nil
+    ) throws -> (client: TestClient, id: UInt64) {
+        let watched = other ?? fixture
+        let client = try watched.client()
         let known = try known ?? client.environment()
-        let before = watchCount
+        let before = Self.watchCount(in: watched)
         let id = try client.send(.environment(.with { $0.known = known }))
-        while watchCount == before { usleep(500) }
+        while Self.watchCount(in: watched) == before { usleep(500) }
         return (client, id)
     }
 
-    private var watchCount: Int { fixture.broker.watches.all(of: fixture.account).count }
+    private static func watchCount(in fixture: BrokerFixture) -> Int {
+        fixture.broker.watches.all(of: fixture.account).count
+    }
 
     /// What the watch is answered with.
     private func change(_ watch: (client: TestClient, id: UInt64)) throws -> WireEnvironment {
@@ -192,6 +200,25 @@ struct EnvironmentTests {
         #expect(broker.watches.all(of: account).isEmpty)
     }
 
+    @Test(arguments: [true, false])
+    func `is told of a finger that is enrolled or deleted before the first passcode entry`(isEnrolled: Bool) throws {
+        let fixture = try FingerFixture(hasTemplates: true)
+        defer { withExtendedLifetime(fixture) {} }
+        try fixture.broker.restart()
+        let before = try fixture.broker.client().environment()
+        let watch = try watch(after: before, in: fixture.broker)
+        if isEnrolled {
+            try fixture.stack.enroll(.leftThumb, skin: "second")
+        } else {
+            try fixture.stack.fingerprintReader().withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+                try claimed.delete(.rightIndex)
+            }
+        }
+        let after = try change(watch)
+        #expect(after.biometry?.stateHash != before.biometry?.stateHash)
+        #expect(after.biometry?.isEnrolled == isEnrolled)
+    }
+
     @Test func `is told when a delay after wrong passcodes begins, and when it has ended by itself`() throws {
         try fixture.setPasscode()
         sensor.makeUnavailable(.biometryNotAvailable)
@@ -249,7 +276,7 @@ struct EnvironmentTests {
 
         watches.removeLast().client.end()
         // A watch ends a moment after its connection.
-        while watchCount == EnvironmentWatches.programLimit { usleep(500) }
+        while Self.watchCount(in: fixture) == EnvironmentWatches.programLimit { usleep(500) }
         watches.append(try watch(after: known))
         try fixture.setPasscode()
         for watch in watches { #expect(try change(watch).passcode.isSet) }

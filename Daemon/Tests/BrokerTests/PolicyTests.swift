@@ -261,7 +261,7 @@ struct PolicyTests {
         #expect(try client.log().contains { $0.operation == "policy 1, reused" && $0.factors == ["biometry"] })
     }
 
-    enum Ending: CaseIterable { case lock, change, enrolment, lockout, unplugged, restart }
+    enum Ending: CaseIterable { case lock, change, revocation, enrolment, lockout, unplugged, restart }
 
     @Test(arguments: Ending.allCases) func `reuse nothing after`(ending: Ending) throws {
         try fixture.setPasscode()
@@ -270,6 +270,7 @@ struct PolicyTests {
         switch ending {
         case .lock: try fixture.client().lock()
         case .change: try fixture.changePasscode(to: "another battery 8")
+        case .revocation: _ = try fixture.client().call(.revokeGrants(.with { $0.which = .all(.init()) }))
         case .enrolment: finger.enrol("two fingers")
         case .lockout:
             finger.lockOut()
@@ -297,6 +298,18 @@ struct PolicyTests {
         #expect(try !isReused(2, within: 300))
         finger.makeUnavailable(nil)
         #expect(try isReused(2, within: 300))
+    }
+
+    @Test(arguments: [SensorRefusal.remote, .notActive, .sessionLocked, .withoutSession, .unknownSession])
+    func `reuse nothing for a program that arms no sensor, and the proof for one that does`(
+        refusal: SensorRefusal
+    ) throws {
+        try fixture.setPasscode()
+        try proveBiometry()
+        fixture.prompter.refuseSensors(because: refusal)
+        for policy: Int32 in [1, 2, 4] { #expect(try !isReused(policy, within: 300)) }
+        fixture.prompter.refuseSensors(because: nil)
+        #expect(try isReused(within: 300))
     }
 
     @Test func `say why there is no wrist detection`() throws {

@@ -241,14 +241,25 @@ import UnixSocket
     private func choose(
         _ configure: (inout PromptConfiguration) -> Void, terminal: Result<VerifiedTerminal, TerminalRefusal>? = nil,
         distrust: ProgramDistrust? = nil, display: Result<SheetOptions.Display, DisplayRefusal> = .failure(.none),
-        isUnproved: Bool = false, isLoginTerminal: Bool = false
+        isUnproved: Bool = false, isLoginTerminal: Bool = false, hasSensors: Bool = false,
+        isTerminalForSensors: Bool = true
     ) -> Result<PromptFrontEnd, PromptUnavailability> {
         var configuration = PromptConfiguration()
         configure(&configuration)
         return FrontEndChoice(
             configuration: configuration, terminal: terminal, terminalType: .vt100, isUnproved: isUnproved,
-            isLoginTerminal: isLoginTerminal, pinentryDistrust: distrust, findDisplay: { display }
+            isLoginTerminal: isLoginTerminal, hasSensors: hasSensors, isTerminalForSensors: isTerminalForSensors,
+            pinentryDistrust: distrust, findDisplay: { display }
         ).choose()
+    }
+
+    private func name(_ choice: Result<PromptFrontEnd, PromptUnavailability>) -> String {
+        switch choice {
+        case .success(.pinentry): "dialog"
+        case .success(.terminal): "terminal"
+        case .success(.sheet): "sheet"
+        case .failure(let reason): "\(reason)"
+        }
     }
 
     private func terminal() throws -> Result<VerifiedTerminal, TerminalRefusal> {
@@ -300,14 +311,8 @@ import UnixSocket
             isLogin: Bool, display: Result<SheetOptions.Display, DisplayRefusal> = .failure(.none),
             _ configure: (inout PromptConfiguration) -> Void
         ) -> String {
-            switch choose(
-                configure, terminal: terminal, display: display, isUnproved: true, isLoginTerminal: isLogin)
-            {
-            case .success(.pinentry): "dialog"
-            case .success(.terminal): "terminal"
-            case .success(.sheet): "sheet"
-            case .failure(let reason): "\(reason)"
-            }
+            name(
+                choose(configure, terminal: terminal, display: display, isUnproved: true, isLoginTerminal: isLogin))
         }
         let withDialog: (inout PromptConfiguration) -> Void = { ($0.pinentryPath, $0.display) = ("/p", ":0") }
         #expect(ask(isLogin: true, withDialog) == "terminal")
@@ -326,6 +331,34 @@ import UnixSocket
         let distrusted = choose(
             withDialog, terminal: terminal, distrust: .missing("/p"), isUnproved: true, isLoginTerminal: false)
         #expect(distrusted == .success(.terminal))
+    }
+
+    @Test func `a question comes where its sensors are shown, if there is such a way`() throws {
+        let terminal = try terminal()
+        let onX = SheetOptions.Display.x11(name: ":0", authority: nil)
+        func ask(
+            onTerminal: Bool, hasSensors: Bool = true, isTerminalForSensors: Bool = true, hasSheet: Bool = true,
+            _ frontEnds: [PromptConfiguration.FrontEnd] = [.terminal, .pinentry, .sheet]
+        ) -> String {
+            name(
+                choose(
+                    { ($0.pinentryPath, $0.display, $0.frontEnds) = ("/p", ":0", frontEnds) },
+                    terminal: onTerminal ? terminal : nil, display: hasSheet ? .success(onX) : .failure(.none),
+                    hasSensors: hasSensors, isTerminalForSensors: isTerminalForSensors))
+        }
+        #expect(ask(onTerminal: false) == "sheet")
+        #expect(ask(onTerminal: false, hasSheet: false) == "dialog")
+        #expect(ask(onTerminal: false, [.terminal, .pinentry]) == "dialog")
+        #expect(ask(onTerminal: true) == "terminal")
+        #expect(ask(onTerminal: true, [.pinentry, .sheet, .terminal]) == "sheet")
+        #expect(ask(onTerminal: true, [.pinentry, .terminal]) == "terminal")
+        // Where no sensor may answer on the terminal.
+        #expect(ask(onTerminal: true, isTerminalForSensors: false) == "sheet")
+        #expect(ask(onTerminal: true, isTerminalForSensors: false, hasSheet: false) == "terminal")
+        // Where none may be armed at all, the configured order counts.
+        #expect(ask(onTerminal: false, hasSensors: false) == "dialog")
+        #expect(ask(onTerminal: true, hasSensors: false, isTerminalForSensors: false) == "terminal")
+        #expect(ask(onTerminal: true, hasSensors: false, [.pinentry, .terminal]) == "dialog")
     }
 
     @Test func `a dialog gets the terminal's own name`() throws {

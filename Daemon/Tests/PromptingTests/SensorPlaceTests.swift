@@ -38,7 +38,10 @@ extension RealPromptTests {
             if let facePolicy { configuration.facePolicy = facePolicy }
             let prompter = ProcessPrompter(
                 program: Build.prompt, configuration: configuration, userID: geteuid(),
-                logins: Logins(hasLogin: hasLogin), sessions: SeatedPerson(unless: refusal))
+                logins: Logins(hasLogin: hasLogin),
+                // No display: a question that the terminal shows without its sensors would come there.
+                buses: SessionBuses(system: "/nonexistent", user: "/nonexistent"),
+                sessions: SeatedPerson(unless: refusal))
             return try Asking(prompter, question, on: process.caller(terminal.slave))
         }
 
@@ -142,9 +145,10 @@ extension RealPromptTests {
         init() throws {
             bus = try PrivateBus()
             logind = try StandInLogind(on: bus)
-            try logind.setSessions([10: "here", 20: "remote", 30: "background", 40: "gone"])
+            try logind.setSessions([10: "here", 20: "remote", 30: "background", 40: "gone", 70: "seatless"])
             try logind.addSession("remote", of: user, isRemote: true)
             try logind.addSession("background", of: user, isActive: false)
+            try logind.addSession("seatless", of: user, hasSeat: false)
         }
 
         private func refusal(_ processID: Int32) -> SensorRefusal? {
@@ -166,6 +170,13 @@ extension RealPromptTests {
             #expect(refusal(20) == .remote)
             #expect(refusal(30) == .notActive)
             #expect(refusal(40) == .notActive)
+        }
+
+        @Test func `a program in a session without a seat is not where its user sits`() throws {
+            #expect(refusal(70) == .notActive)
+            try logind.addSession("here", of: user)
+            #expect(refusal(70) == .notActive)
+            #expect(refusal(10) == nil)
         }
 
         @Test func `a program of the user manager is where its user is`() throws {

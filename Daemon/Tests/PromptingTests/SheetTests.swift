@@ -118,11 +118,12 @@ extension RealPromptTests {
             return try Data(contentsOf: URL(fileURLWithPath: path))
         }
 
+        private static let passcodeOrFinger = PromptQuestion(
+            .enterPasscode, sensors: [PromptSensor(.finger, DisplayText("Touch the sensor."))],
+            operation: DisplayText("read"))
+
         @Test func `a sensor waits only when the sheet is visible, and its new text is shown`() throws {
-            let question = PromptQuestion(
-                .enterPasscode, sensors: [PromptSensor(.finger, DisplayText("Touch the sensor."))],
-                operation: DisplayText("read"))
-            let asking = try ask(question)
+            let asking = try ask(Self.passcodeOrFinger)
             #expect(asking.shownCount == 1)
             let before = try screen()
             asking.live.update(PromptUpdate(sensor: 0, text: DisplayText("Not recognised, 2 tries left.")))
@@ -132,6 +133,15 @@ extension RealPromptTests {
             try server.type("typed")
             try server.press("Return")
             #expect(asking.wait() == .entered("typed", .passcode))
+        }
+
+        @Test func `a question with a sensor comes in the sheet, although a pinentry is configured before it`() throws {
+            let asking = try ask(Self.passcodeOrFinger) {
+                ($0.frontEnds, $0.pinentryPath) = ([.pinentry, .sheet], "/usr/bin/pinentry-tty")
+            }
+            #expect(asking.live.shows(sensor: 0))
+            try server.press("Escape")
+            #expect(asking.wait() == .cancelled)
         }
 
         @Test func `a finger without a field can be cancelled`() throws {

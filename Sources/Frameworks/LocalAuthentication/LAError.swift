@@ -89,7 +89,7 @@ extension LAError {
     public static var watchNotAvailable: Code { .watchNotAvailable }
     /// Only removable sensors are supported, and none is paired (-12).
     public static var biometryNotPaired: Code { .biometryNotPaired }
-    /// The paired sensor is unplugged (-13).
+    /// The sensor was unplugged during the evaluation (-13).
     public static var biometryDisconnected: Code { .biometryDisconnected }
     /// The embedded view is too small (-14).
     public static var invalidDimensions: Code { .invalidDimensions }

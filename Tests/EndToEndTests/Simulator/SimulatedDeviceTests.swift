@@ -100,7 +100,7 @@ struct SimulatedDeviceTests {
         try await withFinger { device async throws in
             device.person.unplugsReader()
             #expect(
-                try await refusal() == Refusal(code: .biometryNotAvailable, cause: "biometry.disconnected"))
+                try await refusal() == Refusal(code: .biometryDisconnected, cause: "biometry.disconnected"))
             #expect(try await refusal() == Refusal(code: .biometryNotAvailable, cause: "biometry.no-sensor"))
             try await device.plugInReader()
             device.person.touches(.rightIndex)

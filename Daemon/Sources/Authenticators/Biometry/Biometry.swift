@@ -45,6 +45,8 @@ package final class Biometry: Sendable {
         var follower: (any EnrolledSetFollower)?
         var handlers: [@Sendable (BiometryChange) -> Void] = []
         var lastState: BiometryState?
+        /// Whether the last look found that `ostiary-templates` is installed.
+        var hasHelper = false
     }
 
     /// - Parameters:
@@ -80,6 +82,7 @@ package final class Biometry: Sendable {
         state.obstacle = obstacle(seen, record)
         state.face = face.map { FaceState(service: $0.name, obstacle: obstacle(of: $0, record)) }
         let former = memory.withLock { memory in
+            memory.hasHelper = seen.set != .absent
             defer { memory.lastState = state }
             return memory.lastState
         }
@@ -268,12 +271,14 @@ package final class Biometry: Sendable {
             guard record != (stored ?? BiometryRecord()) else { return }
             do { try storage.save(record) } catch { onFault(error) }
         }
-        if seen.set != .absent { follow() }
+        memory.withLock { $0.hasHelper = seen.set != .absent }
+        follow()
     }
 
     // MARK: changes
 
     /// Has `handler` told, on any thread, when something changed: a wrong finger, a lockout and its end, a new enrolled set. A
+    /// new set is noticed at once after the first passcode entry or ``follow()``, and before when somebody asks for the state. A
     /// reader that is plugged in or out is noticed when somebody asks for the state; `Broker.followReaders` asks while programs
     /// watch. The handler must not block.
     package func onChange(_ handler: @escaping @Sendable (BiometryChange) -> Void) {
@@ -284,11 +289,11 @@ package final class Biometry: Sendable {
         for handler in memory.withLock({ $0.handlers }) { handler(change) }
     }
 
-    /// Follows the enrolled set, on a thread that sleeps until it changes. Where the helper is not installed nothing is followed:
-    /// it would have to be tried again and again.
-    private func follow() {
+    /// Follows the enrolled set from now on, on a thread that sleeps until it changes. Where the last look found no helper nothing
+    /// is followed: it would have to be tried again and again. Does not block.
+    package func follow() {
         memory.withLock { memory in
-            guard memory.follower == nil else { return }
+            guard memory.hasHelper, memory.follower == nil else { return }
             memory.follower = sources.templates.followEnrolledSet { [weak self] _ in
                 // A set that came and went is noticed too.
                 _ = self?.state()

@@ -57,6 +57,8 @@ extension Broker {
     func leave(_ watch: EnvironmentWatch, after changes: EnvironmentChanges) throws(Refusal) {
         let account = watch.session.account
         try watches.add(watch)
+        // The passcode may not have been entered yet, which would begin it too.
+        account.biometry?.follow()
         // A change between look and watch was seen by neither.
         let present = account.environmentChanges.withLock { $0 }
         if present != changes {

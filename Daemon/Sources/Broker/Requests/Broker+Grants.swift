@@ -31,7 +31,7 @@ extension Broker {
                 }))
     }
 
-    /// Ends whole contexts: what else was proved in one could bring the grant back without a question.
+    /// Ends whole contexts, and the reuse of biometry: what else was proved could bring the grant back without a question.
     func revokeGrants(_ body: WireRevokeGrantsRequest, _ session: Session) throws -> Reply {
         guard let which = body.which else { throw Refusal(.malformed, "The request names no grants.") }
         try session.verifyCaller()
@@ -46,6 +46,7 @@ extension Broker {
         // What was begun before the revocation must not be granted after it.
         trail.end(event("grants-revoke", session, object: Self.name(of: which))) {
             for context in chosen { context.revokeAllGrants() }
+            session.account.recentBiometry.forget()
         }
         return Reply(.done(.with { $0.count = UInt32(clamping: count) }))
     }

@@ -4,6 +4,7 @@ import Callers
 import OstiaryWire
 import OwnerKeys
 import Passcodes
+import Prompting
 import ProtectedObjects
 import Refusals
 
@@ -30,7 +31,7 @@ extension Broker {
         let asking = try asking(body.question, request, session, cancellation)
         let held = session.account.held(in: context)
         try preflight(policy, held: held, session.account)
-        if policy.acceptsBiometry, let recent = reusableProof(for: body, session.account) {
+        if policy.acceptsBiometry, let recent = reusableProof(for: body, session) {
             let reused = self.event("evaluate-policy", session, operation: "policy \(body.policy), reused")
             return try grantAgain(
                 [recent.factorName], recent.strength, as: reused, session, biometry: knownBiometry(for: session),
@@ -59,13 +60,17 @@ extension Broker {
     }
 
     /// A biometric proof that is recent enough for the program and of the set that is enrolled now; nil when there is none, or
-    /// biometry could not be proved now. Asks the sensor.
+    /// biometry could not be proved now, or not for this program. Asks the sensor, and where the program is.
     private func reusableProof(
-        for body: WireEvaluatePolicyRequest, _ account: OwnerAccount
+        for body: WireEvaluatePolicyRequest, _ session: Session
     ) -> RecentBiometry.Proved? {
         guard body.reuseSeconds > 0 else { return nil }
+        let account = session.account
         if account.sensor?.sensorState()?.unavailability == .biometryLockout { account.recentBiometry.forget() }
-        return recentProof(for: body, account)
+        guard let recent = recentProof(for: body, account) else { return nil }
+        // Where the program's own question would arm no sensor, a finger at another question does not answer for it either.
+        let refusal = account.evaluator.prompter.sensorRefusal(ofProcess: session.caller.program.processID)
+        return refusal == nil ? recent : nil
     }
 
     /// The same by what the sensor said last.

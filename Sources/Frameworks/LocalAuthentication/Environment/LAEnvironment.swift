@@ -42,8 +42,8 @@ public final class LAEnvironment: NSObject, Sendable {
     /// nothing. Blocks for a message to the daemon.
     ///
     /// Told after this call are a passcode that is set or removed, a lockout and its end, fingers that are enrolled, replaced
-    /// or deleted where `ostiary-templates` runs, and a reader that is plugged in or out where udev announces USB devices. Other
-    /// changes are noticed, and then told, when any program next asks for the state.
+    /// or deleted where `ostiary-templates` runs, and a reader that is plugged in or out where udev announces USB devices. No
+    /// passcode need have been entered before. Other changes are noticed, and then told, when any program next asks for the state.
     ///
     /// The calls come one after another, on a thread of this object. A daemon that ends and comes back is told only if something
     /// changed meanwhile. At most 32 processes of one program are told, and 128 of all programs; further ones wait until one of

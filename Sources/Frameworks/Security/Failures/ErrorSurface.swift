@@ -24,6 +24,7 @@ package enum ErrorSurface: Equatable, Sendable {
         case appCancel = -9
         case invalidContext = -10
         case companionNotAvailable = -11
+        case biometryDisconnected = -13
         case notInteractive = -1004
     }
 
@@ -38,6 +39,15 @@ package enum ErrorSurface: Equatable, Sendable {
         default: entry(for: WireFailureCode(rawValue: code.rawValue) ?? .unspecified)
         }
     }
+
+    /// The same for an error. Only its cause tells a reader that was unplugged while it was asked from one that cannot be used.
+    private static func entry(for error: OstiaryError) -> (surface: ErrorSurface, cause: String) {
+        guard error.isFailure(.biometryNotAvailable), error.cause == unplugged else { return entry(for: error.code) }
+        return (.authentication(.biometryDisconnected), unplugged)
+    }
+
+    /// The daemon's cause where the reader was unplugged.
+    private static let unplugged = "biometry.disconnected"
 
     private static func entry(for failure: WireFailureCode) -> (surface: ErrorSurface, cause: String) {
         switch failure {
@@ -116,7 +126,7 @@ package enum ErrorSurface: Equatable, Sendable {
 
     /// `error` as an `NSError` of its surface's domain, with a description for people and one for developers.
     package static func error(for error: OstiaryError) -> NSError {
-        let (surface, cause) = entry(for: error.code)
+        let (surface, cause) = entry(for: error)
         var userInfo: [String: Any] = [
             NSLocalizedDescriptionKey: error.description,
             debugDescriptionKey: "Ostiary error \(error.code.rawValue) (\(cause)). \(error.explanation)",
