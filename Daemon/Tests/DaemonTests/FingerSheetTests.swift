@@ -45,4 +45,60 @@ import Testing
         #expect(try desk.grantCount() == grants)
         try expectOpens(run)
     }
+
+    // MARK: faults
+
+    /// The reader is free, the sheet is gone, nothing was granted since there were `grants`, and the next touch opens.
+    private func expectFreeAndOpening(since grants: Int) throws {
+        try eventually("the reader is off") { try !desk.stack.isArmed() }
+        try expectNoSheet()
+        try desk.stack.waitUntilFree()
+        #expect(try desk.grantCount() == grants)
+        try expectOpens(desk.start("current-set-sign"))
+        #expect(try desk.grantCount() == grants + 1)
+    }
+
+    private static let promptEnded = ["authorize: LAError -4 prompt.promptEnded", "sign: LAError -1"]
+
+    @Test func `the person cancels`() throws {
+        let grants = try desk.grantCount()
+        let run = try desk.start("current-set-sign")
+        try desk.waitUntilArmed()
+        try desk.server.focusSheet()
+        try desk.server.press("Escape")
+        #expect(try run.lines() == ["authorize: LAError -2 prompt.cancelled", "sign: LAError -1"])
+        try expectFreeAndOpening(since: grants)
+    }
+
+    @Test func `the program that asks is killed`() throws {
+        let grants = try desk.grantCount()
+        let run = try desk.start("current-set-sign")
+        try desk.waitUntilArmed()
+        #expect(desk.server.hasSheet)
+        run.end()
+        try expectFreeAndOpening(since: grants)
+    }
+
+    @Test func `the sheet is killed`() throws {
+        let grants = try desk.grantCount()
+        let run = try desk.start("current-set-sign")
+        try desk.waitUntilArmed()
+        let sheet = try #require(desk.sheets.first)
+        #expect(kill(sheet, SIGKILL) == 0)
+        #expect(try run.lines() == Self.promptEnded)
+        try expectFreeAndOpening(since: grants)
+    }
+
+    @Test func `the display ends`() throws {
+        let grants = try desk.grantCount()
+        let run = try desk.start("current-set-sign")
+        try desk.waitUntilArmed()
+        desk.server.end()
+        #expect(try run.lines() == Self.promptEnded)
+        try eventually("the reader is off and the sheet is gone") {
+            try !desk.stack.isArmed() && desk.sheets.isEmpty
+        }
+        try desk.server.startAgain()
+        try expectFreeAndOpening(since: grants)
+    }
 }
