@@ -345,10 +345,10 @@ let package = Package(
                 "StoreTestSupport", "ostiary-prompt", "ostiary-sheet", "test-caller", shared,
             ],
             swiftSettings: adapter),
-        // Pseudo-terminals and the processes on them.
+        // Pseudo-terminals, an X server, and the processes on them.
         .target(
-            name: "TerminalTestSupport", dependencies: ["Prompting", shared], path: "Tests/TerminalTestSupport",
-            swiftSettings: adapter),
+            name: "TerminalTestSupport", dependencies: ["Prompting", "PromptProtocol", shared],
+            path: "Tests/TerminalTestSupport", swiftSettings: adapter),
         // A client of the raw protocol, a scripted person, and a broker in this process.
         .target(
             name: "BrokerTestSupport",
@@ -391,9 +391,9 @@ let package = Package(
             name: "DaemonTests",
             dependencies: [
                 "ostiaryd", "ostiary-prompt", "ostiary-sheet", "ostiary-pam", "ostiary-simulator",
-                "ostiary-fingerprint", "test-caller", "Prompting", "FingerprintReader", "StoreTestSupport",
-                "FingerprintTestSupport", "SystemBusTestSupport", "DeviceTestSupport", "PAMTestSupport",
-                "TerminalTestSupport", "TPMTestSupport", shared, simulatorMessages, grdb,
+                "ostiary-fingerprint", "ostiary-templates", "test-caller", "Prompting", "FingerprintReader",
+                "StoreTestSupport", "FingerprintTestSupport", "SystemBusTestSupport", "DeviceTestSupport",
+                "PAMTestSupport", "TerminalTestSupport", "TPMTestSupport", shared, simulatorMessages, grdb,
             ],
             swiftSettings: adapter),
         .executableTarget(

@@ -25,6 +25,9 @@ struct RightScenarios {
         case "environment": EnvironmentScenarios.watch()
         case "queue": await EnvironmentScenarios.queue()
         case "invalidation": await EnvironmentScenarios.invalidation()
+        case "current-set-make": try await CurrentSetScenarios.make()
+        case "current-set-sign": try await CurrentSetScenarios.sign()
+        case "current-set-read": CurrentSetScenarios.read()
         default: print("unknown scenario")
         }
     }
