@@ -2,17 +2,19 @@
 /// entries that no answer waits for: refusals, and ends of grants.
 ///
 /// The first entry is written at once. Equal ones within ``window`` are counted and written as one record when the
-/// window ends. A program may make ``programCapacity`` different entries in that time. All its other entries of one
-/// event become one record, which names no object. Pure: the caller supplies the time, as a duration since any fixed
-/// moment, and writes the results.
+/// window ends. A program may make ``programCapacity`` different entries in that time, and all programs ``capacity``.
+/// All other entries of one event and program become one record, which names no object. Where programs with many names
+/// have filled the table, the record of the others names no program either. So the records of a window are bounded, and
+/// each entry is counted in one of them. Pure: the caller supplies the time, as a duration since any fixed moment, and
+/// writes the results.
 public struct EntryAggregator: Sendable {
     /// How long equal entries are folded, counted from the first of them.
     public static let window = Duration.seconds(10)
-    /// How many different entries are remembered at a time; beyond that, the oldest window ends early.
+    /// How many different entries of all programs are written in a window.
     public static let capacity = 256
     /// How many different entries of one program are written in a window. A program that people use makes a few.
     public static let programCapacity = 64
-    /// Replaces the object's name in a program's surplus entries.
+    /// Replaces the object's name in surplus entries, and the program's in those of many programs.
     public static let others = "(others)"
 
     private struct Key: Hashable {
@@ -41,18 +43,19 @@ public struct EntryAggregator: Sendable {
 
     /// Takes one entry. Returns the entries to write now, in order: those of ended windows, then perhaps this one.
     public mutating func add(_ entry: AuditEntry, at now: Duration) -> [AuditEntry] {
-        var due = takeDue(at: now)
+        let due = takeDue(at: now)
         if fold(entry) { return due }
-        if windows.keys.count(where: { $0.program == entry.program }) >= Self.programCapacity {
-            let summary = entry.withoutObject
-            if fold(summary) { return due }
-            if windows.count >= Self.capacity { due += endOldest() }
-            windows[Key(summary)] = Window(start: now, folded: summary)
-            return due
+        let isFull = windows.count >= Self.capacity
+        let ofProgram = windows.keys.count { $0.program == entry.program }
+        guard isFull || ofProgram >= Self.programCapacity else {
+            windows[Key(entry)] = Window(start: now)
+            return due + [entry]
         }
-        if windows.count >= Self.capacity { due += endOldest() }
-        windows[Key(entry)] = Window(start: now)
-        return due + [entry]
+        if fold(entry.withoutObject) { return due }
+        // No window ends early to make room: its entry would begin another one, and no record would be saved.
+        let summary = isFull ? entry.withoutProgram : entry.withoutObject
+        if !fold(summary) { windows[Key(summary)] = Window(start: now, folded: summary) }
+        return due
     }
 
     /// Counts an entry if an equal one began a window that is still open; otherwise false.
@@ -78,11 +81,6 @@ public struct EntryAggregator: Sendable {
         windows.values.filter { $0.folded != nil }.map { $0.start + Self.window }.min()
     }
 
-    private mutating func endOldest() -> [AuditEntry] {
-        guard let oldest = windows.values.map(\.start).min() else { return [] }
-        return end { $0.start == oldest }
-    }
-
     private mutating func end(where hasEnded: (Window) -> Bool) -> [AuditEntry] {
         let ended = windows.filter { hasEnded($0.value) }
         for key in ended.keys { windows[key] = nil }
@@ -99,7 +97,11 @@ public struct EntryAggregator: Sendable {
 }
 
 extension AuditEntry {
-    fileprivate var withoutObject: AuditEntry {
+    fileprivate var withoutObject: AuditEntry { summary(of: program, processID) }
+
+    fileprivate var withoutProgram: AuditEntry { summary(of: EntryAggregator.others, 0) }
+
+    private func summary(of program: String, _ processID: UInt32) -> AuditEntry {
         AuditEntry(
             time: time, event: event, result: result, program: program, processID: processID,
             object: EntryAggregator.others, repetitions: repetitions)

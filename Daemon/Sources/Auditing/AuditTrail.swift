@@ -82,7 +82,11 @@ package final class AuditTrail: Sendable {
     // MARK: what releases
 
     /// Records an authorization; it is on disk and anchored when this returns, and does not count before.
-    package func grant(_ event: Event, factors: [String], strength: String) throws(Refusal) {
+    ///
+    /// - Parameter isProved: whether something was proved for it. If not, a program can repeat it in a loop, so it counts
+    ///   against ``RecordRate``. A person's proof is never refused for the program's other records.
+    package func grant(_ event: Event, factors: [String], strength: String, isProved: Bool) throws(Refusal) {
+        if !isProved { try rate.admit(event.program.displayName) }
         try write(entry(event, "granted", factors: factors, strength: strength), .beforeUse)
         do { try audit.anchor() } catch { throw unwritable(error) }
     }

@@ -145,7 +145,8 @@ public final class Broker: Sendable {
         do {
             try trail.grant(
                 opening, factors: [Factor.passcode.name],
-                strength: session.account.evaluator.authenticators[.passcode].strength(of: .passcode).rawValue)
+                strength: session.account.evaluator.authenticators[.passcode].strength(of: .passcode).rawValue,
+                isProved: true)
             cancellation.noteOpeningRecorded()
         } catch { lock(session.account, event("lock", session)) }
     }

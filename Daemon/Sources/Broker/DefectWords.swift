@@ -26,6 +26,7 @@ extension UnreadableReason {
         case .notADatabase: "vault.sqlite is no database, or a damaged one"
         case .anotherProgram: "vault.sqlite is the database of another program"
         case .alteredSchema: "its tables are not those that this version makes"
+        case .olderThanKeys: "vault.sqlite is older than store-keys"
         case .storeRecord: "the record of the store is missing or does not verify"
         case .root: "the root over its lists is missing or does not verify"
         case .newerThanRoot: "a row or list is newer than the root over them"

@@ -58,7 +58,8 @@ struct StoreOpening {
             return try migrate(enclave)
         }
         let mark = try isNew ? newMark(enclave, keys, storeID: id) : nil
-        let vault = try openVault(keys, newID: isNew ? id : nil, newMark: mark)
+        // The keys were written after the conversion to version 3, so beside them an older database was put back.
+        let vault = try openVault(keys, requiresRoot: true, newID: isNew ? id : nil, newMark: mark)
         guard vault.storeID.bytes == id else { throw StoreKeysFileError.enclave(.unreadable) }
         return (keys, vault)
     }
@@ -90,13 +91,16 @@ struct StoreOpening {
     }
 
     /// - Parameters:
+    ///   - requiresRoot: whether a store of version 1 or 2 is refused.
     ///   - newID: the identity of the store, if it is to be made.
     ///   - newMark: its counter, if it is to be made and has one.
-    private func openVault(_ keys: StoreKeys, newID: Data?, newMark: RollbackMark? = nil) throws -> Vault {
+    private func openVault(
+        _ keys: StoreKeys, requiresRoot: Bool, newID: Data?, newMark: RollbackMark? = nil
+    ) throws -> Vault {
         do {
             return try Vault(
                 folder: path, ownedBy: userID, create: newID != nil, protector: keys, observer: observer,
-                newID: newID.flatMap(VaultID.init(bytes:)), newMark: newMark)
+                requiresRoot: requiresRoot, newID: newID.flatMap(VaultID.init(bytes:)), newMark: newMark)
         } catch let error as VaultError {
             throw complaint(error)
         }
@@ -110,7 +114,7 @@ struct StoreOpening {
     private func migrate(_ enclave: any Enclave) throws -> (keys: StoreKeys, vault: Vault) {
         guard let bytes = try formerKeys.read(), let root = RootSecret(bytes) else { throw StoreKeysFileError.missing }
         let keys = StoreKeys(root)
-        let vault = try openVault(keys, newID: nil)
+        let vault = try openVault(keys, requiresRoot: false, newID: nil)
         try file.create(root, storeID: vault.storeID.bytes, sealedBy: enclave)
         return (keys, vault)
     }

@@ -167,7 +167,7 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
                 try asking.cancellation.check()
                 try trail.grant(
                     event("passkey-sign", credential.relyingParty), factors: evaluation.factorNames,
-                    strength: evaluation.label)
+                    strength: evaluation.label, isProved: !evaluation.proofs.isEmpty)
             }
             return CountedSignature(counter: counter, bytes: signature)
         }

@@ -39,6 +39,8 @@ public enum UnreadableReason: Equatable, Sendable {
     case anotherProgram
     /// The tables, indexes, triggers or views differ from those of this version.
     case alteredSchema
+    /// The store has no root yet, and its keys are of a time when every store had one: somebody put back an older database.
+    case olderThanKeys
     /// The store's own record is missing or not authentic, for example because another enclave wrote it.
     case storeRecord
     /// The root over all lists is missing or does not verify. Without it nobody can say which rows are the present ones.

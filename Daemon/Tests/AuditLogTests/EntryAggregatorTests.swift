@@ -56,17 +56,36 @@ struct EntryAggregatorTests {
         #expect(aggregator.takeAll().isEmpty)
     }
 
-    @Test func `many different refusals are bounded, and each is accounted for`() {
+    /// Programs that never do the same twice, and the same done twice by each of many programs.
+    @Test(arguments: [(2000, 5, 1), (2000, 1000, 2)])
+    func `different refusals of many programs are bounded, and each is accounted for`(
+        count: Int, programCount: Int, repetitions: Int
+    ) throws {
         var aggregator = EntryAggregator()
-        var written: UInt32 = 0
-        for number in 0..<1000 {
-            for _ in 0..<2 {
-                written += aggregator.add(Self.refusal(program: "\(number)"), at: .milliseconds(number))
-                    .reduce(0) { $0 + $1.repetitions }
-            }
+        var written: [AuditEntry] = []
+        for number in 0..<count {
+            let refusal = Self.refusal("\(number)", program: "\(number % programCount)")
+            for _ in 0..<repetitions { written += aggregator.add(refusal, at: .milliseconds(number)) }
         }
-        #expect(aggregator.takeAll().count == EntryAggregator.capacity)
-        #expect(written == 2000 - UInt32(EntryAggregator.capacity))
+        #expect(written.count == EntryAggregator.capacity && written.allSatisfy { $0.repetitions == 1 })
+        let held = aggregator.takeAll()
+        #expect(held.count == 1 + (repetitions > 1 ? EntryAggregator.capacity : 0))
+        let others = try #require(held.first { $0.object == EntryAggregator.others })
+        #expect(others.program == EntryAggregator.others && others.processID == 0 && others.reason.isEmpty)
+        #expect(others.event == "authorize" && others.result == "refused")
+        #expect(Int(others.repetitions) == (count - EntryAggregator.capacity) * repetitions)
+        #expect((written + held).reduce(0) { $0 + Int($1.repetitions) } == count * repetitions)
+    }
+
+    @Test func `where many programs have filled the table, each window begins with names again`() {
+        var aggregator = EntryAggregator()
+        for number in 0..<EntryAggregator.capacity {
+            _ = aggregator.add(Self.refusal(program: "\(number)"), at: .zero)
+        }
+        #expect(aggregator.add(Self.refusal(program: "late"), at: .seconds(9)).isEmpty)
+        let later = aggregator.add(Self.refusal(program: "late"), at: .seconds(11))
+        #expect(later == [Self.refusal(program: "late")])
+        #expect(aggregator.takeDue(at: .seconds(19)).map(\.program) == [EntryAggregator.others])
     }
 
     @Test func `a program that never does the same twice is bounded, and each entry is accounted for`() throws {

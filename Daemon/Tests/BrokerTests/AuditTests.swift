@@ -467,19 +467,44 @@ struct AuditTests {
         #expect(removed.allSatisfy { $0.repetitions == 1 && $0.object.contains("right ") })
     }
 
-    @Test func `locks in a loop are two records, and they stand before the next release`() throws {
+    /// What a program can repeat as fast as it wants: each writes a record, and none waits for the disk.
+    enum Repeatable: String, CaseIterable, Sendable {
+        case lock
+        case deauthorize
+        case revokeGrants = "grants-revoke"
+
+        func run(by client: TestClient, in context: UInt64) throws {
+            switch self {
+            case .lock: try client.lock()
+            case .deauthorize: try client.deauthorize(context)
+            case .revokeGrants: try client.call(.revokeGrants(.with { $0.which = .all(.init()) }))
+            }
+        }
+    }
+
+    @Test(arguments: Repeatable.allCases)
+    func `what ends grants in a loop is two records, and they stand before the next release`(request: Repeatable) throws
+    {
         try fixture.create("free", .unrestricted, .always)
         let client = try fixture.client()
-        for _ in 0..<500 { try client.lock() }
-        #expect(try client.log().count { $0.event == "lock" } == 1, "the others are counted")
+        let context = try client.openContext()
+        func records() throws -> [WireLogRecord] { try client.log().filter { $0.event == request.rawValue } }
+        for _ in 0..<500 { try request.run(by: client, in: context) }
+        #expect(try records().count == 1, "the others are counted")
         #expect(try fixture.opens("free"))
-        let log = try client.log()
-        let locks = log.filter { $0.event == "lock" }
-        #expect(locks.map(\.repetitions) == [1, 499])
-        let release = try #require(log.last { $0.event == "authorize" && $0.result == "granted" })
-        #expect(try #require(locks.last).index < release.index)
-        try client.lock()
-        #expect(try client.log().last?.event == "lock", "a window ended with the release")
+        #expect(try records().map(\.repetitions) == [1, 499])
+        let release = try #require(client.log().last { $0.event == "authorize" && $0.result == "granted" })
+        #expect(try #require(records().last).index < release.index)
+        try request.run(by: client, in: context)
+        #expect(try #require(records().last).index > release.index, "a window ended with the release")
+    }
+
+    @Test func `a removal of all rights where there is none is no record`() throws {
+        let client = try fixture.client()
+        let removals = try lines { for _ in 0..<100 { try client.removeAll() } }
+        #expect(removals.isEmpty)
+        try client.create("right", AccessControl(availability: .always, using: .unrestricted))
+        #expect(try lines { try client.removeAll() } == [Line("remove", "done", "right"), Line("remove-all", "done")])
     }
 
     @Test func `an intact log is not replaced, whatever the daemon is told`() throws {

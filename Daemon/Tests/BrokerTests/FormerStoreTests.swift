@@ -312,6 +312,25 @@ struct FormerStoreTests {
 
     // MARK: back again
 
+    /// No row of version 2 says which others it belongs to, so such a database may be put together from several.
+    @Test func `its database and log beside the keys of the converted store are refused unchanged`() throws {
+        let converted = try FormerStore.version2.copy()
+        try fixture(converted).close()
+        let files = FileManager.default
+        func names(_ store: StoppedStore) throws -> [String] {
+            try files.contentsOfDirectory(atPath: state(store)).filter { name in
+                ["vault.sqlite", "audit.log"].contains { name.hasPrefix($0) }
+            }
+        }
+        for name in try names(converted) { try files.removeItem(atPath: state(converted) + "/" + name) }
+        for name in try names(store) {
+            try files.copyItem(atPath: state(store) + "/" + name, toPath: state(converted) + "/" + name)
+        }
+        let error = #expect(throws: BrokerOpeningError.self) { try fixture(converted) }
+        #expect(error?.description.contains("vault.sqlite is older than store-keys") == true)
+        #expect(try converted.rows("PRAGMA user_version")[0][0] == 2)
+    }
+
     @Test(arguments: FormerStore.allCases)
     func `its record beside a converted store does not have it converted again`(former: FormerStore) throws {
         let store = try former.copy()

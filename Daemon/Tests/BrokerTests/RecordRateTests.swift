@@ -1,3 +1,5 @@
+import AccessControl
+import BrokerTestSupport
 import OstiaryMessages
 import Refusals
 import Synchronization
@@ -56,6 +58,35 @@ struct RecordRateTests {
         #expect(!DiskSpace(free: 100, all: 1000).isScarce)
         #expect(DiskSpace(free: (64 << 20) - 1, all: 1 << 40).isScarce)
         #expect(!DiskSpace(free: 64 << 20, all: 1 << 40).isScarce)
+    }
+
+    // MARK: what counts
+
+    /// What `body` is refused with in the end; nil when it never is.
+    private func refusalInLoop(_ body: () throws -> Void) throws -> Refused? {
+        for _ in 0..<2000 { do { try body() } catch let refused as Refused { return refused } }
+        return nil
+    }
+
+    @Test func `a grant that nothing was proved for counts, and a person's proof does not`() throws {
+        let fixture = try BrokerFixture(space: { DiskSpace(free: 0, all: .max) })
+        try fixture.setPasscode()
+        try fixture.create("free", .unrestricted, .always)
+        try fixture.create("bound", Requirement(anyOf: [.passcode]), .whenUnlocked)
+        let client = try fixture.client()
+        let (free, bound) = (try client.find("free"), try client.find("bound"))
+        let (context, keeping) = (try client.openContext(), try client.openContext(keepingFactors: true))
+        func prove(in context: UInt64) throws {
+            fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+            _ = try client.authorize(bound, in: context)
+            #expect(fixture.prompter.unusedAnswers.isEmpty)
+        }
+        try prove(in: keeping)
+
+        #expect(try refusalInLoop { _ = try client.authorize(free, in: context) }?.cause == "log.rate")
+        #expect(try refusalInLoop { _ = try client.authorize(bound, in: keeping) }?.cause == "log.rate", "it is kept")
+        #expect(try refusalInLoop { _ = try client.authorize(.unrestricted, in: context) }?.cause == "log.rate")
+        for _ in 0..<3 { try prove(in: context) }
     }
 
     @Test func `the disk is looked at again`() {

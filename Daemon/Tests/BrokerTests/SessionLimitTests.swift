@@ -95,7 +95,7 @@ struct SessionLimitTests {
         #expect(try client.list().isEmpty)
     }
 
-    @Test func `slow requests of all connections are bounded, quick ones go on, and each place becomes free again`()
+    @Test func `slow requests of a program are bounded, quick ones go on, and each place becomes free again`()
         throws
     {
         try fixture.setPasscode()
@@ -106,45 +106,65 @@ struct SessionLimitTests {
             return .cancel
         }
         var clients: [TestClient] = []
-        for _ in 0..<SessionLimits.slowRequestTotal / SessionLimits.slowRequestCount {
+        for _ in 0..<SessionLimits.slowRequestCountOfProgram / SessionLimits.slowRequestCount {
             let client = try fixture.client()
             for _ in 0..<SessionLimits.slowRequestCount { try client.send(policy(client)) }
             clients.append(client)
         }
-        while fixture.prompter.asked.count < SessionLimits.slowRequestTotal { usleep(1_000) }
+        while fixture.prompter.asked.count < SessionLimits.slowRequestCountOfProgram { usleep(1_000) }
 
         let late = try fixture.client()
         let question = try policy(late)
         #expect(throws: Refused.self) { try late.call(question) }
         do { try late.call(question) } catch let refused as Refused {
-            #expect(refused.code == .tooMany && refused.cause == "request.too-many-in-all")
+            #expect(refused.code == .tooMany && refused.cause == "request.too-many-of-program")
         }
         #expect(try refusal { _ = try late.list() } == .tooMany)
         #expect(try late.status().mode == .user)
 
         // Half of the callers go away, the others get their answers.
         clients.removeFirst(clients.count / 2)
-        for _ in 0..<SessionLimits.slowRequestTotal { gate.signal() }
+        for _ in 0..<SessionLimits.slowRequestCountOfProgram { gate.signal() }
         for client in clients {
             for _ in 0..<SessionLimits.slowRequestCount { #expect(try client.answer().refused?.code == .userCancel) }
         }
         fixture.prompter.always(nil)
-        for _ in 0..<SessionLimits.slowRequestTotal + 1 {
+        for _ in 0..<SessionLimits.slowRequestCountOfProgram + 1 {
             // A place is free when its thread has ended, a moment after its answer.
             while try refusal({ _ = try late.list() }) == .tooMany { usleep(1_000) }
         }
         #expect(try late.list().isEmpty)
     }
 
-    @Test func `a quota that is used up refuses until something is given back`() throws {
-        let quota = SlowRequestQuota(limit: 2)
-        try quota.take()
-        try quota.take()
-        #expect(throws: Refusal.self) { try quota.take() }
-        #expect(throws: Refusal.self) { try quota.take() }
-        quota.giveBack()
-        try quota.take()
-        #expect(throws: Refusal.self) { try quota.take() }
+    /// What the quota refuses a request of `program` with; nil when it takes it.
+    private func cause(_ quota: SlowRequestQuota, _ program: String) -> String? {
+        do throws(Refusal) { try quota.take(for: program) } catch { return error.cause }
+        return nil
+    }
+
+    @Test func `a program that keeps all its requests in flight leaves places to another one`() {
+        let quota = SlowRequestQuota()
+        for _ in 0..<SessionLimits.slowRequestCountOfProgram { #expect(cause(quota, "flood") == nil) }
+        #expect(SessionLimits.slowRequestTotal >= 2 * SessionLimits.slowRequestCountOfProgram)
+        for _ in 0..<SessionLimits.slowRequestCountOfProgram {
+            #expect(cause(quota, "flood") == "request.too-many-of-program")
+            #expect(cause(quota, "other") == nil)
+        }
+    }
+
+    @Test func `a quota that is used up refuses until something is given back`() {
+        let quota = SlowRequestQuota(ofProgram: 2, total: 3)
+        #expect(cause(quota, "one") == nil)
+        #expect(cause(quota, "one") == nil)
+        #expect(cause(quota, "one") == "request.too-many-of-program")
+        #expect(cause(quota, "two") == nil)
+        #expect(cause(quota, "two") == "request.too-many-in-all")
+        #expect(cause(quota, "three") == "request.too-many-in-all")
+        quota.giveBack("one")
+        #expect(cause(quota, "three") == nil)
+        #expect(cause(quota, "one") == "request.too-many-in-all")
+        quota.giveBack("three")
+        #expect(cause(quota, "one") == nil)
     }
 
     @Test func `a process has so many connections, and another one is served`() throws {

@@ -260,6 +260,41 @@ struct SimulatedDeviceTests {
         return (status, result as? Data)
     }
 
+    @Test(arguments: [false, true])
+    func `an identity with a locked certificate is deleted after one question`(isProtected: Bool) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await SimulatedDevice.run { device async throws in
+            try await device.setPasscode()
+            let maker = try CertificateMaker(in: folder)
+            let parameters: [CFString: Any] = [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 256]
+            let key = try #require(SecKeyCreateRandomKey(parameters as CFDictionary, nil))
+            let identity = try #require(SecIdentityCreate(nil, maker.certificate("me", for: key), key))
+            var added: [CFString: Any] = [kSecValueRef: identity]
+            if isProtected {
+                added[kSecAttrAccessControl] = try #require(
+                    SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .devicePasscode, nil))
+            } else {
+                added[kSecAttrAccessible] = kSecAttrAccessibleWhenUnlocked
+            }
+            #expect(SecItemAdd(added as CFDictionary, nil) == errSecSuccess)
+            try await device.lock()
+
+            let any: [CFString: Any] = [kSecClass: kSecClassIdentity]
+            let silent = any.merging([kSecUseAuthenticationUI: kSecUseAuthenticationUIFail]) { $1 }
+            #expect(SecItemDelete(silent as CFDictionary) == errSecInteractionNotAllowed)
+            #expect(device.questions.isEmpty)
+            device.person.enters(SimulatedDevice.passcode)
+            #expect(SecItemDelete(any as CFDictionary) == errSecSuccess)
+            #expect(device.questions.map(\.reason) == ["delete an identity of your keychain"])
+            for itemClass in [kSecClassIdentity, kSecClassCertificate, kSecClassKey] {
+                let query: [CFString: Any] = [kSecClass: itemClass]
+                #expect(SecItemCopyMatching(query as CFDictionary, nil) == errSecItemNotFound)
+            }
+        }
+    }
+
     @Test func `an item for the current fingers refuses another set, and opens when the old one is back`() async throws
     {
         try await withFinger { device async throws in

@@ -9,7 +9,8 @@ package final class CredentialQuota: Sendable {
     package static let countOfProgram = 256
     package static let totalCount = 1024
 
-    private let counts = Mutex<[String: Int]>([:])
+    private let shares = Mutex(
+        ProgramShares(countOfProgram: CredentialQuota.countOfProgram, totalCount: CredentialQuota.totalCount))
 
     package init() {}
 
@@ -25,11 +26,8 @@ package final class CredentialQuota: Sendable {
 
     /// Counts one password of `program` in; refuses when there are as many as there may be.
     package func take(for program: String) throws(Refusal) -> Place {
-        let isTaken = counts.withLock { counts in
-            guard counts[program, default: 0] < Self.countOfProgram,
-                counts.values.reduce(0, +) < Self.totalCount
-            else { return false }
-            counts[program, default: 0] += 1
+        let isTaken = shares.withLock { shares in
+            do throws(ProgramShares.Refused) { try shares.take(for: program) } catch { return false }
             return true
         }
         guard isTaken else {
@@ -40,10 +38,5 @@ package final class CredentialQuota: Sendable {
         return Place(self, program)
     }
 
-    private func giveBack(_ program: String) {
-        counts.withLock { counts in
-            let count = counts[program, default: 0] - 1
-            counts[program] = count > 0 ? count : nil
-        }
-    }
+    private func giveBack(_ program: String) { shares.withLock { $0.giveBack(program) } }
 }

@@ -41,7 +41,7 @@ extension Broker {
                 try asking.cancellation.check()
                 try trail.grant(
                     event("evaluate-access-control", session, operation: operation.name), factors: names,
-                    strength: strength)
+                    strength: strength, isProved: !evaluation.proofs.isEmpty || password != nil)
                 asking.cancellation.noteOpeningRecorded()
                 try context.keep(evaluation, enteredPassword: password, since: era)
                 noteBiometry(evaluation, session.account)

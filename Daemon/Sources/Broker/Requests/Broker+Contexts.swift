@@ -149,7 +149,9 @@ extension Broker {
         try session.verifyCaller()
         try trail.decide {
             try asking.cancellation.check()
-            try trail.grant(event, factors: evaluation.factorNames, strength: evaluation.label)
+            try trail.grant(
+                event, factors: evaluation.factorNames, strength: evaluation.label,
+                isProved: !evaluation.proofs.isEmpty)
             asking.cancellation.noteOpeningRecorded()
             try keep()
             noteBiometry(evaluation, session.account)

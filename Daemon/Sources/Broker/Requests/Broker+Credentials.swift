@@ -138,7 +138,8 @@ extension Broker {
         try trail.decide {
             try asking.cancellation.check()
             try trail.grant(
-                event(name, session, object: relyingParty.domain, operation: kind), factors: [], strength: "")
+                event(name, session, object: relyingParty.domain, operation: kind), factors: [], strength: "",
+                isProved: false)
         }
     }
 

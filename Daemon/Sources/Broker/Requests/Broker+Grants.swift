@@ -44,7 +44,7 @@ extension Broker {
             throw Refusal(.notFound, "There is no such grant; it may have ended.", cause: "grant.not-found")
         }
         // What was begun before the revocation must not be granted after it.
-        trail.end(event("grants-revoke", session, object: Self.name(of: which))) {
+        trail.end(event("grants-revoke", session, object: Self.name(of: which)), folds: true) {
             for context in chosen { context.revokeAllGrants() }
             session.account.recentBiometry.forget()
         }

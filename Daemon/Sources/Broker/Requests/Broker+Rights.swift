@@ -149,7 +149,8 @@ extension Broker {
             try session.account.rights.removeAll(application: session.caller.application)
         }
         noteDestruction(of: removed, by: "remove-all", session)
-        trail.note(event("remove-all", session))
+        // A program can repeat a removal of nothing as often as it wants.
+        if !removed.isEmpty { trail.note(event("remove-all", session)) }
         return Reply(.done(.with { $0.count = UInt32(clamping: removed.count) }))
     }
 

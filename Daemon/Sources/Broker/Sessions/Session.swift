@@ -37,13 +37,13 @@ final class Session: Sendable {
     init(socket: UnixSocket, broker: Broker) throws {
         self.socket = socket
         self.broker = broker
-        slow = SlowRequests(quota: broker.slowRequests)
         try socket.attachSenderCredentials()
         try socket.setSendTimeout(seconds: SessionLimits.sendSeconds)
         let userID = try socket.peerCredentials().userID
         guard let account = broker.account(ofUser: userID) else { throw CallerError.foreignUser(userID) }
         self.account = account
         caller = try CallerProcess(connectedTo: socket, expectedUser: userID, applications: account.applications)
+        slow = SlowRequests(quota: broker.slowRequests, program: caller.program.displayName)
         grantEnds = GrantEnds(of: caller.program, trail: broker.trail, thread: broker.grantEnds)
         contexts = ContextTable(
             clock: broker.clock, lifetime: broker.configuration.contextLifetime, ended: grantEnds.report)

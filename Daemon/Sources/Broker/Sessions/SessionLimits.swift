@@ -6,6 +6,9 @@ enum SessionLimits {
     static let connectionCountOfProcess = 64
     /// Requests of one connection that wait for a person or a slow part.
     static let slowRequestCount = 16
+    /// Such requests of one program, so that it leaves places to the others: all watches of its environment, which ask
+    /// again together when one thing changes, and those of one connection besides.
+    static let slowRequestCountOfProgram = EnvironmentWatches.programLimit + slowRequestCount
     /// Such requests of all connections. Each holds up to three descriptors, and a process has 1,024 as a rule, of which the
     /// connections may take half: a program that lets many requests wait must not keep the daemon from accepting or
     /// asking.

@@ -15,9 +15,15 @@ final class SlowRequests: Sendable {
     private let running = Mutex<[UInt64: Running]>([:])
     private let threads = DispatchGroup()
     private let quota: SlowRequestQuota
+    private let program: String
 
-    /// - Parameter quota: what all connections share.
-    init(quota: SlowRequestQuota) { self.quota = quota }
+    /// - Parameters:
+    ///   - quota: what all connections share.
+    ///   - program: whose connection it is, by its name in the log.
+    init(quota: SlowRequestQuota, program: String) {
+        self.quota = quota
+        self.program = program
+    }
 
     func isRunning(_ id: UInt64) -> Bool { running.withLock { $0[id] != nil } }
 
@@ -26,11 +32,12 @@ final class SlowRequests: Sendable {
     func start(_ id: UInt64, _ work: @escaping @Sendable (RequestCancellation) -> Void) throws(Refusal) {
         guard running.withLock({ $0.values.count { !$0.isWaiting } }) < SessionLimits.slowRequestCount else {
             throw Refusal(
-                .tooMany, "\(SessionLimits.slowRequestCount) requests of this program wait already; try again later.")
+                .tooMany,
+                "\(SessionLimits.slowRequestCount) requests of this connection wait already; try again later.")
         }
-        try quota.take()
-        run(id, "ostiary-request", isWaiting: false) { [quota] cancellation in
-            defer { quota.giveBack() }
+        try quota.take(for: program)
+        run(id, "ostiary-request", isWaiting: false) { [quota, program] cancellation in
+            defer { quota.giveBack(program) }
             work(cancellation)
         }
     }

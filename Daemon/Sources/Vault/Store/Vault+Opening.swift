@@ -39,10 +39,15 @@ extension Vault {
     }
 
     /// Opens the store and reads its root. Before that, converts an older version in one transaction.
-    static func open(_ file: VaultFile, protector: any RecordProtector) throws -> Opened {
+    ///
+    /// - Parameter requiresRoot: whether to refuse a store of version 1 or 2.
+    static func open(_ file: VaultFile, protector: any RecordProtector, requiresRoot: Bool) throws -> Opened {
         try VaultError.mapping {
             let queue = try connect(file.path)
             try queue.read(requireUnaltered)
+            guard try !requiresRoot || queue.read(VaultSchema.hasRoot) else {
+                throw VaultError.unreadable(.olderThanKeys)
+            }
             if let former = try queue.read({ try Version3Store.open($0, queue, protector) }) {
                 for table in VaultTable.present { try requireNothingNewer(in: table, former, protector) }
             }

@@ -39,6 +39,11 @@ enum VaultSchema {
         return try expected == definitions(in: database)
     }
 
+    /// Whether the store has a root over its lists, as all have since version 3.
+    static func hasRoot(in database: Database) throws -> Bool {
+        try migrator().completedMigrations(database).contains("3")
+    }
+
     private static func definitions(in database: Database) throws -> [[DatabaseValue]] {
         try Row.fetchAll(database, sql: "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")
             .map { Array($0.databaseValues) }

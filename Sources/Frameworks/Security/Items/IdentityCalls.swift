@@ -153,14 +153,18 @@ struct IdentityCalls {
 
     // MARK: delete
 
-    /// Deletes certificates with their keys, both or neither; a key that another certificate uses stays. Asks nobody.
+    /// Deletes certificates with their keys, both or neither; a key that another certificate uses stays.
+    ///
+    /// The deletion itself asks nobody. Which keys belong to a certificate stands in the certificate, so a locked one asks
+    /// as in a search.
     func delete(_ query: KeychainQuery) throws {
         let parts = IdentityParts(query)
-        let certificates = try hashes(parts.certificates)
+        let use = try query.authentication.use(reason: "delete an identity of your keychain", asksRepeatedly: true)
+        let certificates = try hashes(parts.certificates, use)
         let ids = Set(certificates.map(\.id))
         let identities = try certificates.compactMap { id, hash -> [ItemSelection]? in
             guard let keys = parts.keys(of: hash), try exists(keys) else { return nil }
-            return try [.certificate(id)] + (isUsed(hash, besides: ids) ? [] : [keys])
+            return try [.certificate(id)] + (isUsed(hash, besides: ids, use) ? [] : [keys])
         }
         guard !identities.isEmpty else { throw Self.notFound }
         let countOfStep = max(1, min(Self.countOfStep, Self.byteCountOfStep / (Self.byteCountOfOne + query.byteCount)))
@@ -175,23 +179,23 @@ struct IdentityCalls {
     /// besides the attributes of the query.
     private static let (byteCountOfStep, byteCountOfOne) = (128 * 1024, 200)
 
-    private func hashes(_ selection: ItemSelection) throws -> [(id: Data, hash: Data)] {
+    private func hashes(_ selection: ItemSelection, _ use: ItemUse) throws -> [(id: Data, hash: Data)] {
         var found: [(Data, Data)] = []
         try Self.unlessAbsent {
             try service.findItems(
-                selection, limit: nil, returningData: false, returningAttributes: true, use: ItemUse()
+                selection, limit: nil, returningData: false, returningAttributes: true, use: use
             ) { item, _ in if let hash = item.publicKeyHash { found.append((item.id, hash)) } }
         }
         return found
     }
 
     /// Whether a certificate that stays holds the same public key.
-    private func isUsed(_ hash: Data, besides ids: Set<Data>) throws -> Bool {
+    private func isUsed(_ hash: Data, besides ids: Set<Data>, _ use: ItemUse) throws -> Bool {
         let selection = ItemSelection(
             itemClass: KeychainClass.certificate.rawValue,
             attributes: [AttributeName.publicKeyHash.rawValue: .data(hash)],
             synchronizable: .any)
-        return try hashes(selection).contains { !ids.contains($0.id) }
+        return try hashes(selection, use).contains { !ids.contains($0.id) }
     }
 
     // MARK: presence
