@@ -14,6 +14,7 @@ package import Vault
 /// alone nor the passcode alone opens it.
 ///
 /// The store counts too, for the delays after wrong tries. Its count can be put back with an older store, the chip's cannot.
+/// A try on which the chip gives no verdict counts in the chip alone.
 package final class ChipPasscodeKeeper: PasscodeKeeper {
     package let exclusively: ExclusiveAccess
     private let enclave: any PasscodeEnclave
@@ -113,15 +114,22 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     }
 
     /// Nil for a passcode that the chip refused and counted.
+    ///
+    /// Without the chip's verdict the store takes its own count back, because a fault of the chip must not lock out a person who
+    /// types the right passcode. This gives no guess without a count: a chip that compared the passcode counted it before its
+    /// answer could be lost, and looks at none after ten in a row.
     private func opened(_ record: PasscodeRecord, _ stretched: borrowing SecretBytes) throws -> OpenedPasscode? {
-        do {
+        do throws(EnclaveError) {
             return try enclave.openPasscode(
                 record.sealedPrivateHalf, of: storage.owner.bytes,
                 authorization: KeyAuthorization.derived(fromStretchedPasscode: stretched))
-        } catch EnclaveError.refused {
-            return nil
-        } catch EnclaveError.passcodeBlocked {
-            throw UncheckedSecret(refusal: Refusal.passcodeBlocked)
+        } catch {
+            switch error {
+            case .refused: return nil
+            case .passcodeBlocked: throw UncheckedSecret(reason: Refusal.passcodeBlocked)
+            case .noAnswer, .unavailable, .lockedOut: throw UncheckedSecret(reason: error)
+            default: throw error
+            }
         }
     }
 
