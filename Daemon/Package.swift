@@ -308,7 +308,7 @@ let package = Package(
                 "Broker", "Authenticators", "OwnerKeys", "Refusals", "KeySlots", "SecurityKeys",
                 "AuthenticatorRequests", "Passkeys", "CTAP", "Prompting", "PromptProtocol", "Vault",
                 "BrokerTestSupport", "SecurityKeyTestSupport", "StoreTestSupport", "TerminalTestSupport",
-                "ostiary-fido", shared, grdb,
+                "TPMTestSupport", "ostiary-fido", shared, grdb,
             ],
             swiftSettings: adapter),
         .executableTarget(
