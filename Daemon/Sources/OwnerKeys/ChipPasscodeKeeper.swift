@@ -2,6 +2,7 @@ import Crypto
 package import Enclave
 import Foundation
 package import KeySlots
+import Logging
 import OstiaryMessages
 import Passcodes
 import Refusals
@@ -22,6 +23,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     private let counters: AttemptCounters
     private let stretching: PasscodeStretching
     private let records: PasscodeRecords
+    private let log: Logger
     /// The chip's count as it was last told. Nobody waits for the chip to learn it.
     private let known = Mutex<WrongTries?>(nil)
 
@@ -35,6 +37,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
         self.counters = counters
         self.exclusively = exclusively
         self.stretching = stretching
+        log = eraser.log
         records = PasscodeRecords(
             vault: vault, storage: storage, counters: counters, stretching: stretching, eraser: eraser)
         // Without a readable record no key that requires the passcode is made: the enclave refuses it then.
@@ -225,10 +228,17 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
             try keeper.records.removeAll(in: writer)
         }
 
-        func finish() throws {
+        /// The passcode is gone with the commit, whatever the chip does.
+        func finish() {
             keeper.forgetTries()
-            try keeper.use(nil)
-            try keeper.enclave.removePasscode(of: keeper.storage.owner.bytes)
+            do {
+                try keeper.use(nil)
+                try keeper.enclave.removePasscode(of: keeper.storage.owner.bytes)
+            } catch {
+                keeper.log.warning(
+                    "the removed passcode's index stays in the TPM, and opens nothing; the next passcode replaces it",
+                    metadata: ["cause": "\(error)"])
+            }
         }
     }
 

@@ -60,7 +60,7 @@ package protocol PasscodeTransition {
     func store(in writer: VaultWriter) throws
 
     /// Completes it, once the transaction was committed. When this fails the new keys stand all the same, and a passcode that
-    /// is proved later completes it.
+    /// is proved later completes it. A removal never fails: without records nothing asks the chip for the passcode any more.
     func finish() throws
 }
 

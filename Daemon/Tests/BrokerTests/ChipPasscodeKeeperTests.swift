@@ -1,10 +1,14 @@
+import AccessControl
 import BrokerTestSupport
 import Enclave
 import Foundation
 import KeySlots
 import Logging
+import OstiaryWire
 import PasscodeKeeperContract
+import Prompting
 import SecretMemory
+import StoreTestSupport
 import TPMTestSupport
 import Testing
 import Vault
@@ -85,6 +89,62 @@ import Vault
         #expect(try keeper.attempts().failedCount == 10)
         #expect(throws: Refusal.passcodeBlocked) { try keeper.prove(Self.right) }
         #expect(throws: Refusal.passcodeBlocked) { try stage.start().keeper.requireNoDelay() }
+    }
+
+    // MARK: removal and change
+
+    /// A whole broker whose chip fails as `faults` says.
+    private func fixture(_ tpm: SoftwareTPM, _ faults: ChipFaults) throws -> BrokerFixture {
+        var prompts = PromptConfiguration()
+        (prompts.enclave.kind, prompts.enclave.tpm) = (.tpm, tpm.configuration)
+        let fixture = try BrokerFixture(
+            prompts: prompts, around: { UnreliableChip(enclave: $0, faults: faults) })
+        try fixture.setPasscode()
+        return fixture
+    }
+
+    private func indexCount(_ tpm: SoftwareTPM) throws -> Int {
+        try tpm.tool("tpm2_getcap", "handles-nv-index").matches(of: /0x[0-9A-F]+/).count
+    }
+
+    private func events(_ fixture: BrokerFixture) throws -> [String] {
+        try fixture.client().log().map { "\($0.event) \($0.result)" }
+    }
+
+    @Test func `a passcode is removed even if its index stays in the chip, and the next one replaces that`() throws {
+        let (tpm, faults) = (try SoftwareTPM(), ChipFaults())
+        let fixture = try fixture(tpm, faults)
+        try fixture.create("bound", .passcode, .whenUnlocked)
+        let old = try OldWraps(in: fixture.stateDirectory)
+        faults.fail(.remove, with: .noAnswer(within: .seconds(30)))
+        try fixture.removePasscode()
+        #expect(try !fixture.client().status().passcode.isSet && fixture.client().list().isEmpty)
+        #expect(try events(fixture).suffix(2) == ["log-epoch begun", "passcode-remove done"])
+        #expect(try old.withoutThose(in: fixture.stateDirectory).traces(in: fixture.stateDirectory) == 0)
+        // The store's counter, and the index.
+        #expect(try indexCount(tpm) == 2)
+        faults.end()
+        try fixture.setPasscode("another battery 8")
+        #expect(try indexCount(tpm) == 2)
+        try fixture.create("new", .passcode, .whenUnlocked)
+        #expect(try fixture.opens("new", answers: [.text(BrokerFixture.passcode), .text("another battery 8")]))
+    }
+
+    @Test func `a change that the chip does not follow leaves the former passcode over the new keys`() throws {
+        let (tpm, faults) = (try SoftwareTPM(), ChipFaults())
+        let fixture = try fixture(tpm, faults)
+        try fixture.create("bound", .passcode, .whenUnlocked)
+        let former = fixture.account.ring.publicHalf(.passcode)
+        let epochs = try events(fixture).count { $0 == "log-epoch begun" }
+        faults.fail(.change, with: .unavailable(code: 0x902))
+        #expect(try refusal { try fixture.changePasscode(to: "another battery 8") } == .internal)
+        #expect(fixture.account.ring.publicHalf(.passcode) != former)
+        #expect(try !events(fixture).contains("passcode-change done"))
+        #expect(try events(fixture).count { $0 == "log-epoch begun" } == epochs + 1)
+        faults.end()
+        #expect(try fixture.opens("bound", answers: [.text("another battery 8"), .text(BrokerFixture.passcode)]))
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        #expect(try fixture.client().verifyLog(interactive: true).sealsChecked)
     }
 
     // MARK: material
