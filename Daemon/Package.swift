@@ -305,7 +305,7 @@ let package = Package(
         .testTarget(
             name: "SecurityKeyFactorTests",
             dependencies: [
-                "Broker", "Authenticators", "OwnerKeys", "Refusals", "KeySlots", "SecurityKeys",
+                "Broker", "Authenticators", "OwnerKeys", "ProtectedObjects", "Refusals", "KeySlots", "SecurityKeys",
                 "AuthenticatorRequests", "Passkeys", "CTAP", "Prompting", "PromptProtocol", "Vault",
                 "BrokerTestSupport", "SecurityKeyTestSupport", "StoreTestSupport", "TerminalTestSupport",
                 "TPMTestSupport", "ostiary-fido", shared, grdb,

@@ -1,4 +1,5 @@
 import Auditing
+import Authenticators
 import Callers
 import Enclave
 import Foundation
@@ -46,9 +47,9 @@ public struct EnclaveMove {
         defer { former.close() }
         guard let account = former.accounts.first else { throw BrokerOpeningError.store("The store has no user.") }
         try requireOther(former)
-        let inventory = try MoveInventory(account, former.vault)
-        say(inventory.words(folder: configuration.stateDirectory, newFolder: newFolder, kind))
         do {
+            let inventory = try MoveInventory(account, former.vault)
+            say(inventory.words(folder: configuration.stateDirectory, newFolder: newFolder, kind))
             try copy(inventory, account, from: former)
         } catch let failure as StartQuestion.Unanswered {
             throw stopped(failure.words)
@@ -187,6 +188,7 @@ struct MoveInventory {
     private let passkeyCount: Int
     private let itemCount: Int
     private let registrationCount: Int
+    private let securityKeyCount: Int
 
     init(_ account: OwnerAccount, _ vault: Vault) throws {
         func names(_ kind: ObjectKind) throws -> [String] {
@@ -205,6 +207,7 @@ struct MoveInventory {
         passkeyCount = try vault.read { try $0.objectIDs(owner: account.id, kind: .passkey).count }
         itemCount = try vault.read { try $0.itemCount(owner: account.id) }
         registrationCount = account.applications.stored.count
+        securityKeyCount = try account.securityKeys?.record().keys.count ?? 0
     }
 
     private var keyCount: Int { rights.count + keys.count + passkeyCount }
@@ -222,7 +225,9 @@ struct MoveInventory {
             A new store with its keys in \(kind.place) is made in \(newFolder). The present one in \(folder) stays as it is.
             These do not come along, because private keys never leave their enclave, nor do the secrets of rights:
             \(stays.isEmpty ? "  none" : stays.joined(separator: "\n"))
-            Items: \(itemCount). They come along, except those that stand for such a key or need an application password.
+            Security keys: \(securityKeyCount). They do not come along; enrol them in the new store.
+            Items: \(itemCount). They come along, except those that stand for such a key, or whose rule names an application \
+            password, a security key or the present fingers.
             Registered programs: \(registrationCount). They come along. The audit log does not.
             """
     }
