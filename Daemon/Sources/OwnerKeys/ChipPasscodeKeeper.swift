@@ -24,7 +24,8 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     private let stretching: PasscodeStretching
     private let records: PasscodeRecords
     private let log: Logger
-    /// The chip's count as it was last told. Nobody waits for the chip to learn it.
+    /// The chip's count as it was last told, or zero after the right passcode; nil when the chip must be asked. So a preflight after
+    /// an entry does not wait for the chip.
     private let known = Mutex<WrongTries?>(nil)
 
     /// - Parameter exclusively: the same as of `counters`.
@@ -53,16 +54,15 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
 
     package func attempts() throws -> AttemptStatus {
         let delay = try counters.attempts(at: AttemptCounters.passcode)
-        guard let tries = try chipTries() else { return delay }
+        guard let tries = try known.withLock({ $0 }) ?? chipTries() else { return delay }
         return AttemptStatus(
             failedCount: max(delay.failedCount, tries.count),
             freeTriesLeft: min(delay.freeTriesLeft, Int(tries.limit) - Int(min(tries.count, tries.limit))),
             remaining: tries.isBlocked ? AttemptStatus.forGood : delay.remaining)
     }
 
-    /// The chip's count; nil without a passcode.
+    /// Asks the chip for its count; nil without a passcode.
     package func chipTries() throws -> WrongTries? {
-        if let tries = known.withLock({ $0 }) { return tries }
         guard let record = try records.stored().first else { return nil }
         let tries = try enclave.wrongTries(at: record.sealedPrivateHalf)
         known.withLock { $0 = tries }
@@ -79,7 +79,6 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
         return try exclusively.withStretchTurn {
             try exclusively {
                 let required = try records.required()
-                defer { forgetTries() }
                 do {
                     let proved = try counters.attempt(at: AttemptCounters.passcode) {
                         try open(required, with: entered)
@@ -87,11 +86,15 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
                     try records.settle(on: proved.record, among: required)
                     return proved
                 } catch let wrong as WrongSecret {
-                    forgetTries()
-                    throw WrongSecret(freeTriesLeft: min(wrong.freeTriesLeft, try attempts().freeTriesLeft))
+                    throw WrongSecret(freeTriesLeft: freeTriesLeft(after: wrong))
                 }
             }
         }
+    }
+
+    /// The passcode was wrong, even if the chip does not tell its count then.
+    private func freeTriesLeft(after wrong: WrongSecret) -> Int {
+        do { return min(wrong.freeTriesLeft, try attempts().freeTriesLeft) } catch { return wrong.freeTriesLeft }
     }
 
     /// Brings the passcode to the chip, once for each way in which the records stretch it. During a change that is one way.
@@ -123,10 +126,13 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     /// answer could be lost, and looks at none after ten in a row.
     private func opened(_ record: PasscodeRecord, _ stretched: borrowing SecretBytes) throws -> OpenedPasscode? {
         do throws(EnclaveError) {
-            return try enclave.openPasscode(
+            let opened = try enclave.openPasscode(
                 record.sealedPrivateHalf, of: storage.owner.bytes,
                 authorization: KeyAuthorization.derived(fromStretchedPasscode: stretched))
+            known.withLock { $0 = $0.map { WrongTries(count: 0, limit: $0.limit) } }
+            return opened
         } catch {
+            forgetTries()
             switch error {
             case .refused: return nil
             case .passcodeBlocked: throw UncheckedSecret(reason: Refusal.passcodeBlocked)

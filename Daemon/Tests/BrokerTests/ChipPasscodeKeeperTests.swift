@@ -91,6 +91,37 @@ import Vault
         #expect(throws: Refusal.passcodeBlocked) { try stage.start().keeper.requireNoDelay() }
     }
 
+    @Test func `after an entry, right or wrong, nobody waits for the chip to learn its count`() throws {
+        let faults = ChipFaults()
+        let (_, keeper) = try unreliable(faults)
+        #expect(try keeper.attempts().failedCount == 0)
+        #expect(throws: WrongSecret.self) { try keeper.prove(Self.wrong) }
+        let asked = faults.count(of: .countOfTries)
+        faults.fail(.countOfTries, with: .noAnswer(within: .seconds(30)))
+        for _ in 1...2 { #expect(try keeper.attempts().failedCount == 1) }
+        _ = try keeper.prove(Self.right)
+        for _ in 1...2 { #expect(try keeper.attempts().failedCount == 0) }
+        #expect(faults.count(of: .countOfTries) == asked)
+    }
+
+    @Test func `a wrong passcode is wrong, even if the chip does not tell its count then`() throws {
+        let faults = ChipFaults()
+        let (_, keeper) = try unreliable(faults)
+        faults.fail(.countOfTries, with: .noAnswer(within: .seconds(30)))
+        #expect(throws: WrongSecret.self) { try keeper.prove(Self.wrong) }
+        faults.end()
+        #expect(try keeper.attempts().failedCount == 1)
+    }
+
+    @Test func `tries of another program at the chip are told when the chip is asked`() throws {
+        let faults = ChipFaults()
+        let (stage, keeper) = try unreliable(faults)
+        _ = try keeper.attempts()
+        #expect(throws: WrongSecret.self) { try stage.start().keeper.prove(Self.wrong) }
+        #expect(try (keeper as? ChipPasscodeKeeper)?.chipTries()?.count == 1)
+        #expect(try keeper.attempts().failedCount == 1)
+    }
+
     // MARK: removal and change
 
     /// A whole broker whose chip fails as `faults` says.
