@@ -24,6 +24,9 @@ public protocol CountingEnclave: Enclave {
     func advance(
         _ counter: Data, to value: UInt64, authorization: borrowing SecretBytes
     ) throws(EnclaveError) -> CounterReading
+
+    /// Removes the counter of a store that nobody opens again; without it nothing is done.
+    func removeCounter(_ counter: Data) throws(EnclaveError)
 }
 
 /// The chip's answer about a counter.

@@ -40,4 +40,9 @@ extension TPMEnclave: CountingEnclave {
             try connection.advance(index, to: number, authorization: value)
         }
     }
+
+    public func removeCounter(_ counter: Data) throws(EnclaveError) {
+        let index = try CounterIndex(blob: counter)
+        try chip.perform { (connection) throws(ChipFault) in try connection.remove(index) }
+    }
 }

@@ -94,12 +94,13 @@ public struct EnclaveMove {
             account, passcode: SharedPasscode(SecretBytes(copying: answer.passcode)), openedWith: halves, former)
     }
 
-    private final class SharedPasscode {
+    final class SharedPasscode {
         let bytes: SecretBytes
         init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
     }
 
-    private func make(
+    /// Makes the new store. After a failure nothing of it is left.
+    func make(
         _ account: OwnerAccount, passcode: SharedPasscode?, openedWith halves: [PrivateHalf], _ former: Broker
     ) throws {
         if let passcode { try requireStrong(passcode.bytes) }
@@ -131,7 +132,21 @@ public struct EnclaveMove {
         _ event: AuditTrail.Event
     ) throws -> Int {
         let made = try Broker.open(newConfiguration, log: log)
-        defer { made.close() }
+        do {
+            let copied = try fill(made, account, passcode: passcode, openedWith: halves, former, event)
+            made.close()
+            return copied
+        } catch {
+            made.close()
+            made.leaveChip()
+            throw error
+        }
+    }
+
+    private func fill(
+        _ made: Broker, _ account: OwnerAccount, passcode: SharedPasscode?, openedWith halves: [PrivateHalf],
+        _ former: Broker, _ event: AuditTrail.Event
+    ) throws -> Int {
         guard let new = made.accounts.first else { throw BrokerOpeningError.store("The new store has no user.") }
         if let passcode {
             let half = try new.life.set(passcode.bytes, since: new.ring.era)
@@ -162,6 +177,21 @@ public struct EnclaveMove {
             user: configuration.user, stateDirectory: unfinishedFolder, promptProgram: configuration.promptProgram,
             prompts: prompts, version: configuration.version,
             applicationsDirectory: configuration.applicationsDirectory)
+    }
+}
+
+extension Broker {
+    /// Removes what a store has in the chip, before its folder goes: nobody would find it later, because its place follows from random
+    /// numbers.
+    fileprivate func leaveChip() {
+        do {
+            for account in accounts { try (enclave as? any PasscodeEnclave)?.removePasscode(of: account.id.bytes) }
+            try rollback?.removeCounter()
+        } catch {
+            log.error(
+                "indexes of the unfinished store stay in the TPM; `tpm2_getcap handles-nv-index` lists all indexes",
+                metadata: ["cause": "\(error)"])
+        }
     }
 }
 

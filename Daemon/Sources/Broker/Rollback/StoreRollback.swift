@@ -63,6 +63,12 @@ struct StoreRollback: Sendable {
 
     private func follow() { vault.follow(self) }
 
+    /// Removes the counter: the store is given up.
+    func removeCounter() throws(EnclaveError) {
+        guard let mark = vault.rollbackMark else { return }
+        try enclave.removeCounter(mark.counter)
+    }
+
     /// Takes the store for the newest copy from now on.
     func accept(_ doubt: RollbackDoubt) throws {
         let mark = try acceptedMark(doubt)
