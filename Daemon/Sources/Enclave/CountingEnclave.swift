@@ -25,6 +25,9 @@ public protocol CountingEnclave: Enclave {
         _ counter: Data, to value: UInt64, authorization: borrowing SecretBytes
     ) throws(EnclaveError) -> CounterReading
 
+    /// Whether the chip has a counter of the store that this value reads.
+    func hasCounter(of store: Data, authorization: borrowing SecretBytes) throws(EnclaveError) -> Bool
+
     /// Removes the counter of a store that nobody opens again; without it nothing is done.
     func removeCounter(_ counter: Data) throws(EnclaveError)
 }

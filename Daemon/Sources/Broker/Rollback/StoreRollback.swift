@@ -29,6 +29,13 @@ struct StoreRollback: Sendable {
         return RollbackMark(counter: made.counter, value: made.value)
     }
 
+    /// Whether the chip has the counter of a store whose database is not there.
+    static func hasCounter(
+        in enclave: any CountingEnclave, keys: StoreKeys, storeID: Data
+    ) throws(EnclaveError) -> Bool {
+        try enclave.hasCounter(of: storeID, authorization: authorization(keys, storeID: storeID))
+    }
+
     /// The authorization to move the counter: the store's keys give it.
     private static func authorization(_ keys: StoreKeys, storeID: Data) -> SecretBytes {
         var secret = keys.digest(storeID, label: "ostiary.rollback-counter.v1")

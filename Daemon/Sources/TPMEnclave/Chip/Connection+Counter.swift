@@ -36,6 +36,15 @@ extension Connection {
         }
     }
 
+    /// Whether an index of this store can be read, at any of its handles: other programs may have used and left the ones before.
+    func hasCounter(of store: Data, authorization: borrowing SecretBytes) throws(ChipFault) -> Bool {
+        for handle in CounterIndex.handles(of: store) {
+            guard let index = CounterIndex(at: handle) else { throw .malformedAnswer }
+            if case .value = try read(index, authorization: authorization) { return true }
+        }
+        return false
+    }
+
     /// Removes the counter, if it is the one that the store made.
     func remove(_ counter: CounterIndex) throws(ChipFault) {
         guard let found = try indexHandle(at: counter.handle) else { return }
