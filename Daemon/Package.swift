@@ -321,10 +321,10 @@ let package = Package(
         .testTarget(
             name: "SecurityKeyFactorTests",
             dependencies: [
-                "Broker", "Authenticators", "OwnerKeys", "Refusals", "KeySlots", "SecurityKeys",
+                "Broker", "Authenticators", "OwnerKeys", "ProtectedObjects", "Refusals", "KeySlots", "SecurityKeys",
                 "AuthenticatorRequests", "Passkeys", "CTAP", "Prompting", "PromptProtocol", "Vault",
                 "BrokerTestSupport", "SecurityKeyTestSupport", "StoreTestSupport", "TerminalTestSupport",
-                "ostiary-fido", shared, grdb,
+                "TPMTestSupport", "ostiary-fido", shared, grdb,
             ],
             swiftSettings: adapter),
         .executableTarget(

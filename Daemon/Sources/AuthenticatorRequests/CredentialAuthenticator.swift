@@ -12,11 +12,22 @@ package protocol CredentialAuthenticator: Sendable {
         until cancellation: any CredentialCancellation
     ) throws -> CreatedCredential
 
+    /// Told after ``create(_:with:until:)`` returned. Credentials that the new one replaces go only when its program has got it,
+    /// because until then the relying party knows no other ones.
+    ///
+    /// - Parameter isReleased: whether the program gets the new credential. If not, nobody ever will.
+    func finishCreation(isReleased: Bool) throws
+
     /// As ``create(_:with:until:)``, for a signature.
     func assert(
         _ assertion: CredentialAssertion, with question: any CredentialQuestion,
         until cancellation: any CredentialCancellation
     ) throws -> AssertedCredential
+}
+
+extension CredentialAuthenticator {
+    /// Nothing for a security key, which replaces a credential while it makes another one.
+    package func finishCreation(isReleased: Bool) {}
 }
 
 /// The visible question of one creation or assertion: relying party, program and account stand in it already.

@@ -1,3 +1,4 @@
+import AuditLog
 import Enclave
 import Foundation
 import SecretMemory
@@ -79,14 +80,32 @@ struct StoreOpening {
 
     /// The keys of a store that is about to be made. Those that are there already belong to a store of which no more was made,
     /// or whose database somebody took away and may put back.
-    private func makeKeys(
-        sealedBy enclave: any Enclave
-    ) throws(StoreKeysFileError) -> (keys: StoreKeys, storeID: Data) {
-        do {
-            return try file.read(openedBy: enclave)
-        } catch .missing {
+    private func makeKeys(sealedBy enclave: any Enclave) throws -> (keys: StoreKeys, storeID: Data) {
+        let found: (keys: StoreKeys, storeID: Data)
+        do { found = try file.read(openedBy: enclave) } catch StoreKeysFileError.missing {
             try file.create(RootSecret(), storeID: VaultID().bytes, sealedBy: enclave)
             return try file.read(openedBy: enclave)
+        }
+        try requireNoCounter(found.keys, storeID: found.storeID, in: enclave)
+        return found
+    }
+
+    /// Refuses if only the database of a store is away. A new store would replace the counter, and then the database could not come
+    /// back: as an older copy it is accepted with its passcode alone, and it may have none.
+    private func requireNoCounter(_ keys: StoreKeys, storeID: Data, in enclave: any Enclave) throws {
+        // A first start that was interrupted between the counter and the database has no log yet.
+        guard let enclave = enclave as? any CountingEnclave, AuditLog.exists(inFolder: path) else { return }
+        let missing = "The database of the store in \(path) is missing"
+        let hasCounter: Bool
+        do { hasCounter = try StoreRollback.hasCounter(in: enclave, keys: keys, storeID: storeID) } catch {
+            throw BrokerOpeningError.enclave(
+                "\(missing), and the TPM did not say whether it has the store's counter (\(error)). Put the database back and "
+                    + "start again. Nothing was changed.")
+        }
+        guard !hasCounter else {
+            throw BrokerOpeningError.store(
+                "\(missing), and the TPM has the store's counter still. Put the database back and start again. If it is lost, "
+                    + "move the folder away to start with an empty store. Nothing was changed.")
         }
     }
 

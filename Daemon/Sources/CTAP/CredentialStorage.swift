@@ -73,7 +73,8 @@ package protocol CredentialStorage: Sendable {
     /// How many more discoverable credentials find room.
     func remainingCount() throws(CTAPStatus) -> Int
 
-    /// Makes a key, signs for the first time with it, and keeps both. Removes `replaced` in the same step.
+    /// Makes a key, signs for the first time with it, and keeps both. Removes `replaced` in the same step, or once the new
+    /// credential has reached its program.
     ///
     /// - Parameter message: what to sign, with the counter of this signature.
     /// - Throws: ``CTAPStatus/keyStoreFull``; nothing is kept or removed then.

@@ -24,6 +24,12 @@ public protocol CountingEnclave: Enclave {
     func advance(
         _ counter: Data, to value: UInt64, authorization: borrowing SecretBytes
     ) throws(EnclaveError) -> CounterReading
+
+    /// Whether the chip has a counter of the store that this value reads.
+    func hasCounter(of store: Data, authorization: borrowing SecretBytes) throws(EnclaveError) -> Bool
+
+    /// Removes the counter of a store that nobody opens again; without it nothing is done.
+    func removeCounter(_ counter: Data) throws(EnclaveError)
 }
 
 /// The chip's answer about a counter.

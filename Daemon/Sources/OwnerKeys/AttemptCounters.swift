@@ -104,7 +104,7 @@ package final class AttemptCounters: Sendable {
             let proof: Proof?
             do { proof = try check() } catch let unchecked as UncheckedSecret {
                 try save(state, of: subject)
-                throw unchecked.refusal
+                throw unchecked.reason
             }
             guard let proof else {
                 throw WrongSecret(freeTriesLeft: AttemptLimiter.freeFailures(after: counted))
@@ -151,9 +151,10 @@ package final class AttemptCounters: Sendable {
     }
 }
 
-/// A secret that was not tried at anything, so that nobody has learned whether it fits.
+/// A secret that the store need not count: nobody has tried it at anything, or a chip alone has, which counts by itself.
 struct UncheckedSecret: Error {
-    let refusal: Refusal
+    /// The error for the caller.
+    let reason: any Error
 }
 
 /// A passcode or application password that does not fit.

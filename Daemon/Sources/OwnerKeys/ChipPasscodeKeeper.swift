@@ -2,6 +2,7 @@ import Crypto
 package import Enclave
 import Foundation
 package import KeySlots
+import Logging
 import OstiaryMessages
 import Passcodes
 import Refusals
@@ -14,6 +15,7 @@ package import Vault
 /// alone nor the passcode alone opens it.
 ///
 /// The store counts too, for the delays after wrong tries. Its count can be put back with an older store, the chip's cannot.
+/// A try on which the chip gives no verdict counts in the chip alone.
 package final class ChipPasscodeKeeper: PasscodeKeeper {
     package let exclusively: ExclusiveAccess
     private let enclave: any PasscodeEnclave
@@ -21,7 +23,9 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     private let counters: AttemptCounters
     private let stretching: PasscodeStretching
     private let records: PasscodeRecords
-    /// The chip's count as it was last told. Nobody waits for the chip to learn it.
+    private let log: Logger
+    /// The chip's count as it was last told, or zero after the right passcode; nil when the chip must be asked. So a preflight after
+    /// an entry does not wait for the chip.
     private let known = Mutex<WrongTries?>(nil)
 
     /// - Parameter exclusively: the same as of `counters`.
@@ -34,6 +38,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
         self.counters = counters
         self.exclusively = exclusively
         self.stretching = stretching
+        log = eraser.log
         records = PasscodeRecords(
             vault: vault, storage: storage, counters: counters, stretching: stretching, eraser: eraser)
         // Without a readable record no key that requires the passcode is made: the enclave refuses it then.
@@ -49,16 +54,15 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
 
     package func attempts() throws -> AttemptStatus {
         let delay = try counters.attempts(at: AttemptCounters.passcode)
-        guard let tries = try chipTries() else { return delay }
+        guard let tries = try known.withLock({ $0 }) ?? chipTries() else { return delay }
         return AttemptStatus(
             failedCount: max(delay.failedCount, tries.count),
             freeTriesLeft: min(delay.freeTriesLeft, Int(tries.limit) - Int(min(tries.count, tries.limit))),
             remaining: tries.isBlocked ? AttemptStatus.forGood : delay.remaining)
     }
 
-    /// The chip's count; nil without a passcode.
+    /// Asks the chip for its count; nil without a passcode.
     package func chipTries() throws -> WrongTries? {
-        if let tries = known.withLock({ $0 }) { return tries }
         guard let record = try records.stored().first else { return nil }
         let tries = try enclave.wrongTries(at: record.sealedPrivateHalf)
         known.withLock { $0 = tries }
@@ -75,7 +79,6 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
         return try exclusively.withStretchTurn {
             try exclusively {
                 let required = try records.required()
-                defer { forgetTries() }
                 do {
                     let proved = try counters.attempt(at: AttemptCounters.passcode) {
                         try open(required, with: entered)
@@ -83,11 +86,15 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
                     try records.settle(on: proved.record, among: required)
                     return proved
                 } catch let wrong as WrongSecret {
-                    forgetTries()
-                    throw WrongSecret(freeTriesLeft: min(wrong.freeTriesLeft, try attempts().freeTriesLeft))
+                    throw WrongSecret(freeTriesLeft: freeTriesLeft(after: wrong))
                 }
             }
         }
+    }
+
+    /// The passcode was wrong, even if the chip does not tell its count then.
+    private func freeTriesLeft(after wrong: WrongSecret) -> Int {
+        do { return min(wrong.freeTriesLeft, try attempts().freeTriesLeft) } catch { return wrong.freeTriesLeft }
     }
 
     /// Brings the passcode to the chip, once for each way in which the records stretch it. During a change that is one way.
@@ -113,15 +120,25 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     }
 
     /// Nil for a passcode that the chip refused and counted.
+    ///
+    /// Without the chip's verdict the store takes its own count back, because a fault of the chip must not lock out a person who
+    /// types the right passcode. This gives no guess without a count: a chip that compared the passcode counted it before its
+    /// answer could be lost, and looks at none after ten in a row.
     private func opened(_ record: PasscodeRecord, _ stretched: borrowing SecretBytes) throws -> OpenedPasscode? {
-        do {
-            return try enclave.openPasscode(
+        do throws(EnclaveError) {
+            let opened = try enclave.openPasscode(
                 record.sealedPrivateHalf, of: storage.owner.bytes,
                 authorization: KeyAuthorization.derived(fromStretchedPasscode: stretched))
-        } catch EnclaveError.refused {
-            return nil
-        } catch EnclaveError.passcodeBlocked {
-            throw UncheckedSecret(refusal: Refusal.passcodeBlocked)
+            known.withLock { $0 = $0.map { WrongTries(count: 0, limit: $0.limit) } }
+            return opened
+        } catch {
+            forgetTries()
+            switch error {
+            case .refused: return nil
+            case .passcodeBlocked: throw UncheckedSecret(reason: Refusal.passcodeBlocked)
+            case .noAnswer, .unavailable, .lockedOut: throw UncheckedSecret(reason: error)
+            default: throw error
+            }
         }
     }
 
@@ -217,10 +234,17 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
             try keeper.records.removeAll(in: writer)
         }
 
-        func finish() throws {
+        /// The passcode is gone with the commit, whatever the chip does.
+        func finish() {
             keeper.forgetTries()
-            try keeper.use(nil)
-            try keeper.enclave.removePasscode(of: keeper.storage.owner.bytes)
+            do {
+                try keeper.use(nil)
+                try keeper.enclave.removePasscode(of: keeper.storage.owner.bytes)
+            } catch {
+                keeper.log.warning(
+                    "the removed passcode's index stays in the TPM, and opens nothing; the next passcode replaces it",
+                    metadata: ["cause": "\(error)"])
+            }
         }
     }
 

@@ -26,7 +26,8 @@ package protocol PasscodeKeeper: Sendable {
     /// Throws unless there is a passcode that can be checked: nobody is asked for one that cannot.
     func requireRecords() throws
 
-    /// Checks a passcode. The try is counted, so that nothing takes it back, before the passcode is looked at.
+    /// Checks a passcode. The try is counted, so that nothing takes it back, before the passcode is looked at. Where a chip counts
+    /// and gives no verdict, the chip's count alone stays.
     ///
     /// During an unfinished change one of the two passcodes fits at least, and both where nothing but the store counts. A
     /// success settles the change in favour of the passcode that was entered.
@@ -59,7 +60,7 @@ package protocol PasscodeTransition {
     func store(in writer: VaultWriter) throws
 
     /// Completes it, once the transaction was committed. When this fails the new keys stand all the same, and a passcode that
-    /// is proved later completes it.
+    /// is proved later completes it. A removal never fails: without records nothing asks the chip for the passcode any more.
     func finish() throws
 }
 

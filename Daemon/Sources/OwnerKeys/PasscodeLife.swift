@@ -64,14 +64,16 @@ package struct PasscodeLife {
             try seeds.store(log, in: writer)
         }
         adopt(fresh, since: era)
-        try transition.finish()
         eraser.erase()
+        try transition.finish()
         return fresh.passcode
     }
 
     // MARK: change
 
     /// Replaces a proved passcode by another. Returns the new passcode key, for the log's next epoch.
+    ///
+    /// - Throws: ``UnfinishedPasscodeChange`` when the store has changed and the keeper could not follow.
     package func change(
         _ proved: ProvedPasscode, to passcode: borrowing SecretBytes, since era: UInt64
     ) throws -> PrivateHalf {
@@ -95,7 +97,10 @@ package struct PasscodeLife {
             try seeds.store(log, in: writer)
         }
         adopt(fresh, since: era)
-        try transition.finish()
+        do { try transition.finish() } catch {
+            eraser.erase()
+            throw UnfinishedPasscodeChange(passcode: fresh.passcode, reason: error)
+        }
         return fresh.passcode
     }
 
@@ -136,8 +141,8 @@ package struct PasscodeLife {
         let always = ring.privateHalves.filter { $0.role == .classKey(.always) }
         ring.replace(
             publicHalves: (fresh + always).map(\.publicHalf), privateHalves: fresh + always, since: era)
-        try transition.finish()
         eraser.erase()
+        try transition.finish()
         return destroyed
     }
 
@@ -269,4 +274,12 @@ package struct PasscodeLife {
     static func opensWithoutPasscode(_ slot: KeySlot) -> Bool {
         slot.factors.isDisjoint(with: [.passcode, .biometry, .biometryCurrentSet])
     }
+}
+
+/// The store is under the keys of a new passcode, but the keeper could not follow, so the former passcode is still the right one.
+/// The next entry of either passcode settles it.
+package struct UnfinishedPasscodeChange: Error {
+    /// The new passcode key, which the former passcode opens too.
+    package let passcode: PrivateHalf
+    package let reason: any Error
 }

@@ -60,7 +60,7 @@ package struct SecurityKeyLife: Sendable {
         openedBy opened: [PrivateHalf]
     ) throws {
         let secret = SecretBytes(copying: secret)
-        try change("security-key.enroll") { present in
+        try change("security-key.enroll", irrevocable: .atOnce) { present in
             guard present.epochs == record.epochs, present.saltGeneration == record.saltGeneration,
                 opened.map(\.publicHalf) == present.epochs
             else { throw Refusal.keysChanged }
@@ -97,7 +97,8 @@ package struct SecurityKeyLife: Sendable {
     ///
     /// - Throws: a refusal with the cause `security-key.not-found`.
     package func remove(_ identifier: Data) throws {
-        try change("security-key.remove") { record in
+        // An older copy of the store would give a lost key everything back.
+        try change("security-key.remove", irrevocable: .atOnce) { record in
             guard record.keys.contains(where: { $0.identifier == identifier }) else { throw Self.notFound }
             record.keys.removeAll { $0.identifier == identifier }
             guard !record.keys.isEmpty else { return record.epochs = [] }
@@ -131,7 +132,8 @@ package struct SecurityKeyLife: Sendable {
         secret: borrowing SecretBytes
     ) throws {
         let secret = SecretBytes(copying: secret)
-        try change("security-key.renew") { present in
+        // Every copy since the last removal has the same keys, so this use of a key is worth no step.
+        try change("security-key.renew", irrevocable: nil) { present in
             guard present.saltGeneration == record.saltGeneration, present.epochs == record.epochs,
                 let index = present.keys.firstIndex(of: key)
             else { throw Refusal.keysChanged }
@@ -143,8 +145,10 @@ package struct SecurityKeyLife: Sendable {
         eraser.erase()
     }
 
-    private func change(_ name: String, _ change: (inout SecurityKeyRecord) throws -> Void) throws {
-        let record = try vault.write(name) { writer in
+    private func change(
+        _ name: String, irrevocable: Irrevocability?, _ change: (inout SecurityKeyRecord) throws -> Void
+    ) throws {
+        let record = try vault.write(name, irrevocable: irrevocable) { writer in
             var record = try load(in: writer)
             try change(&record)
             try writer.setAttempts(

@@ -78,7 +78,7 @@ package final class SlotAccess {
         guard let passwordParameters else { return false }
         let stretched = try ApplicationPasswordParameters(passwordParameters).stretch(password, by: stretching)
         let slots: [KeySlot]
-        do { slots = try current() } catch let refusal as Refusal { throw UncheckedSecret(refusal: refusal) }
+        do { slots = try current() } catch let refusal as Refusal { throw UncheckedSecret(reason: refusal) }
         var isTried = false
         for slot in slots where slot.passwordParameters == passwordParameters && Self.isOfSet(slot, keys) {
             do {
@@ -91,7 +91,7 @@ package final class SlotAccess {
             } catch SlotError.refused { isTried = true } catch SlotError.missingKey { continue }
         }
         // A lock or a change of the passcode has taken the keys of the outer layers meanwhile.
-        guard isTried else { throw UncheckedSecret(refusal: Refusal.keysChanged) }
+        guard isTried else { throw UncheckedSecret(reason: Refusal.keysChanged) }
         return false
     }
 }

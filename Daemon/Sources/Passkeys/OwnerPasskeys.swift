@@ -29,6 +29,13 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     private let whileChanging: Exclusion
     private let first = Mutex<(any Error)?>(nil)
     private let latestProof = Mutex<PasskeyProof?>(nil)
+    private let created = Mutex<Creation?>(nil)
+
+    /// A new passkey that its program has not got yet.
+    private struct Creation {
+        let identifier: [UInt8]
+        let replaced: [[UInt8]]
+    }
 
     package init(
         _ store: PasskeyStore, evaluator: Evaluator, keeper: any PasscodeKeeper, stretching: PasscodeStretching,
@@ -117,6 +124,7 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
         try status { max(0, try store.capacity - store.all().count) }
     }
 
+    /// The replaced ones stay until ``finishCreation(isReleased:)``.
     package func create(
         _ new: NewCredential, replacing replaced: [[UInt8]], under proof: (any UserProof)?,
         signing message: (StoredCredential, UInt32) -> [UInt8]
@@ -128,11 +136,21 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
             do {
                 let credential = passkey.credential
                 let signature = try opened(passkey, by: evaluation).signature(of: message(credential, 1))
-                for identifier in replaced { try removePasskey(identifier) }
+                created.withLock { $0 = Creation(identifier: credential.identifier, replaced: replaced) }
                 return (credential, CountedSignature(counter: 1, bytes: signature))
             } catch {
                 try store.remove(passkey.record.id)
                 throw error
+            }
+        }
+    }
+
+    /// Removes the passkeys that the new one replaces. Without a release it removes the new one, if there is one.
+    func finishCreation(isReleased: Bool) throws {
+        guard let creation = created.withLock({ $0.take() }) else { return }
+        for identifier in isReleased ? creation.replaced : [creation.identifier] {
+            do { try removePasskey(identifier) } catch let refusal as Refusal where refusal == PasskeyStore.notFound {
+                // Another registration of the same account came first.
             }
         }
     }

@@ -30,6 +30,20 @@ package struct PlatformAuthenticator: CredentialAuthenticator {
         try passkeys.requirePasscode()
         let named = Set(creation.excluded.map(\.identifier))
         let excluded = try passkeys.store.all().map(\.identifier).filter(named.contains)
+        do {
+            return try create(creation, excluded: excluded, until: cancellation)
+        } catch {
+            // The cause counts, and not that the unfinished passkey could not be removed.
+            do { try passkeys.finishCreation(isReleased: false) } catch {}
+            throw error
+        }
+    }
+
+    package func finishCreation(isReleased: Bool) throws { try passkeys.finishCreation(isReleased: isReleased) }
+
+    private func create(
+        _ creation: CredentialCreation, excluded: [[UInt8]], until cancellation: any CredentialCancellation
+    ) throws -> CreatedCredential {
         let answer = try run(.makeCredential, PlatformRequest.making(creation, excluded: excluded), cancellation)
         guard let data = answer[2]?.bytes, let statement = answer[3],
             let identifier = PlatformRequest.identifier(in: [UInt8](data))

@@ -9,7 +9,7 @@ import UnixSocket
 /// are cancelled.
 ///
 /// Everything happens on the caller's thread. Each key has a helper of its own, so a key that lies or hangs disturbs no
-/// other.
+/// other. All wait until each has described itself; one that does not do so in time is left out.
 final class KeyRace<Task: KeyTask> {
     private let task: Task
     private let question: any CredentialQuestion
@@ -25,6 +25,8 @@ final class KeyRace<Task: KeyTask> {
 
     /// How long keys that come and go may stay unnoticed.
     private static var lookMilliseconds: CInt { 250 }
+    /// How long a key may take to describe itself.
+    private static var descriptionLimit: Duration { .seconds(10) }
     /// The greatest number of keys at once.
     private static var keyCount: Int { 8 }
     /// How long keys get to stop blinking.
@@ -49,6 +51,7 @@ final class KeyRace<Task: KeyTask> {
         defer { endAll() }
         while true {
             try plugIn()
+            leaveOutSilent()
             decide()
             try continueAlone()
             showStep()
@@ -75,6 +78,16 @@ final class KeyRace<Task: KeyTask> {
                 guard error.call != "posix_spawn" else { throw CredentialRefusal.helperFailed(reason: "\(error)") }
                 startFailure = "\(error)"
             }
+        }
+    }
+
+    /// A key may answer while it is opened, and then nothing more.
+    private func leaveOutSilent() {
+        for key in keys {
+            guard case .describing(.decide) = key.state,
+                key.describingSince.duration(to: .now) > Self.descriptionLimit
+            else { continue }
+            remove(key)
         }
     }
 
@@ -286,11 +299,6 @@ final class KeyRace<Task: KeyTask> {
         }
     }
 
-    private func describe(_ key: PluggedKey, then: PluggedKey.Then) {
-        key.state = .describing(then)
-        key.send(.describe)
-    }
-
     private func fail(_ key: PluggedKey, _ failure: KeyFailure, during state: PluggedKey.State) throws {
         let refusal = CredentialRefusal(failure)
         guard !failure.isGone else {
@@ -303,12 +311,12 @@ final class KeyRace<Task: KeyTask> {
         // A wrong PIN, or a sensor that did not recognise the person.
         case (0x31, .working), (0x31, .settingPIN):
             key.isChosen = true
-            describe(key, then: .askForPIN(wasWrong: true))
-        case (0x3F, .working): describe(key, then: .verifyAgain)
+            key.describe(then: .askForPIN(wasWrong: true))
+        case (0x3F, .working): key.describe(then: .verifyAgain)
         case (0x3C, .working) where key.description.features.contains(.hasPIN):
             choose(key)
             key.description.verificationTries = 0
-            describe(key, then: .askForPIN(wasWrong: false))
+            key.describe(then: .askForPIN(wasWrong: false))
         // The key wants its PIN for a request that seemed to need none.
         case (0x36, .working) where !key.isChosen: select(key, .askForPIN)
         // The new PIN breaks a rule of the key.
@@ -321,7 +329,7 @@ final class KeyRace<Task: KeyTask> {
         // Nobody touched it; there is time left.
         case (0x2F, .working) where !key.isChosen, (0x3A, .working) where !key.isChosen,
             (0x2F, .selecting), (0x3A, .selecting):
-            describe(key, then: .decide)
+            key.describe(then: .decide)
         // Only a person who holds the key may learn that it has no credential.
         case (0x2E, .working) where !key.isChosen: select(key, .refuse(refusal))
         // A broken key takes no part, and another may still come.

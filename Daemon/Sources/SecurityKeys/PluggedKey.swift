@@ -40,6 +40,8 @@ final class PluggedKey {
     let port: SecurityKeyPort
     let name: String
     var state = State.describing(.decide)
+    /// The beginning of its latest description.
+    private(set) var describingSince = ContinuousClock.now
     var description = KeyDescription()
     /// Whether the person has chosen it, by a touch or because it is the only one.
     var isChosen = false
@@ -73,6 +75,13 @@ final class PluggedKey {
     func send(_ request: KeyRequest, pin: KeyPIN? = nil) -> Bool {
         guard let secret = pin?.copy() else { return process?.send(request) ?? false }
         return process?.send(request, secret: secret) ?? false
+    }
+
+    /// Asks for its abilities.
+    func describe(then: Then) {
+        state = .describing(then)
+        describingSince = .now
+        send(.describe)
     }
 
     func receive() -> KeyAnswer? { process?.receive() ?? nil }

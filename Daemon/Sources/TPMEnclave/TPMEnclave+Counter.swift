@@ -40,4 +40,16 @@ extension TPMEnclave: CountingEnclave {
             try connection.advance(index, to: number, authorization: value)
         }
     }
+
+    public func hasCounter(of store: Data, authorization: borrowing SecretBytes) throws(EnclaveError) -> Bool {
+        let value = SecretBytes(copying: authorization)
+        return try chip.perform { (connection) throws(ChipFault) in
+            try connection.hasCounter(of: store, authorization: value)
+        }
+    }
+
+    public func removeCounter(_ counter: Data) throws(EnclaveError) {
+        let index = try CounterIndex(blob: counter)
+        try chip.perform { (connection) throws(ChipFault) in try connection.remove(index) }
+    }
 }

@@ -1,10 +1,14 @@
+import AccessControl
 import BrokerTestSupport
 import Enclave
 import Foundation
 import KeySlots
 import Logging
+import OstiaryWire
 import PasscodeKeeperContract
+import Prompting
 import SecretMemory
+import StoreTestSupport
 import TPMTestSupport
 import Testing
 import Vault
@@ -24,16 +28,7 @@ import Vault
         let tpm = try SoftwareTPM()
         let stage = try KeeperStage(in: tpm, Self.keeper)
         let (vault, keeper) = try stage.start()
-        let half = try PrivateHalf(generating: .passcode, epoch: 1)
-        let transition = try keeper.set(Self.right, opening: half)
-        try vault.write("transition") { writer in
-            try writer.setKeyPair(
-                KeyPairRecord(
-                    owner: stage.owner, role: KeyRole.passcode.code, epoch: 1, publicHalf: half.publicHalf.encoded,
-                    wrappedPrivateHalf: nil))
-            try transition.store(in: writer)
-        }
-        try transition.finish()
+        try Self.setPasscode(keeper, vault, stage.owner)
         for _ in 1...3 { #expect(throws: WrongSecret.self) { try keeper.prove(Self.wrong) } }
         // The store counts nothing any more, as an older one does.
         try vault.write("older") { try $0.removeAttempts(owner: stage.owner, subject: AttemptCounters.passcode) }
@@ -43,15 +38,176 @@ import Vault
         #expect(try next.attempts().failedCount == 4)
     }
 
+    // MARK: faults of the chip
+
+    @Test func `a chip that is gone costs no try, and the right passcode is good when it is back`() throws {
+        let tpm = try SoftwareTPM()
+        let stage = try KeeperStage(in: tpm, Self.keeper)
+        let (vault, keeper) = try stage.start()
+        try Self.setPasscode(keeper, vault, stage.owner)
+        tpm.kill()
+        for _ in 1...6 {
+            // TSS2_TCTI_RC_IO_ERROR
+            #expect(throws: EnclaveError.unavailable(code: 0xa000a)) { try keeper.prove(Self.right) }
+        }
+        try tpm.start()
+        #expect(try keeper.attempts().failedCount == 0)
+        _ = try keeper.prove(Self.right)
+    }
+
+    /// A keeper whose chip fails as `faults` says.
+    private func unreliable(_ faults: ChipFaults) throws -> (stage: KeeperStage, keeper: any PasscodeKeeper) {
+        let stage = try KeeperStage(in: SoftwareTPM()) { place in
+            Self.chipKeeper(UnreliableChip(enclave: place.enclave, faults: faults), in: place)
+        }
+        let (vault, keeper) = try stage.start()
+        try Self.setPasscode(keeper, vault, stage.owner)
+        return (stage, keeper)
+    }
+
+    @Test(arguments: [
+        EnclaveError.noAnswer(within: .seconds(30)), .unavailable(code: 0x902), .lockedOut(remaining: .seconds(600)),
+    ])
+    func `a chip that gives no verdict costs no try`(error: EnclaveError) throws {
+        let faults = ChipFaults()
+        let (_, keeper) = try unreliable(faults)
+        #expect(throws: WrongSecret.self) { try keeper.prove(Self.wrong) }
+        faults.fail(.open, with: error)
+        for _ in 1...6 { #expect(throws: error) { try keeper.prove(Self.right) } }
+        faults.end()
+        #expect(try keeper.attempts().failedCount == 1)
+        _ = try keeper.prove(Self.right)
+    }
+
+    @Test func `a chip whose answers are lost has counted, and ends the guesses`() throws {
+        let faults = ChipFaults()
+        let (stage, keeper) = try unreliable(faults)
+        let error = EnclaveError.noAnswer(within: .seconds(30))
+        faults.fail(.open, with: error, isLate: true)
+        for _ in 1...10 { #expect(throws: error) { try keeper.prove(Self.wrong) } }
+        faults.end()
+        #expect(try keeper.attempts().failedCount == 10)
+        #expect(throws: Refusal.passcodeBlocked) { try keeper.prove(Self.right) }
+        #expect(throws: Refusal.passcodeBlocked) { try stage.start().keeper.requireNoDelay() }
+    }
+
+    @Test func `after an entry, right or wrong, nobody waits for the chip to learn its count`() throws {
+        let faults = ChipFaults()
+        let (_, keeper) = try unreliable(faults)
+        #expect(try keeper.attempts().failedCount == 0)
+        #expect(throws: WrongSecret.self) { try keeper.prove(Self.wrong) }
+        let asked = faults.count(of: .countOfTries)
+        faults.fail(.countOfTries, with: .noAnswer(within: .seconds(30)))
+        for _ in 1...2 { #expect(try keeper.attempts().failedCount == 1) }
+        _ = try keeper.prove(Self.right)
+        for _ in 1...2 { #expect(try keeper.attempts().failedCount == 0) }
+        #expect(faults.count(of: .countOfTries) == asked)
+    }
+
+    @Test func `a wrong passcode is wrong, even if the chip does not tell its count then`() throws {
+        let faults = ChipFaults()
+        let (_, keeper) = try unreliable(faults)
+        faults.fail(.countOfTries, with: .noAnswer(within: .seconds(30)))
+        #expect(throws: WrongSecret.self) { try keeper.prove(Self.wrong) }
+        faults.end()
+        #expect(try keeper.attempts().failedCount == 1)
+    }
+
+    @Test func `tries of another program at the chip are told when the chip is asked`() throws {
+        let faults = ChipFaults()
+        let (stage, keeper) = try unreliable(faults)
+        _ = try keeper.attempts()
+        #expect(throws: WrongSecret.self) { try stage.start().keeper.prove(Self.wrong) }
+        #expect(try (keeper as? ChipPasscodeKeeper)?.chipTries()?.count == 1)
+        #expect(try keeper.attempts().failedCount == 1)
+    }
+
+    // MARK: removal and change
+
+    /// A whole broker whose chip fails as `faults` says.
+    private func fixture(_ tpm: SoftwareTPM, _ faults: ChipFaults) throws -> BrokerFixture {
+        var prompts = PromptConfiguration()
+        (prompts.enclave.kind, prompts.enclave.tpm) = (.tpm, tpm.configuration)
+        let fixture = try BrokerFixture(
+            prompts: prompts, around: { UnreliableChip(enclave: $0, faults: faults) })
+        try fixture.setPasscode()
+        return fixture
+    }
+
+    private func indexCount(_ tpm: SoftwareTPM) throws -> Int {
+        try tpm.tool("tpm2_getcap", "handles-nv-index").matches(of: /0x[0-9A-F]+/).count
+    }
+
+    private func events(_ fixture: BrokerFixture) throws -> [String] {
+        try fixture.client().log().map { "\($0.event) \($0.result)" }
+    }
+
+    @Test func `a passcode is removed even if its index stays in the chip, and the next one replaces that`() throws {
+        let (tpm, faults) = (try SoftwareTPM(), ChipFaults())
+        let fixture = try fixture(tpm, faults)
+        try fixture.create("bound", .passcode, .whenUnlocked)
+        let old = try OldWraps(in: fixture.stateDirectory)
+        faults.fail(.remove, with: .noAnswer(within: .seconds(30)))
+        try fixture.removePasscode()
+        #expect(try !fixture.client().status().passcode.isSet && fixture.client().list().isEmpty)
+        #expect(try events(fixture).suffix(2) == ["log-epoch begun", "passcode-remove done"])
+        #expect(try old.withoutThose(in: fixture.stateDirectory).traces(in: fixture.stateDirectory) == 0)
+        // The store's counter, and the index.
+        #expect(try indexCount(tpm) == 2)
+        faults.end()
+        try fixture.setPasscode("another battery 8")
+        #expect(try indexCount(tpm) == 2)
+        try fixture.create("new", .passcode, .whenUnlocked)
+        #expect(try fixture.opens("new", answers: [.text(BrokerFixture.passcode), .text("another battery 8")]))
+    }
+
+    @Test func `a change that the chip does not follow leaves the former passcode over the new keys`() throws {
+        let (tpm, faults) = (try SoftwareTPM(), ChipFaults())
+        let fixture = try fixture(tpm, faults)
+        try fixture.create("bound", .passcode, .whenUnlocked)
+        let former = fixture.account.ring.publicHalf(.passcode)
+        let epochs = try events(fixture).count { $0 == "log-epoch begun" }
+        faults.fail(.change, with: .unavailable(code: 0x902))
+        #expect(try refusal { try fixture.changePasscode(to: "another battery 8") } == .internal)
+        #expect(fixture.account.ring.publicHalf(.passcode) != former)
+        #expect(try !events(fixture).contains("passcode-change done"))
+        #expect(try events(fixture).count { $0 == "log-epoch begun" } == epochs + 1)
+        faults.end()
+        #expect(try fixture.opens("bound", answers: [.text("another battery 8"), .text(BrokerFixture.passcode)]))
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        #expect(try fixture.client().verifyLog(interactive: true).sealsChecked)
+    }
+
+    // MARK: material
+
+    private static func setPasscode(_ keeper: any PasscodeKeeper, _ vault: Vault, _ owner: VaultID) throws {
+        let half = try PrivateHalf(generating: .passcode, epoch: 1)
+        let transition = try keeper.set(Self.right, opening: half)
+        try vault.write("transition") { writer in
+            try writer.setKeyPair(
+                KeyPairRecord(
+                    owner: owner, role: KeyRole.passcode.code, epoch: 1, publicHalf: half.publicHalf.encoded,
+                    wrappedPrivateHalf: nil))
+            try transition.store(in: writer)
+        }
+        try transition.finish()
+    }
+
     private static var right: SecretBytes { SecretBytes(Data("correct horse 9".utf8)) }
     private static var wrong: SecretBytes { SecretBytes(Data("wrong".utf8)) }
 
     private static func keeper(in place: KeeperStage.Place) -> any PasscodeKeeper {
+        chipKeeper(place.enclave as! any PasscodeEnclave, in: place)
+    }
+
+    private static func chipKeeper(
+        _ chip: any PasscodeEnclave, in place: KeeperStage.Place
+    ) -> any PasscodeKeeper {
         let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let exclusively = ExclusiveAccess()
         return ChipPasscodeKeeper(
-            vault: place.vault, enclave: place.enclave as! any PasscodeEnclave,
-            storage: KeyPairStorage(enclave: place.enclave, owner: place.owner, storeID: place.vault.storeID),
+            vault: place.vault, enclave: chip,
+            storage: KeyPairStorage(enclave: chip, owner: place.owner, storeID: place.vault.storeID),
             counters: AttemptCounters(
                 vault: place.vault, owner: place.owner, clock: place.clock, exclusively: exclusively),
             exclusively: exclusively, stretching: place.meeting.stretching,

@@ -4,6 +4,7 @@ import BrokerTestSupport
 import Crypto
 import Foundation
 import OstiaryWire
+import Passkeys
 import Prompting
 import Refusals
 import Simulation
@@ -22,9 +23,15 @@ struct CredentialTests {
     private let fixture: BrokerFixture
     private let client: TestClient
     private let key = SimulatedSecurityKey()
+    /// Happens after the next use of a key of the enclave.
+    private let interlude: Interlude
 
     init() throws {
-        fixture = try BrokerFixture(authenticators: CredentialAuthenticators(securityKeys: key))
+        let interlude = Interlude()
+        self.interlude = interlude
+        fixture = try BrokerFixture(
+            authenticators: CredentialAuthenticators(securityKeys: key),
+            around: { InterludeEnclave(enclave: $0, interlude: interlude) })
         client = try fixture.client()
         key.touchesAtOnce()
         try FileManager.default.createDirectory(
@@ -431,6 +438,22 @@ struct CredentialTests {
                         }))
             }?.code == .noCredential)
         #expect(fixture.prompter.asked.isEmpty)
+    }
+
+    @Test func `a registration that ends before its release leaves the account's former passkey`() throws {
+        try register()
+        try fixture.setPasscode()
+        func create() throws -> [UInt8] {
+            fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+            return try Array(self.create { $0.attachment = .platform }.0.credentialID)
+        }
+        func passkeys() throws -> [[UInt8]] { try fixture.account.passkeys.all().map(\.identifier) }
+        let former = try create()
+        interlude.next { [broker = fixture.broker] in broker.sessions.endAllGrants() }
+        #expect(try refused { _ = try create() }?.code == .systemCancel)
+        #expect(try passkeys() == [former])
+        let next = try create()
+        #expect(try passkeys() == [next])
     }
 
     @Test func `an answer of another relying party is not released`() throws {

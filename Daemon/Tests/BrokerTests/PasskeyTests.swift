@@ -92,7 +92,10 @@ struct PasskeyTests {
     @discardableResult
     private func create(_ creation: CredentialCreation = PasskeyTests.creation()) throws -> CreatedCredential {
         fixture.prompter.prepare([Self.passcode])
-        return try authenticator().create(creation, with: Silent(), until: CredentialStop())
+        let authenticator = try authenticator()
+        let created = try authenticator.create(creation, with: Silent(), until: CredentialStop())
+        try authenticator.finishCreation(isReleased: true)
+        return created
     }
 
     private func assert(
@@ -195,6 +198,31 @@ struct PasskeyTests {
         #expect(try fixture.account.passkeys.all().count == 2)
         let chosen = try [0, 1].map { try assert(choosing: $0).credentialIdentifier }
         #expect(Set(chosen) == [ada.credentialIdentifier, grace.credentialIdentifier])
+    }
+
+    @Test func `an account keeps its passkey until the program has got the next one`() throws {
+        let former = try create()
+        for isReleased in [false, true] {
+            fixture.prompter.prepare([Self.passcode])
+            let authenticator = try authenticator()
+            let next = try authenticator.create(Self.creation(), with: Silent(), until: CredentialStop())
+            #expect(try fixture.account.passkeys.all().count == 2)
+            for _ in 1...2 { try authenticator.finishCreation(isReleased: isReleased) }
+            let kept = isReleased ? next : former
+            #expect(try fixture.account.passkeys.all().map(\.identifier) == [kept.credentialIdentifier])
+        }
+    }
+
+    @Test func `two registrations of an account at once leave the one that was released last`() throws {
+        let both = try [authenticator(), authenticator()]
+        var made: [CreatedCredential] = []
+        for authenticator in both {
+            fixture.prompter.prepare([Self.passcode])
+            made.append(try authenticator.create(Self.creation(), with: Silent(), until: CredentialStop()))
+        }
+        try both[1].finishCreation(isReleased: true)
+        try both[0].finishCreation(isReleased: false)
+        #expect(try fixture.account.passkeys.all().map(\.identifier) == [made[1].credentialIdentifier])
     }
 
     @Test func `salts give outputs that stay, and differ between passkeys`() throws {

@@ -85,6 +85,29 @@ import UnixSocket
         #expect(try refusal().contains(notTheNewest))
     }
 
+    @Test func `a store without its database is not replaced, and opens when the database is back`() throws {
+        _ = try stage.makeRight("old", .unrestricted)
+        stop()
+        let whole = try stage.folders.snapshot()
+        try stage.folders.restore(whole.filter { !$0.key.hasPrefix("vault.sqlite") })
+        let report = try refusal()
+        #expect(report.contains("The database of the store in"), "\(report)")
+        #expect(report.contains("Put the database back"), "\(report)")
+        #expect(try stage.folders.snapshot()["vault.sqlite"] == nil)
+        try stage.folders.restore(whole)
+        try stage.restart(stopped: true)
+        #expect(try hasRight("old"))
+    }
+
+    @Test func `a first start that was killed between the counter and the database is made up`() throws {
+        _ = try stage.makeRight("old", .unrestricted)
+        stop()
+        try stage.folders.restore(stage.folders.snapshot().filter { $0.key == "store-keys" })
+        try stage.restart(stopped: true)
+        #expect(try !hasRight("old"))
+        _ = try counter()
+    }
+
     @Test func `starts without a change move nothing`() throws {
         let handle = try counter()
         stop()

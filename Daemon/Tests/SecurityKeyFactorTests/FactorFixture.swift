@@ -21,13 +21,15 @@ final class FactorFixture {
     private let typed = TypedPINs()
 
     init(
-        in folder: TestFolder? = nil, program: String = Build.program("ostiary-fido"), ports: TestFolder? = nil
+        in folder: TestFolder? = nil, program: String = Build.program("ostiary-fido"), ports: TestFolder? = nil,
+        prompts: PromptConfiguration = PromptConfiguration()
     ) throws {
         let ports = try ports ?? TestFolder()
         self.ports = ports
         let keys = SecurityKeys(program: program, ports: SocketPorts(folder: ports.path), limit: .seconds(30))
         fixture = try BrokerFixture(
-            in: folder, authenticators: CredentialAuthenticators(securityKeys: keys, factorKeys: keys))
+            in: folder, prompts: prompts,
+            authenticators: CredentialAuthenticators(securityKeys: keys, factorKeys: keys))
         answer()
     }
 

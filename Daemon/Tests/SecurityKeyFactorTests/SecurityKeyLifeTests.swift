@@ -3,8 +3,11 @@ import BrokerTestSupport
 import Foundation
 import KeySlots
 import OstiaryMessages
+import Prompting
 import Refusals
 import SecretMemory
+import StoreTestSupport
+import TPMTestSupport
 import Testing
 
 @testable import Broker
@@ -127,6 +130,23 @@ import Testing
         _ = try enrollFirst()
         let refused = #expect(throws: Refusal.self) { try life.remove(Data(count: 16)) }
         #expect(refused?.code == .notFound && refused?.cause == "security-key.not-found")
+    }
+
+    @Test func `a copy from before a key was enrolled or removed is not the newest one`() throws {
+        let tpm = try SoftwareTPM()
+        var prompts = PromptConfiguration()
+        (prompts.enclave.kind, prompts.enclave.tpm) = (.tpm, tpm.configuration)
+        let fixture = try FactorFixture(prompts: prompts)
+        let life = try #require(fixture.fixture.account.securityKeys).life
+        var copies = [try fixture.fixture.crashCopy()]
+        try life.enroll(new(1), secret: secret.bytes, to: life.load(), openedBy: [])
+        copies.append(try fixture.fixture.crashCopy())
+        try life.remove(new(1).identifier)
+        // The daemon ran on, and did not cover the change by ending.
+        for copy in copies {
+            let error = #expect(throws: BrokerOpeningError.self) { try FactorFixture(in: copy, prompts: prompts) }
+            #expect(error?.description.contains("is not the newest copy") == true)
+        }
     }
 
     // MARK: bytes

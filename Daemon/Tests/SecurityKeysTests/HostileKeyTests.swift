@@ -56,6 +56,26 @@ import Testing
         withExtendedLifetime((silent, key)) {}
     }
 
+    @Test func `a key that says nothing once it was opened is left out`() throws {
+        // libfido2 asks once while it opens the key, and the helper once more.
+        let answered = Mutex(0)
+        let silent = try fixture.plugIn(
+            FIDO2Engine(TestFinger()), named: "a",
+            fault: { _, request, answer in
+                let number = answered.withLock { number in
+                    number += 1
+                    return number
+                }
+                return request.first == 0x04 && number <= 2 ? answer : nil
+            })
+        let engine = FIDO2Engine(TestFinger())
+        let key = try fixture.plugIn(engine, named: "b")
+        _ = try fixture.create(KeyFixture.creation(), ScriptedQuestion(), within: .seconds(40))
+        #expect(engine.memory.count == 1)
+        #expect(silent.requests.count == 3)
+        withExtendedLifetime((silent, key)) {}
+    }
+
     @Test func `a credential without the verification that was required is refused`() throws {
         let memory = KeyMemory(pin: "1234")
         let key = try fixture.plugIn(

@@ -54,6 +54,38 @@ import Testing
         }
     }
 
+    @Test func `a removed one is missing, and removing it takes nothing else`() throws {
+        let (counter, start) = try make()
+        let other = try enclave.makeCounter(Material.secret(1), of: Data(repeating: 4, count: 16))
+        for _ in 1...2 { try enclave.removeCounter(counter) }
+        #expect(try read(counter) == .missing)
+        #expect(try read(other.counter) == .value(other.value))
+        try tpm.tool(
+            "tpm2_nvdefine", handle(of: counter), "-C", "o", "-s", "8", "-a", "ownerread|ownerwrite|authread|authwrite")
+        try enclave.removeCounter(counter)
+        #expect(try read(counter) == .replaced)
+        #expect(try make().value > start)
+        #expect(try tpm.handles() == [0, 0, 0])
+    }
+
+    @Test func `the counter of a store is found with its value alone, wherever it lies`() throws {
+        func has(_ value: UInt8 = 1) throws -> Bool {
+            try enclave.hasCounter(of: store, authorization: Material.secret(value))
+        }
+        #expect(try !has())
+        let first = try #require(CounterIndex.handles(of: store).first)
+        try tpm.tool(
+            "tpm2_nvdefine", "0x" + String(first, radix: 16), "-C", "o", "-s", "8", "-a",
+            "ownerread|ownerwrite|authread|authwrite")
+        let (counter, _) = try make()
+        #expect(try has() && !has(2))
+        try tpm.tool("tpm2_nvundefine", "-C", "o", "0x" + String(first, radix: 16))
+        #expect(try has())
+        try enclave.removeCounter(counter)
+        #expect(try !has())
+        #expect(try tpm.handles() == [0, 0, 0])
+    }
+
     @Test func `it keeps its number over restarts of the chip`() throws {
         let (counter, start) = try make()
         _ = try advance(counter, to: start + 1)

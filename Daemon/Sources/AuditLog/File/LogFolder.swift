@@ -84,3 +84,10 @@ struct LogFolder: Sendable {
     /// A bound, so that somebody who damages the log again and again cannot fill the disk with kept logs.
     private static let mostKept = 1000
 }
+
+extension AuditLog {
+    /// Whether there is a log in a folder. Nothing of it is examined.
+    package static func exists(inFolder path: String) -> Bool {
+        FileManager.default.fileExists(atPath: LogFolder(path: path, userID: 0).log)
+    }
+}

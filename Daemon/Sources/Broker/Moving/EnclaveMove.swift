@@ -1,4 +1,5 @@
 import Auditing
+import Authenticators
 import Callers
 import Enclave
 import Foundation
@@ -46,9 +47,9 @@ public struct EnclaveMove {
         defer { former.close() }
         guard let account = former.accounts.first else { throw BrokerOpeningError.store("The store has no user.") }
         try requireOther(former)
-        let inventory = try MoveInventory(account, former.vault)
-        say(inventory.words(folder: configuration.stateDirectory, newFolder: newFolder, kind))
         do {
+            let inventory = try MoveInventory(account, former.vault)
+            say(inventory.words(folder: configuration.stateDirectory, newFolder: newFolder, kind))
             try copy(inventory, account, from: former)
         } catch let failure as StartQuestion.Unanswered {
             throw stopped(failure.words)
@@ -93,12 +94,13 @@ public struct EnclaveMove {
             account, passcode: SharedPasscode(SecretBytes(copying: answer.passcode)), openedWith: halves, former)
     }
 
-    private final class SharedPasscode {
+    final class SharedPasscode {
         let bytes: SecretBytes
         init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
     }
 
-    private func make(
+    /// Makes the new store. After a failure nothing of it is left.
+    func make(
         _ account: OwnerAccount, passcode: SharedPasscode?, openedWith halves: [PrivateHalf], _ former: Broker
     ) throws {
         if let passcode { try requireStrong(passcode.bytes) }
@@ -130,7 +132,21 @@ public struct EnclaveMove {
         _ event: AuditTrail.Event
     ) throws -> Int {
         let made = try Broker.open(newConfiguration, log: log)
-        defer { made.close() }
+        do {
+            let copied = try fill(made, account, passcode: passcode, openedWith: halves, former, event)
+            made.close()
+            return copied
+        } catch {
+            made.close()
+            made.leaveChip()
+            throw error
+        }
+    }
+
+    private func fill(
+        _ made: Broker, _ account: OwnerAccount, passcode: SharedPasscode?, openedWith halves: [PrivateHalf],
+        _ former: Broker, _ event: AuditTrail.Event
+    ) throws -> Int {
         guard let new = made.accounts.first else { throw BrokerOpeningError.store("The new store has no user.") }
         if let passcode {
             let half = try new.life.set(passcode.bytes, since: new.ring.era)
@@ -164,6 +180,21 @@ public struct EnclaveMove {
     }
 }
 
+extension Broker {
+    /// Removes what a store has in the chip, before its folder goes: nobody would find it later, because its place follows from random
+    /// numbers.
+    fileprivate func leaveChip() {
+        do {
+            for account in accounts { try (enclave as? any PasscodeEnclave)?.removePasscode(of: account.id.bytes) }
+            try rollback?.removeCounter()
+        } catch {
+            log.error(
+                "indexes of the unfinished store stay in the TPM; `tpm2_getcap handles-nv-index` lists all indexes",
+                metadata: ["cause": "\(error)"])
+        }
+    }
+}
+
 extension EnclaveConfiguration.Kind {
     fileprivate var enclave: EnclaveKind {
         switch self {
@@ -187,6 +218,7 @@ struct MoveInventory {
     private let passkeyCount: Int
     private let itemCount: Int
     private let registrationCount: Int
+    private let securityKeyCount: Int
 
     init(_ account: OwnerAccount, _ vault: Vault) throws {
         func names(_ kind: ObjectKind) throws -> [String] {
@@ -205,6 +237,7 @@ struct MoveInventory {
         passkeyCount = try vault.read { try $0.objectIDs(owner: account.id, kind: .passkey).count }
         itemCount = try vault.read { try $0.itemCount(owner: account.id) }
         registrationCount = account.applications.stored.count
+        securityKeyCount = try account.securityKeys?.record().keys.count ?? 0
     }
 
     private var keyCount: Int { rights.count + keys.count + passkeyCount }
@@ -222,7 +255,9 @@ struct MoveInventory {
             A new store with its keys in \(kind.place) is made in \(newFolder). The present one in \(folder) stays as it is.
             These do not come along, because private keys never leave their enclave, nor do the secrets of rights:
             \(stays.isEmpty ? "  none" : stays.joined(separator: "\n"))
-            Items: \(itemCount). They come along, except those that stand for such a key or need an application password.
+            Security keys: \(securityKeyCount). They do not come along; enrol them in the new store.
+            Items: \(itemCount). They come along, except those that stand for such a key, or whose rule names an application \
+            password, a security key or the present fingers.
             Registered programs: \(registrationCount). They come along. The audit log does not.
             """
     }

@@ -4,6 +4,7 @@ import AuthenticatorRequests
 import Authenticators
 import Callers
 import Foundation
+import Logging
 import OstiaryWire
 import Passcodes
 import Prompting
@@ -25,12 +26,20 @@ extension Broker {
         guard let account = options.first?.creation.user else { throw Refusal.noAuthenticator }
         let prompt = prompt(
             relyingParty, "register a credential for the account \(account.shownName.string)", asking)
-        let (option, made) = try carryOut(prompt, session, asking, among: options.map { ($0.attachment, $0) }) {
-            option, authenticator in
-            try authenticator.create(option.creation, with: prompt, until: prompt.stop)
+        let (option, (made, maker)) = try carryOut(
+            prompt, session, asking, among: options.map { ($0.attachment, $0) }
+        ) { option, authenticator in
+            let made = try authenticator.create(option.creation, with: prompt, until: prompt.stop)
+            return (made, authenticator)
         }
-        try made.check(for: relyingParty)
-        try release("credential-register", relyingParty, made.attachment, session, asking)
+        do {
+            try made.check(for: relyingParty)
+            try release("credential-register", relyingParty, made.attachment, session, asking)
+        } catch {
+            finishCreation(by: maker, isReleased: false)
+            throw error
+        }
+        finishCreation(by: maker, isReleased: true)
         return Reply(
             .registeredCredential(
                 .with {
@@ -42,6 +51,13 @@ extension Broker {
                     $0.supportsPRF = made.supportsPRF
                     $0.supportsLargeBlob = made.supportsLargeBlob
                 }), tail: Self.tail(made.prf))
+    }
+
+    /// A failure leaves a passkey too many, and changes nothing for the program.
+    private func finishCreation(by authenticator: any CredentialAuthenticator, isReleased: Bool) {
+        do { try authenticator.finishCreation(isReleased: isReleased) } catch {
+            log.error("a passkey that nobody needs was not removed", metadata: ["cause": "\(error)"])
+        }
     }
 
     func assertCredential(

@@ -104,12 +104,19 @@ extension Broker {
             try session.account.changing.withLock {
                 try asking.cancellation.check()
                 try trail.change(event)
-                let passcode = try change()
+                let passcode: PrivateHalf?
+                var failure: (any Error)?
+                do { passcode = try change() } catch let unfinished as UnfinishedPasscodeChange {
+                    // The keys are other ones already, whichever passcode opens them.
+                    passcode = unfinished.passcode
+                    failure = unfinished.reason
+                }
                 sessions.endKeptFactors(of: session.account)
                 if passcode != nil { session.account.biometry?.passcodeWasEntered() }
                 session.account.recentBiometry.forget()
                 environmentMayHaveChanged(of: session.account, askingSensor: true)
                 beginEpoch(under: passcode)
+                if let failure { throw failure }
             }
         }
         trail.note(event)

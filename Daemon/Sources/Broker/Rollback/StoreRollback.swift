@@ -29,6 +29,13 @@ struct StoreRollback: Sendable {
         return RollbackMark(counter: made.counter, value: made.value)
     }
 
+    /// Whether the chip has the counter of a store whose database is not there.
+    static func hasCounter(
+        in enclave: any CountingEnclave, keys: StoreKeys, storeID: Data
+    ) throws(EnclaveError) -> Bool {
+        try enclave.hasCounter(of: storeID, authorization: authorization(keys, storeID: storeID))
+    }
+
     /// The authorization to move the counter: the store's keys give it.
     private static func authorization(_ keys: StoreKeys, storeID: Data) -> SecretBytes {
         var secret = keys.digest(storeID, label: "ostiary.rollback-counter.v1")
@@ -62,6 +69,12 @@ struct StoreRollback: Sendable {
     }
 
     private func follow() { vault.follow(self) }
+
+    /// Removes the counter: the store is given up.
+    func removeCounter() throws(EnclaveError) {
+        guard let mark = vault.rollbackMark else { return }
+        try enclave.removeCounter(mark.counter)
+    }
 
     /// Takes the store for the newest copy from now on.
     func accept(_ doubt: RollbackDoubt) throws {

@@ -8,8 +8,8 @@ package import Vault
 
 /// Copying items into another store, whose keys differ.
 extension ItemStore {
-    /// Copies an item, and returns whether these keys could. An item that stands for a key is not copied, nor one whose every
-    /// way to open it needs something else, such as an application password. Its class must be open in the other store.
+    /// Copies an item, and returns whether these keys could. An item that stands for a key is not copied, nor one whose rule names
+    /// an application password or a security key: the other store has neither. Its class must be open there.
     package func copy(_ id: VaultID, into other: ItemStore, openedWith halves: [PrivateHalf]) throws -> Bool {
         guard let record = try readable(id) else { return false }
         let header = try header(of: record)
@@ -32,6 +32,11 @@ extension ItemStore {
             return true
         } catch let refusal as Refusal where refusal.cause.hasPrefix("biometry") {
             // It is bound to the enrolled fingers, which nobody can read now.
+            return false
+        } catch SlotError.missingPublicHalf(.securityKey) {
+            return false
+        } catch SlotError.missingApplicationPassword {
+            // The passcode opened it here, but the rule's other way cannot be made again.
             return false
         }
     }

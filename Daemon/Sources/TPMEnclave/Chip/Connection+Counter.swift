@@ -36,14 +36,29 @@ extension Connection {
         }
     }
 
+    /// Whether an index of this store can be read, at any of its handles: other programs may have used and left the ones before.
+    func hasCounter(of store: Data, authorization: borrowing SecretBytes) throws(ChipFault) -> Bool {
+        for handle in CounterIndex.handles(of: store) {
+            guard let index = CounterIndex(at: handle) else { throw .malformedAnswer }
+            if case .value = try read(index, authorization: authorization) { return true }
+        }
+        return false
+    }
+
+    /// Removes the counter, if it is the one that the store made.
+    func remove(_ counter: CounterIndex) throws(ChipFault) {
+        guard let found = try indexHandle(at: counter.handle) else { return }
+        guard try name(of: found) == counter.name else { return close(found) }
+        try undefine(found)
+    }
+
     /// Lends the counter, if it is the one that the store made.
     private func withCounter(
         _ counter: CounterIndex, _ body: (ESYS_TR) throws(ChipFault) -> UInt64
     ) throws(ChipFault) -> CounterReading {
         guard let found = try indexHandle(at: counter.handle) else { return .missing }
         defer { close(found) }
-        let name: Answer<TPM2B_NAME> = try context.answer { Esys_TR_GetName($0, found, $1) }
-        guard name.pointer.pointee.bytes == counter.name else { return .replaced }
+        guard try name(of: found) == counter.name else { return .replaced }
         do { return .value(try body(found)) } catch .wrongAuthorization { return .replaced }
     }
 

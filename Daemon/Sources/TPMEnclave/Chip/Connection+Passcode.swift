@@ -83,7 +83,7 @@ extension Connection {
     }
 
     /// 31.4, TPM2_NV_UndefineSpace.
-    private func undefine(_ index: ESYS_TR) throws(ChipFault) {
+    func undefine(_ index: ESYS_TR) throws(ChipFault) {
         let sessions = try sessions()
         try context.run {
             Esys_NV_UndefineSpace(
@@ -113,6 +113,12 @@ extension Connection {
         }
     }
 
+    /// The name of an index as it is now.
+    func name(of index: ESYS_TR) throws(ChipFault) -> Data {
+        let name: Answer<TPM2B_NAME> = try context.answer { Esys_TR_GetName($0, index, $1) }
+        return name.pointer.pointee.bytes
+    }
+
     /// Lets tpm2-tss forget its data on an index or a persistent key.
     func close(_ index: ESYS_TR) {
         var index = index
@@ -126,8 +132,7 @@ extension Connection {
     ) throws(ChipFault) -> Result {
         guard let found = try indexHandle(at: index.handle) else { throw .foreignObject }
         defer { close(found) }
-        let name: Answer<TPM2B_NAME> = try context.answer { Esys_TR_GetName($0, found, $1) }
-        guard name.pointer.pointee.bytes == index.name else { throw .foreignObject }
+        guard try name(of: found) == index.name else { throw .foreignObject }
         return try body(found)
     }
 
