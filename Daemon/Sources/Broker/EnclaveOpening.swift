@@ -67,6 +67,10 @@ struct EnclaveOpening {
             .enclave(
                 "\(needed), but the TPM at \(tpm) did not answer within \(time.components.seconds) seconds. End the "
                     + "programs that use it, or restart the machine. Nothing was changed.")
+        case .ownerPassword:
+            .enclave(
+                "\(needed), but the owner hierarchy of the TPM at \(tpm) has a password, and Ostiary uses none. Take it away with "
+                    + "`tpm2_changeauth -c owner`. Nothing was changed.")
         case .lockedOut(let remaining):
             .enclave(
                 "\(needed), but the TPM at \(tpm) takes no authorization for now, because of too many wrong ones. Try "

@@ -67,7 +67,13 @@ struct StoreOpening {
 
     private func newMark(_ enclave: any Enclave, _ keys: StoreKeys, storeID: Data) throws -> RollbackMark? {
         guard let enclave = enclave as? any CountingEnclave else { return nil }
-        do { return try StoreRollback.newMark(in: enclave, keys: keys, storeID: storeID) } catch {
+        do {
+            return try StoreRollback.newMark(in: enclave, keys: keys, storeID: storeID)
+        } catch EnclaveError.ownerPassword {
+            throw BrokerOpeningError.enclave(
+                "The TPM did not make the counter of a new store in \(path), because its owner hierarchy has a password and "
+                    + "Ostiary uses none. Take it away with `tpm2_changeauth -c owner`. Then start again.")
+        } catch {
             throw BrokerOpeningError.enclave(
                 "The TPM did not make the counter of a new store in \(path) (\(error)). If its memory is full, remove the indexes "
                     + "that other programs left: `tpm2_getcap handles-nv-index`. Then start again.")

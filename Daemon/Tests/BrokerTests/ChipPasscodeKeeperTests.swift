@@ -44,6 +44,7 @@ import Vault
         let tpm = try SoftwareTPM()
         let stage = try KeeperStage(in: tpm, Self.keeper)
         let (vault, keeper) = try stage.start()
+        defer { withExtendedLifetime(stage) {} }
         try Self.setPasscode(keeper, vault, stage.owner)
         tpm.kill()
         for _ in 1...6 {
@@ -70,7 +71,8 @@ import Vault
     ])
     func `a chip that gives no verdict costs no try`(error: EnclaveError) throws {
         let faults = ChipFaults()
-        let (_, keeper) = try unreliable(faults)
+        let (stage, keeper) = try unreliable(faults)
+        defer { withExtendedLifetime(stage) {} }
         #expect(throws: WrongSecret.self) { try keeper.prove(Self.wrong) }
         faults.fail(.open, with: error)
         for _ in 1...6 { #expect(throws: error) { try keeper.prove(Self.right) } }
@@ -93,7 +95,8 @@ import Vault
 
     @Test func `after an entry, right or wrong, nobody waits for the chip to learn its count`() throws {
         let faults = ChipFaults()
-        let (_, keeper) = try unreliable(faults)
+        let (stage, keeper) = try unreliable(faults)
+        defer { withExtendedLifetime(stage) {} }
         #expect(try keeper.attempts().failedCount == 0)
         #expect(throws: WrongSecret.self) { try keeper.prove(Self.wrong) }
         let asked = faults.count(of: .countOfTries)
@@ -106,7 +109,8 @@ import Vault
 
     @Test func `a wrong passcode is wrong, even if the chip does not tell its count then`() throws {
         let faults = ChipFaults()
-        let (_, keeper) = try unreliable(faults)
+        let (stage, keeper) = try unreliable(faults)
+        defer { withExtendedLifetime(stage) {} }
         faults.fail(.countOfTries, with: .noAnswer(within: .seconds(30)))
         #expect(throws: WrongSecret.self) { try keeper.prove(Self.wrong) }
         faults.end()
@@ -116,6 +120,7 @@ import Vault
     @Test func `tries of another program at the chip are told when the chip is asked`() throws {
         let faults = ChipFaults()
         let (stage, keeper) = try unreliable(faults)
+        defer { withExtendedLifetime(stage) {} }
         _ = try keeper.attempts()
         #expect(throws: WrongSecret.self) { try stage.start().keeper.prove(Self.wrong) }
         #expect(try (keeper as? ChipPasscodeKeeper)?.chipTries()?.count == 1)
@@ -145,6 +150,7 @@ import Vault
     @Test func `a passcode is removed even if its index stays in the chip, and the next one replaces that`() throws {
         let (tpm, faults) = (try SoftwareTPM(), ChipFaults())
         let fixture = try fixture(tpm, faults)
+        defer { withExtendedLifetime(tpm) {} }
         try fixture.create("bound", .passcode, .whenUnlocked)
         let old = try OldWraps(in: fixture.stateDirectory)
         faults.fail(.remove, with: .noAnswer(within: .seconds(30)))
@@ -164,6 +170,7 @@ import Vault
     @Test func `a change that the chip does not follow leaves the former passcode over the new keys`() throws {
         let (tpm, faults) = (try SoftwareTPM(), ChipFaults())
         let fixture = try fixture(tpm, faults)
+        defer { withExtendedLifetime(tpm) {} }
         try fixture.create("bound", .passcode, .whenUnlocked)
         let former = fixture.account.ring.publicHalf(.passcode)
         let epochs = try events(fixture).count { $0 == "log-epoch begun" }

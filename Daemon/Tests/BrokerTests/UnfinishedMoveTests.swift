@@ -15,6 +15,7 @@ import Vault
 @Suite(.timeLimit(.minutes(5))) struct UnfinishedMoveTests {
     @Test func `a move that fails leaves nothing in the chip and no folder`() throws {
         let tpm = try SoftwareTPM()
+        defer { withExtendedLifetime(tpm) {} }
         var prompts = PromptConfiguration()
         prompts.enclave.tpm = tpm.configuration
         let fixture = try BrokerFixture(prompts: prompts)

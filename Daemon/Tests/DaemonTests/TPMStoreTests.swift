@@ -156,6 +156,25 @@ import UnixSocket
         #expect(start.report.contains("you may not use \(closed)"), "\(start.report)")
     }
 
+    @Test(arguments: [false, true])
+    func `a TPM whose owner has a password takes no store, and is told apart`(hasStorageKey: Bool) throws {
+        let tpm = try SoftwareTPM()
+        defer { withExtendedLifetime(tpm) {} }
+        if hasStorageKey {
+            try tpm.tool(
+                "tpm2_createprimary", "-C", "o", "-G", "ecc", "-c", "root.ctx", "-a",
+                "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|noda|restricted|decrypt")
+            try tpm.tool("tpm2_evictcontrol", "-C", "o", "-c", "root.ctx", "0x81000001")
+            try tpm.tool("tpm2_flushcontext", "-t")
+        }
+        try tpm.tool("tpm2_changeauth", "-c", "owner", "password")
+        let folders = try DaemonFolders(configurationText: TPMStage.configuration(of: tpm))
+        let start = try DaemonStart(in: folders)
+        #expect(start.ending == .exited(1))
+        #expect(start.report.contains("owner hierarchy"), "\(start.report)")
+        #expect(start.report.contains("tpm2_changeauth -c owner"), "\(start.report)")
+    }
+
     @Test func `a new store is not made without its TPM`() throws {
         let nobody = try SoftwareTPM()
         nobody.kill()

@@ -137,6 +137,7 @@ import Testing
         var prompts = PromptConfiguration()
         (prompts.enclave.kind, prompts.enclave.tpm) = (.tpm, tpm.configuration)
         let fixture = try FactorFixture(prompts: prompts)
+        defer { withExtendedLifetime((tpm, fixture)) {} }
         let life = try #require(fixture.fixture.account.securityKeys).life
         var copies = [try fixture.fixture.crashCopy()]
         try life.enroll(new(1), secret: secret.bytes, to: life.load(), openedBy: [])

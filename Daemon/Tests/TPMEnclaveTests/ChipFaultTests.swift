@@ -49,6 +49,7 @@ import Testing
         #expect(Self.error(.otherStorageKey) == .deviceLost)
         #expect(Self.error(.foreignObject) == .unreadable)
         #expect(Self.error(.wrongAuthorization) == .refused)
+        #expect(Self.error(.ownerPassword) == .ownerPassword)
         #expect(Self.error(.malformedAnswer) == .unavailable(code: 0))
     }
 

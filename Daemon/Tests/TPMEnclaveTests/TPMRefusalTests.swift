@@ -122,9 +122,17 @@ import Testing
         expect(.deviceLost) { _ = try open.signature(forDigest: Material.digest) }
     }
 
-    @Test func `an owner hierarchy with a password is an error with the chip's code`() throws {
+    @Test func `an owner hierarchy with a password is told apart wherever the owner is needed`() throws {
+        let owner = Data(repeating: 7, count: 16)
+        let passcode = try enclave.makePasscode(Material.secret(1), sealing: Material.secret(9), of: owner)
         try tpm.tool("tpm2_changeauth", "-c", "owner", "password")
-        expect(.unavailable(code: 0x9a2)) { _ = try TPMEnclave(at: tpm.shared, storageKey: nil) }
+        expect(.ownerPassword) { _ = try TPMEnclave(at: tpm.shared, storageKey: nil) }
+        expect(.ownerPassword) { _ = try enclave.makeCounter(Material.secret(1), of: owner) }
+        expect(.ownerPassword) { try enclave.removePasscode(of: owner) }
+        expect(.ownerPassword) { _ = try enclave.wrongTries(at: passcode) }
+        // A value that belongs to an object is judged as before.
+        _ = try enclave.openPasscode(passcode, of: owner, authorization: Material.secret(1))
+        #expect(try tpm.handles() == [0, 0, 0])
     }
 
     @Test func `no TPM is an error with the code of tpm2-tss`() {

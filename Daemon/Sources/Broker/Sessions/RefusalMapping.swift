@@ -124,6 +124,11 @@ enum RefusalMapping {
                 .internal,
                 "The chip with the keys did not answer within \(Refusal.readable(time)). Try again; if it stays so, end the "
                     + "programs that use the chip, or restart the machine.", cause: "enclave.no-answer")
+        case .ownerPassword:
+            Refusal(
+                .internal,
+                "The owner hierarchy of the TPM has a password, and Ostiary uses none. Take it away with "
+                    + "`tpm2_changeauth -c owner`.", cause: "enclave.owner-password")
         case .endorsementMissing:
             Refusal(
                 .notFound,

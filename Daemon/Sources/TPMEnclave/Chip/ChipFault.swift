@@ -16,6 +16,8 @@ enum ChipFault: Error, Equatable {
     case passcodeBlocked
     /// The object lies below the passcode, and nobody brought it.
     case passcodeNeeded
+    /// The chip's owner hierarchy has a password, which we do not know.
+    case ownerPassword
     /// The chip has no endorsement certificate where it belongs.
     case endorsementMissing
     /// The answer is not the one that the request calls for.
@@ -27,7 +29,7 @@ enum ChipFault: Error, Equatable {
         case .forgotten: true
         case .response(let code): !code.isOfChip
         case .otherStorageKey, .foreignObject, .wrongAuthorization, .passcodeBlocked, .passcodeNeeded,
-            .endorsementMissing, .malformedAnswer:
+            .ownerPassword, .endorsementMissing, .malformedAnswer:
             false
         }
     }
@@ -42,6 +44,7 @@ enum ChipFault: Error, Equatable {
         case .wrongAuthorization: .refused
         case .passcodeBlocked: .passcodeBlocked
         case .passcodeNeeded: .passcodeNeeded
+        case .ownerPassword: .ownerPassword
         case .endorsementMissing: .endorsementMissing
         case .malformedAnswer: .unavailable(code: 0)
         }

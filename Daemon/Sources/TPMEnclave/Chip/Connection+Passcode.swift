@@ -51,18 +51,18 @@ extension Connection {
     func define(
         _ area: TPM2B_NV_PUBLIC, authorization: borrowing SecretBytes
     ) throws(ChipFault) -> ESYS_TR {
-        let sessions = try sessions()
-        try sessions.encrypt(.toChip, in: context)
         let context = self.context
-        return try withValue(authorization) { (value) throws(ChipFault) in
-            var (area, index) = (area, ESYS_TR())
-            try context.run {
-                Esys_NV_DefineSpace(
-                    $0, ESYS_TR(ESYS_TR_RH_OWNER), sessions.authorizing, sessions.encrypting, ESYS_TR_NONE, value,
-                    &area,
-                    &index)
+        return try withSessions(refusedAs: .ownerPassword) { (sessions) throws(ChipFault) -> ESYS_TR in
+            try sessions.encrypt(.toChip, in: context)
+            return try withValue(authorization) { (value) throws(ChipFault) -> ESYS_TR in
+                var (area, index) = (area, ESYS_TR())
+                try context.run {
+                    Esys_NV_DefineSpace(
+                        $0, ESYS_TR(ESYS_TR_RH_OWNER), sessions.authorizing, sessions.encrypting, ESYS_TR_NONE, value,
+                        &area, &index)
+                }
+                return index
             }
-            return index
         }
     }
 
@@ -84,10 +84,12 @@ extension Connection {
 
     /// 31.4, TPM2_NV_UndefineSpace.
     func undefine(_ index: ESYS_TR) throws(ChipFault) {
-        let sessions = try sessions()
-        try context.run {
-            Esys_NV_UndefineSpace(
-                $0, ESYS_TR(ESYS_TR_RH_OWNER), index, sessions.authorizing, ESYS_TR_NONE, ESYS_TR_NONE)
+        let context = self.context
+        try withSessions(refusedAs: .ownerPassword) { (sessions) throws(ChipFault) in
+            try context.run {
+                Esys_NV_UndefineSpace(
+                    $0, ESYS_TR(ESYS_TR_RH_OWNER), index, sessions.authorizing, ESYS_TR_NONE, ESYS_TR_NONE)
+            }
         }
     }
 
@@ -140,10 +142,14 @@ extension Connection {
     func wrongTries(at index: PasscodeIndex) throws(ChipFault) -> (count: UInt32, limit: UInt32) {
         let context = self.context
         let data = try withHandle(of: index) { (handle) throws(ChipFault) -> Answer<TPM2B_MAX_NV_BUFFER> in
-            try context.answer {
-                Esys_NV_Read(
-                    $0, ESYS_TR(ESYS_TR_RH_OWNER), handle, ESYS_TR(ESYS_TR_PASSWORD), ESYS_TR_NONE, ESYS_TR_NONE, 8, 0,
-                    $1)
+            do throws(ChipFault) {
+                return try context.answer {
+                    Esys_NV_Read(
+                        $0, ESYS_TR(ESYS_TR_RH_OWNER), handle, ESYS_TR(ESYS_TR_PASSWORD), ESYS_TR_NONE, ESYS_TR_NONE,
+                        8, 0, $1)
+                }
+            } catch .response(let code) where code.isWrongAuthorization {
+                throw .ownerPassword
             }
         }
         guard data.pointer.pointee.size == 8 else { throw .malformedAnswer }

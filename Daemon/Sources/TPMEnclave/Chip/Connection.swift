@@ -129,14 +129,25 @@ final class Connection {
     func authorized<Result: ~Copyable>(
         _ handle: ESYS_TR, with value: borrowing SecretBytes, _ body: (Sessions) throws(ChipFault) -> Result
     ) throws(ChipFault) -> Result {
+        try withSessions(refusedAs: .wrongAuthorization) { (sessions) throws(ChipFault) -> Result in
+            try setAuthorization(of: handle, to: value)
+            defer { clearAuthorization(of: handle) }
+            return try body(sessions)
+        }
+    }
+
+    /// Lends the sessions to one command.
+    ///
+    /// - Parameter refusal: the meaning of a refused authorization value.
+    func withSessions<Result: ~Copyable>(
+        refusedAs refusal: ChipFault, _ body: (Sessions) throws(ChipFault) -> Result
+    ) throws(ChipFault) -> Result {
         let sessions = try sessions()
-        try setAuthorization(of: handle, to: value)
-        defer { clearAuthorization(of: handle) }
         do {
             return try body(sessions)
         } catch .response(let code) where code.isWrongAuthorization {
             // After a restart of the chip the same numbers can mean another program's session or object.
-            throw sessions.answer(in: context) ? .wrongAuthorization : .forgotten(code)
+            throw sessions.answer(in: context) ? refusal : .forgotten(code)
         }
     }
 

@@ -58,7 +58,10 @@ struct StorageRoot {
     }
 
     private static func computed(from template: TPM2B_PUBLIC, in context: TPMContext) throws(ChipFault) -> StorageRoot {
-        let handle = try context.primaryKey(template, in: ESYS_TR(ESYS_TR_RH_OWNER))
+        let handle: ESYS_TR
+        do { handle = try context.primaryKey(template, in: ESYS_TR(ESYS_TR_RH_OWNER)) } catch .response(let code)
+            where code.isWrongAuthorization
+        { throw .ownerPassword }
         let name: StorageKeyName
         let saved: Answer<TPMS_CONTEXT>
         do {
