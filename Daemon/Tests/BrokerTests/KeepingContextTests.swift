@@ -222,6 +222,47 @@ struct KeepingContextTests {
         #expect(try refusal { try client.evaluatePolicy(2, in: context) } == .userCancel)
     }
 
+    // MARK: what the question says
+
+    @Test(arguments: [(600, "10 minutes"), (60, "1 minute"), (61, "61 seconds")])
+    func `its questions say that the answer serves other things as well, and how long`(
+        seconds: Int, words: String
+    ) throws {
+        var prompts = PromptConfiguration()
+        prompts.contextSeconds = seconds
+        let fixture = try BrokerFixture(prompts: prompts)
+        try fixture.setPasscode()
+        try fixture.create("one", .passcode, .whenUnlocked)
+        let client = try fixture.client()
+        try client.addItem("genp", ["acct": .text("a")], accessControl: .item(.passcode))
+        let right = try client.find("one")
+        /// What the question of `work` notes, in a context of its own.
+        func note(keepingFactors: Bool, _ work: (UInt64) throws -> Void) throws -> String? {
+            let context = try client.openContext(keepingFactors: keepingFactors)
+            fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+            try work(context)
+            #expect(fixture.prompter.asked.count == 1)
+            return fixture.prompter.asked.first?.consequence?.string
+        }
+        let kept = "This program can use your answer for its other keys and items for \(words)."
+        let works: [(UInt64) throws -> Void] = [
+            { context in _ = try client.authorize(right, in: context) },
+            { context in _ = try client.authorize(Requirement.passcode, in: context) },
+            { context in try client.evaluatePolicy(2, in: context) },
+            { context in
+                _ = try client.findItems(
+                    TestClient.query("genp", ["acct": .text("a")]), use: TestClient.use(context))
+            },
+        ]
+        for work in works {
+            #expect(try note(keepingFactors: true, work) == kept)
+            #expect(try note(keepingFactors: false, work) == nil)
+        }
+        try client.lock()
+        let opensStore = "The store is locked. Your passcode opens it for all your programs."
+        #expect(try note(keepingFactors: true, works[0]) == "\(opensStore) \(kept)")
+    }
+
     private func signs(_ context: UInt64, _ name: String = "one") throws -> Bool {
         let right = try client.find(name)
         var isSigned = false

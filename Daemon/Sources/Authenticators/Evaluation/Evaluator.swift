@@ -49,9 +49,12 @@ package struct Evaluator {
 
     /// Proves a demand, asking the person for what is missing on top of what is held.
     ///
-    /// - Parameter assumed: factors that count as held without a proof, because something else checks them later.
+    /// - Parameters:
+    ///   - assumed: factors that count as held without a proof, because something else checks them later.
+    ///   - lifetime: how long the context keeps what is proved; nil where it keeps nothing.
     package func evaluate(
-        _ demand: Demand, held: HeldFactors = .none, assuming assumed: FactorSet = [], asking: Asking
+        _ demand: Demand, held: HeldFactors = .none, assuming assumed: FactorSet = [],
+        keepingFor lifetime: Duration? = nil, asking: Asking
     ) throws -> Evaluation {
         var collector = ProofCollector(self, for: demand, asking)
         while true {
@@ -60,15 +63,28 @@ package struct Evaluator {
             guard !offered.isEmpty else {
                 return Evaluation(proofs: collector.proofs, factors: deciding(demand, inHand: inHand), held: held)
             }
-            // A person who only wants to use one object must know that this opens many.
             let opensStore = unlock(for: demand) == .needsPasscode && offered.contains(.passcode)
-            try collector.collect(
-                offered, consequence: demand.consequence ?? (opensStore ? Self.opensStore : nil), held: held.proofs)
+            let consequence = demand.consequence ?? Self.consequence(opensStore: opensStore, keepingFor: lifetime)
+            try collector.collect(offered, consequence: consequence, held: held.proofs)
             try asking.cancellation.check()
         }
     }
 
-    private static let opensStore = DisplayText("The store is locked. Your passcode opens it for all your programs.")
+    /// A person who only wants to use one object must know that the answer opens others, too.
+    private static func consequence(opensStore: Bool, keepingFor lifetime: Duration?) -> DisplayText? {
+        var notes: [String] = []
+        if opensStore { notes.append("The store is locked. Your passcode opens it for all your programs.") }
+        if let lifetime {
+            notes.append("This program can use your answer for its other keys and items for \(words(for: lifetime)).")
+        }
+        return notes.isEmpty ? nil : DisplayText(notes.joined(separator: " "))
+    }
+
+    private static func words(for lifetime: Duration) -> String {
+        let seconds = lifetime.components.seconds
+        let (count, unit) = seconds.isMultiple(of: 60) ? (seconds / 60, "minute") : (seconds, "second")
+        return "\(count) \(unit)\(count == 1 ? "" : "s")"
+    }
 
     /// Of what is in hand, what satisfies the demand.
     private func deciding(_ demand: Demand, inHand: FactorSet) -> FactorSet {

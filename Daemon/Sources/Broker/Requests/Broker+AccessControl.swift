@@ -32,7 +32,8 @@ extension Broker {
             operation: "\(operation.name) with an object that the program keeps")
         return try context.evaluating(asking.cancellation) { era in
             let evaluation = try session.account.evaluator.evaluate(
-                demand, held: session.account.held(in: context), assuming: .applicationPassword, asking: asking)
+                demand, held: session.account.held(in: context), assuming: .applicationPassword,
+                keepingFor: context.keepingTime, asking: asking)
             let password = try enteredPassword(for: demand, evaluation, context, asking)
             try session.verifyCaller()
             let factors = evaluation.factors.subtracting(.applicationPassword)

@@ -86,7 +86,8 @@ extension Broker {
         let takesKeptPassword = asking.applicationPassword != nil && !context.isApplicationPasswordSet
         return try context.evaluating(asking.cancellation) { era in
             let evaluation = try session.account.evaluator.evaluate(
-                opener.demand, held: session.account.held(in: context, for: limited), asking: asking)
+                opener.demand, held: session.account.held(in: context, for: limited),
+                keepingFor: context.keepingTime, asking: asking)
             let right = try session.account.keeper.exclusively { try opener.opened(by: evaluation, enclave: enclave) }
             try grant(evaluation, asking, session, as: event("authorize", session, object: right.identifier)) {
                 try requireStillStored(id, session)
@@ -124,7 +125,8 @@ extension Broker {
         }
         let evaluation = try context.evaluating(asking.cancellation) { era in
             let evaluation = try session.account.evaluator.evaluate(
-                demand, held: session.account.held(in: context, for: limited), asking: asking)
+                demand, held: session.account.held(in: context, for: limited), keepingFor: context.keepingTime,
+                asking: asking)
             try grant(evaluation, asking, session, as: event) {
                 let grant = EvaluationContext.RequirementGrant(
                     factorNames: evaluation.factorNames, strength: evaluation.label, limits: limits,

@@ -38,7 +38,8 @@ extension Broker {
                 whileStanding: { try Self.require(recentProof(for: body, session.account) != nil) })
         }
         let evaluation = try context.evaluating(asking.cancellation) { era in
-            let evaluation = try session.account.evaluator.evaluate(policy.demand(), held: held, asking: asking)
+            let evaluation = try session.account.evaluator.evaluate(
+                policy.demand(), held: held, keepingFor: context.keepingTime, asking: asking)
             try grant(evaluation, asking, session, as: event) {
                 let grant = EvaluationContext.PolicyGrant(
                     factorNames: evaluation.factorNames, strength: evaluation.label)

@@ -201,7 +201,8 @@ final class ItemProofs {
         let evaluation: Evaluation
         if let context = try context() {
             evaluation = try context.evaluating(asking.cancellation) { era in
-                let evaluation = try session.account.evaluator.evaluate(demand, held: held, asking: asking)
+                let evaluation = try session.account.evaluator.evaluate(
+                    demand, held: held, keepingFor: context.keepingTime, asking: asking)
                 try broker.grant(evaluation, asking, session, as: event) { try context.keep(evaluation, since: era) }
                 if provedIn == nil { provedIn = (context, era) }
                 return evaluation

@@ -100,6 +100,9 @@ package final class EvaluationContext: Sendable {
         self.ended = ended
     }
 
+    /// How long what is proved here is kept; nil where it is not.
+    package var keepingTime: Duration? { keepsFactors ? lifetime : nil }
+
     // MARK: grants
 
     /// Keeps an opened right, unless grants were ended since `era`: a lock in between must not be survived.
