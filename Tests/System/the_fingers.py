@@ -12,8 +12,6 @@ AT_SEAT = (
     f"systemd-run --quiet --wait --uid={NAME} -p PAMName=login -p TTYPath=/dev/tty1 -p StandardInput=tty "
     "-p StandardOutput=truncate:/run/at-seat -p StandardError=truncate:/run/at-seat"
 )
-#: The same in the person's home folder.
-AT_SEAT_AT_HOME = f"{AT_SEAT} -p WorkingDirectory=~"
 
 
 def play(checks: Checks, machine: Machine) -> None:
@@ -79,7 +77,9 @@ def sign(machine: Machine, right: str, skin: str, status: int, touches: int = 1)
     root = machine.root
     root.output(f"rm -f /home/{NAME}/{right}.sig")
     touch(machine, skin, touches)
-    actual, _ = root.run(f"{AT_SEAT_AT_HOME} ostiary right sign {right} challenge.bin --output {right}.sig", 120)
+    home = f"/home/{NAME}"
+    actual, _ = root.run(
+        f"{AT_SEAT} ostiary right sign {right} {home}/challenge.bin --output {home}/{right}.sig", 120)
     root.run("pkill -f touch-reader")
     expect(actual == status, f"exit {actual} instead of {status}: {root.run('cat /run/at-seat')[1]}")
     expect_equal(root.run(f"test -e /home/{NAME}/{right}.sig")[0], 0 if status == 0 else 1)

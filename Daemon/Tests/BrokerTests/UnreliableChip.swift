@@ -10,6 +10,7 @@ final class ChipFaults: Sendable {
     private struct State {
         var faults: [Command: Fault] = [:]
         var counts: [Command: Int] = [:]
+        var wrongTry: (@Sendable () throws -> Void)?
     }
 
     private struct Fault {
@@ -28,6 +29,13 @@ final class ChipFaults: Sendable {
 
     /// Nothing fails any more.
     func end() { state.withLock { $0.faults = [:] } }
+
+    /// Brings a wrong passcode to the chip, as a program does that uses it beside the daemon.
+    func tryFromAnotherProgram() throws { try state.withLock { $0.wrongTry }?() }
+
+    fileprivate func remember(_ wrongTry: @escaping @Sendable () throws -> Void) {
+        state.withLock { $0.wrongTry = wrongTry }
+    }
 
     /// How often a command was sent.
     func count(of command: Command) -> Int { state.withLock { $0.counts[command, default: 0] } }
@@ -55,7 +63,13 @@ struct UnreliableChip: ForwardingEnclave, PasscodeEnclave {
     func makePasscode(
         _ authorization: borrowing SecretBytes, sealing secret: borrowing SecretBytes, of owner: Data
     ) throws(EnclaveError) -> Data {
-        try chip.makePasscode(authorization, sealing: secret, of: owner)
+        let passcode = try chip.makePasscode(authorization, sealing: secret, of: owner)
+        faults.remember {
+            var bytes = Data(repeating: 9, count: 32)
+            let wrong = SecretBytes(taking: &bytes)
+            do { _ = try chip.openPasscode(passcode, of: owner, authorization: wrong) } catch EnclaveError.refused {}
+        }
+        return passcode
     }
 
     func resealed(_ passcode: Data, with secret: borrowing SecretBytes) throws(EnclaveError) -> Data {
