@@ -36,7 +36,7 @@ import Vault
     @Test func `an item whose rule names a key or a password stays behind, and the others come along`() throws {
         let password = ScriptedPrompter.Answer.text("application word 7")
         try add("key", [.securityKey, .passcode])
-        try add("password", [.applicationPassword, .passcode], answers: [password, password])
+        try add("password", [[.applicationPassword, .passcode]], answers: [password, password])
         try add("passcode", [.passcode])
         let account = former.fixture.account
         let proved = try account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
