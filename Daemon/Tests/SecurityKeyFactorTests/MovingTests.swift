@@ -36,7 +36,7 @@ import Vault
     @Test func `an item whose rule names a key or a password stays behind, and the others come along`() throws {
         let password = ScriptedPrompter.Answer.text("application word 7")
         try add("key", [.securityKey, .passcode])
-        try add("password", [[.applicationPassword, .passcode]], answers: [password, password])
+        try add("password", [.applicationPassword], answers: [password, password])
         try add("passcode", [.passcode])
         let account = former.fixture.account
         let proved = try account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
@@ -47,6 +47,7 @@ import Vault
         #expect(ids.count == 3)
         let copied = try ids.filter { try account.items.copy($0, into: next.account.items, openedWith: halves) }
         #expect(copied.count == 1)
+        next.prompter.prepare([.text(BrokerFixture.passcode)])
         let found = try next.client().findItems(TestClient.query(), data: false)
         #expect(found.map { $0.item.values["acct"] } == [.text("passcode")])
         withExtendedLifetime(key) {}
