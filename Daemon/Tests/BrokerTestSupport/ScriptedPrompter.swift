@@ -83,6 +83,8 @@ public final class ScriptedPrompter: Prompter {
             interlude?()
             let next = state.withLock { $0.answers.first }
             if let interruption = live.cancellation.interruption, next != .cancelAnyway {
+                // A sensor may be quicker than this thread, and the wait was meant for this question, not for the next.
+                if next == .wait || next == .waitUnseen { _ = answer(to: question) }
                 return .interrupted(by: interruption)
             }
             let answer = answer(to: question)
