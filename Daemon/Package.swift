@@ -342,7 +342,7 @@ let package = Package(
             name: "PromptingTests",
             dependencies: [
                 "Prompting", "PromptProgram", "PromptProtocol", "TerminalTestSupport", "SystemBusTestSupport",
-                "StoreTestSupport", "ostiary-prompt", "ostiary-sheet", "test-caller", shared,
+                "StoreTestSupport", "ostiary-prompt", "ostiary-sheet", "test-caller", shared, crypto,
             ],
             swiftSettings: adapter),
         // Pseudo-terminals, an X server, and the processes on them.

@@ -64,7 +64,7 @@ struct GrantLimitsTests {
             ([2, 3, 0, 1, 3, 1, 1], .invalidLimits(.absent)),  // version 2 with no limit
             ([2, 3, 1, 3, 1, 1], .truncated),  // version 1's bytes under version 2
             ([1, 3, 1, 0, 0, 0, 60, 1, 3, 1, 1], .unknownOperation),  // and the other way round
-            ([3, 3, 1, 0, 0, 0, 60, 1, 3, 1, 1], .unsupportedVersion),
+            ([4, 3, 1, 0, 0, 0, 60, 1, 3, 1, 1], .unsupportedVersion),
             ([2, 3, 8, 0, 0, 0, 60, 1, 3, 1, 1], .unknownLimit),
             ([2, 3, 9, 0, 0, 0, 60, 1, 3, 1, 1], .unknownLimit),
             ([2, 3, 1, 0, 0, 0, 0, 1, 3, 1, 1], .invalidLimits(.idleOutOfRange)),

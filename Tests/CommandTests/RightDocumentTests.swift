@@ -17,7 +17,7 @@ struct RightDocumentTests {
     }
 
     static let json = """
-        {"application":"/usr/bin/ostiary","availability":"when-unlocked","createdAt":"2026-01-31T12:00:00.000Z",\
+        {"application":"/usr/bin/ostiary","availability":"when-unlocked","confirmsEachSignature":false,"createdAt":"2026-01-31T12:00:00.000Z",\
         "enclave":"software","hasSecret":true,"id":"AAECAwQFBgcICQoLDA0ODw==","name":"2fa","publicKey":"BAEC",\
         "rules":{"create":"unrestricted","decrypt":"passcode or biometry","delete":"unrestricted",\
         "key-exchange":"passcode or biometry","read":"passcode or biometry","sign":"passcode or biometry"}}

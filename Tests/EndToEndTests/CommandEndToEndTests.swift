@@ -13,6 +13,10 @@ struct CommandEndToEndTests {
 
     @discardableResult
     private func ostiary(_ arguments: String..., answers: [String] = []) throws -> PlayedTerminal {
+        try ostiary(arguments: arguments, answers: answers)
+    }
+
+    private func ostiary(arguments: [String], answers: [String] = []) throws -> PlayedTerminal {
         try PlayedTerminal(BuiltProgram.named("ostiary"), arguments, answers: answers, in: daemon)
     }
 
@@ -58,6 +62,32 @@ struct CommandEndToEndTests {
         #expect(wrong.status == 3)
         #expect(wrong.screen.contains("Wrong passcode."))
         #expect(!exists("none"))
+    }
+
+    @Test func `a right that confirms each signature shows the text, and asks again for the next one`() throws {
+        try write("transfer", "Pay 100 EUR to Alice")
+        let made = try ostiary("right", "create", "bank", "--require", "passcode", "--confirm-each")
+        #expect(made.status == 0 && made.screen.contains("requires passcode for each signature"), "\(made.screen)")
+        #expect(try ostiary("right", "public-key", "bank", "--output", "bank.pem").status == 0)
+        let shown = try ostiary("right", "show", "bank")
+        #expect(shown.screen.contains("Confirms") && shown.screen.contains("each signature; the daemon checks it"))
+        let check = ["dgst", "-sha256", "-verify", "bank.pem", "-signature", "signature", "transfer"]
+        for text in ["Pay 100 EUR to Alice", "Pay 900 EUR to Mallory"] {
+            try write("transfer", text)
+            let signed = try ostiary(
+                "right", "sign", "bank", "transfer", "--output", "signature", answers: [Self.passcode])
+            #expect(signed.status == 0 && signed.screen.contains("the text “\(text)”"), "\(signed.screen)")
+            #expect(try exitStatus("/usr/bin/openssl", check) == 0)
+        }
+        let wrong = try ostiary(
+            "right", "sign", "bank", "transfer", "--output", "none",
+            answers: ["wrong one 1", "wrong one 2", "wrong one 3"])
+        #expect(wrong.status == 3 && !exists("none"))
+        let authorized = try ostiary("right", "authorize", "bank")
+        #expect(authorized.status != 0 && authorized.screen.contains("asks for each signature"), "\(authorized.screen)")
+        for options in [["--uses", "1"], ["--secret", "transfer"]] {
+            #expect(try ostiary(arguments: ["right", "create", "no", "--confirm-each"] + options).status == 2)
+        }
     }
 
     @Test func `without a terminal nobody can be asked and nothing is signed`() throws {

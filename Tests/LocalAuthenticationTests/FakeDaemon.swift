@@ -19,6 +19,7 @@ final class FakeDaemon: AuthorizationService {
         case create(identifier: String, AccessControl, secret: Data?), find(String), removeID(Data), remove(String),
             removeAll
         case setCredential(type: Int, Data?)
+        case confirmAndSign(Data, algorithm: String, reason: String), confirmAndAttest(Data, reason: String)
     }
 
     /// What the daemon does when somebody is to be asked.
@@ -199,6 +200,22 @@ final class FakeDaemon: AuthorizationService {
         guard state.withLock({ $0.rights.removeValue(forKey: identifier) }) != nil else {
             throw OstiaryError(.init(.notFound), "none")
         }
+    }
+
+    func confirmAndSign(
+        _ data: Data, right: Data, algorithm: String, interaction: Interaction, cancellation: Cancellation?
+    ) throws -> Data {
+        record(.confirmAndSign(data, algorithm: algorithm, reason: interaction.reason))
+        if let error = state.withLock({ $0.useError }) { throw error }
+        return Data("confirmed".utf8)
+    }
+
+    func confirmAndAttest(
+        challenge: Data, right: Data, interaction: Interaction, cancellation: Cancellation?
+    ) throws -> Data {
+        record(.confirmAndAttest(challenge, reason: interaction.reason))
+        if let error = state.withLock({ $0.useError }) { throw error }
+        return Data("statement".utf8)
     }
 
     func removeAllRights() throws {

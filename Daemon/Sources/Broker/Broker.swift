@@ -220,6 +220,9 @@ public final class Broker: Sendable {
         case .readSecret(let body):
             return try use(body.contextID, body.rightID, .read, session) { right in try right.secret() }
 
+        case .confirmedSign(let body): return try signConfirmed(body, request, session, cancellation)
+        case .confirmedAttest(let body): return try attestConfirmed(body, request, session, cancellation)
+
         case .createKey(let body): return try createKey(body, request, session, cancellation)
         case .findKey(let body): return try findKey(body, session)
         case .listKeys(let body): return try listKeys(body, session)

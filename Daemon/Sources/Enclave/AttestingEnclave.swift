@@ -95,8 +95,13 @@ public struct KeyEvidence: Equatable, Sendable {
     public let statement: Statement
     /// For a key that requires the passcode.
     public let passcode: PasscodeParent?
+    /// `TPMT_PUBLIC` of the key that approves each signature, if there is one.
+    public let approver: Data?
 
-    public init(key: Data, storageKeyName: Data, statement: Statement, passcode: PasscodeParent?) {
+    public init(
+        key: Data, storageKeyName: Data, statement: Statement, passcode: PasscodeParent?, approver: Data? = nil
+    ) {
+        self.approver = approver
         self.key = key
         self.storageKeyName = storageKeyName
         self.statement = statement

@@ -32,7 +32,9 @@ public protocol Enclave: Sendable {
 
     /// Makes a key that opens only with `authorization` and only together with `binding`.
     ///
-    /// - Parameter authorization: not empty, not ending in a zero byte; see ``KeyAuthorization``.
+    /// - Parameters:
+    ///   - authorization: not empty, not ending in a zero byte; see ``KeyAuthorization``.
+    ///   - binding: with an ``KeyBinding/approver`` for P-256 only.
     /// - Throws: ``EnclaveError/unsupportedKey`` when this enclave makes no keys of this type. Every enclave makes P-256.
     func makeKey(
         _ type: EnclaveKeyType, authorization: borrowing SecretBytes, binding: KeyBinding
@@ -44,7 +46,7 @@ public protocol Enclave: Sendable {
     /// - Throws: ``EnclaveError/wrongKind`` before any other check, ``EnclaveError/passcodeNeeded`` when the binding
     ///   requires a session and this one is missing or another owner's, ``EnclaveError/unreadable`` when blob, public
     ///   key or `binding` differ from those of the key's making, ``EnclaveError/refused`` when only the authorization
-    ///   is wrong.
+    ///   is wrong. A chip checks the authorization of a key with an approver only when it attests the key.
     func openKey(
         _ key: WrappedKey, authorization: borrowing SecretBytes, binding: KeyBinding, session: (any PasscodeSession)?
     ) throws(EnclaveError) -> any OpenEnclaveKey

@@ -22,6 +22,10 @@ public enum EnclaveError: Error, Equatable, Sendable {
     case invalidAuthorization
     /// The secret to seal is empty, or larger than ``SealedSecret/byteCounts`` allows.
     case invalidSecret
+    /// The key signs only what its owner approved, and there is no approval.
+    case approvalNeeded
+    /// The approval is of another digest, of another key, or was used before.
+    case notApproved
     /// The key needs a session in which its owner's passcode was proved. The session is missing, or another owner's.
     case passcodeNeeded
     /// After too many wrong authorization values, the chip refuses even the right one for now. The same call can

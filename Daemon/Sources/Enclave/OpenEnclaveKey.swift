@@ -16,6 +16,12 @@ public protocol OpenEnclaveKey: Sendable {
     /// - Returns: 64 bytes, `r || s`, each 32 bytes big-endian.
     func signature(forDigest digest: Data) throws(EnclaveError) -> Data
 
+    /// P-256 with an approver (``KeyBinding/approver``): ECDSA over a digest that the owner approved, 64 bytes, `r || s`.
+    ///
+    /// - Throws: ``EnclaveError/notApproved`` when the approval is of another digest or by another key. Every other operation
+    ///   of such a key throws ``EnclaveError/approvalNeeded`` or ``EnclaveError/unsupportedKey``.
+    func signature(forDigest digest: Data, approvedBy approval: SignatureApproval) throws(EnclaveError) -> Data
+
     /// P-256: ECDSA over the SHA-256 digest of `message`, 64 bytes, `r || s`. ML-DSA: over `message` itself, with an empty
     /// context (FIPS 204, algorithm 2).
     func signature(forMessage message: Data) throws(EnclaveError) -> Data
@@ -40,6 +46,12 @@ public protocol OpenEnclaveKey: Sendable {
 
 extension OpenEnclaveKey {
     public func signature(forDigest digest: Data) throws(EnclaveError) -> Data { throw .unsupportedKey }
+
+    public func signature(
+        forDigest digest: Data, approvedBy approval: SignatureApproval
+    ) throws(EnclaveError) -> Data {
+        throw .unsupportedKey
+    }
 
     public func signature(forMessage message: Data) throws(EnclaveError) -> Data {
         try signature(forDigest: Data(SHA256.hash(data: message)))

@@ -21,8 +21,8 @@ public struct WrappedKey: Equatable, Sendable {
 /// The facts that a key is tied to when it is made. Opening it needs them again, unchanged.
 ///
 /// A chip makes a digest of them a part of the key's name, which it checks at each load. If `requiresPasscode` is set, it puts the key below a parent of
-/// its owner. That parent loads no key without the owner's passcode. Software authenticates `outsideInfo` and
-/// `requiresPasscode` with the wrapped key.
+/// its owner. That parent loads no key without the owner's passcode. With an `approver` the chip makes each signature only for a
+/// digest that this key approved. Software authenticates all but `owner` with the wrapped key.
 public struct KeyBinding: Equatable, Sendable {
     /// The greatest size of outside information: a TPM's creation data has no room for more (TPM 2.0 part 2,
     /// TPM2B_DATA).
@@ -34,12 +34,19 @@ public struct KeyBinding: Equatable, Sendable {
     public let outsideInfo: Data
     /// Whether every alternative of the key's rule contains the passcode.
     public let requiresPasscode: Bool
+    /// ``ApprovalKey/publicKey`` of the key that approves each signature; nil for a key that signs for everybody with its
+    /// authorization value.
+    public let approver: Data?
 
-    public init(owner: Data, outsideInfo: Data, requiresPasscode: Bool) {
+    public init(owner: Data, outsideInfo: Data, requiresPasscode: Bool, approver: Data? = nil) {
         self.owner = owner
         self.outsideInfo = outsideInfo
         self.requiresPasscode = requiresPasscode
+        self.approver = approver
     }
+
+    /// The facts in one byte: bit 0 `requiresPasscode`, bit 1 whether there is an approver.
+    package var flags: UInt8 { (requiresPasscode ? 1 : 0) | (approver == nil ? 0 : 2) }
 }
 
 /// The proof that an owner's passcode was checked a moment ago. The passcode's keeper makes it. It opens keys whose

@@ -93,10 +93,25 @@ public struct PromptText {
         if let application = request.application { facts.append(Fact(label: "Known as", text: application.string)) }
         if let objects = question.objects { facts.append(fact(of: objects)) }
         facts.append(Fact(label: "To", text: question.operation.string, isOfOstiary: true))
+        if let signed = question.signedData { facts += Self.facts(of: signed) }
         if let consequence = question.consequence {
             facts.append(Fact(label: "Note", text: consequence.string, isOfOstiary: true))
         }
         return facts
+    }
+
+    private static func facts(of signed: PromptSignedData) -> [Fact] {
+        let data =
+            switch signed.form {
+            case .text(let text): Fact(label: "Signs", lead: "the text “", text: text.string, detail: "”")
+            case .data(let count):
+                Fact(
+                    label: "Signs", text: "\(count) \(count == 1 ? "byte" : "bytes") of data, which cannot be shown",
+                    isOfOstiary: true)
+            case .digestOnly:
+                Fact(label: "Signs", text: "a digest only; the program keeps the data to itself", isOfOstiary: true)
+            }
+        return [data, Fact(label: "SHA-256", text: signed.digest.string, isOfOstiary: true)]
     }
 
     /// One object is named as it is. Of several objects the number comes first, then as many names as are wanted, in

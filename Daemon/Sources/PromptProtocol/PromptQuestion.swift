@@ -113,6 +113,8 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     public let objects: PromptObjects?
     /// The operation that the answer permits.
     public let operation: DisplayText
+    /// The data that the answer lets be signed; nil when it signs nothing that is shown.
+    public let signedData: PromptSignedData?
     /// A side effect of the operation that the person must know; nil when there is none.
     public let consequence: DisplayText?
     /// The caller's own words; shown as such.
@@ -134,7 +136,8 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
 
     public init(
         _ kind: PromptKind, sensors: [PromptSensor] = [], objects: PromptObjects? = nil, operation: DisplayText,
-        consequence: DisplayText? = nil, reason: DisplayText? = nil, notice: DisplayText? = nil, triesLeft: Int? = nil,
+        signedData: PromptSignedData? = nil, consequence: DisplayText? = nil, reason: DisplayText? = nil,
+        notice: DisplayText? = nil, triesLeft: Int? = nil,
         cancelTitle: DisplayText? = nil, fallbackTitle: DisplayText? = nil, isShownInFull: Bool = false,
         isUnproved: Bool = false
     ) {
@@ -142,6 +145,7 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
         self.sensors = sensors
         self.objects = objects
         self.operation = operation
+        self.signedData = signedData
         self.consequence = consequence
         self.reason = reason
         self.notice = notice

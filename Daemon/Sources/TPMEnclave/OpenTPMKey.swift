@@ -10,28 +10,52 @@ final class OpenTPMKey: OpenEnclaveKey {
     let chip: Chip
     let object: ChipObject
     let authorization: SecretBytes
+    /// Nil for a key that signs for everybody with its authorization value.
+    let terms: SignatureTerms?
 
-    init(_ object: ChipObject, publicKey: Data, authorization: borrowing SecretBytes, in chip: Chip) {
+    init(
+        _ object: ChipObject, publicKey: Data, authorization: borrowing SecretBytes, terms: SignatureTerms?,
+        in chip: Chip
+    ) {
         self.object = object
         self.publicKey = publicKey
         self.authorization = SecretBytes(copying: authorization)
+        self.terms = terms
         self.chip = chip
     }
 
     deinit { chip.forget(ObjectIdentifier(object)) }
 
-    /// Lets the chip check the authorization value, which loading a key does not. Nobody can use the signature: nobody
-    /// sees it or knows the digest.
+    /// Loads the key.
     ///
     /// - Parameter passcode: for a key below a passcode, which is loaded with it now. When the chip restarts, it forgets the
     ///   key, and the passcode is needed again.
-    func proveAuthorization(_ passcode: TPMPasscodeSession?) throws(EnclaveError) {
+    func load(_ passcode: TPMPasscodeSession?) throws(EnclaveError) {
+        guard terms == nil else {
+            return try chip.perform { [self] (connection) throws(ChipFault) in
+                try connection.withLoaded(object, passcode: passcode) { (_) throws(ChipFault) in }
+            }
+        }
+        // Lets the chip check the authorization value, which loading a key does not. Nobody can use the signature: nobody
+        // sees it or knows the digest.
         _ = try signature(forDigest: Data((0..<32).map { _ in UInt8.random(in: .min ... .max) }), passcode)
     }
 
     func signature(forDigest digest: Data) throws(EnclaveError) -> Data {
+        guard terms == nil else { throw .approvalNeeded }
         guard digest.count == 32 else { throw .invalidDigest }
         return try signature(forDigest: digest, nil)
+    }
+
+    func signature(forDigest digest: Data, approvedBy approval: SignatureApproval) throws(EnclaveError) -> Data {
+        guard let terms else { throw .unsupportedKey }
+        guard digest.count == 32 else { throw .invalidDigest }
+        guard approval.digest.count == 32 else { throw .notApproved }
+        return try chip.perform { [self] (connection) throws(ChipFault) in
+            try connection.withLoaded(object) { (handle) throws(ChipFault) in
+                try connection.sign(digest, with: handle, named: object.name, on: terms, approvedBy: approval)
+            }
+        }
     }
 
     private func signature(forDigest digest: Data, _ passcode: TPMPasscodeSession?) throws(EnclaveError) -> Data {
@@ -43,6 +67,7 @@ final class OpenTPMKey: OpenEnclaveKey {
     }
 
     func sharedSecret(withPublicKey peerKey: Data) throws(EnclaveError) -> SecretBytes {
+        guard terms == nil else { throw .unsupportedKey }
         do {
             // Accepts only 65 bytes of format 04 with a point on the curve.
             _ = try P256.KeyAgreement.PublicKey(x963Representation: peerKey)

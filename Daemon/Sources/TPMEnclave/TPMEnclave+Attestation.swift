@@ -76,7 +76,8 @@ extension OpenTPMKey {
                 statement: statement,
                 passcode: try index.map { (index) throws(ChipFault) in
                     try Self.evidence(of: object.parent, below: index, connection, signer)
-                })
+                },
+                approver: terms.flatMap { PublicArea.bytes($0.approverArea).map { Data($0.dropFirst(2)) } })
         }
     }
 

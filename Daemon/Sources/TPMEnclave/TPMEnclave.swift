@@ -57,7 +57,7 @@ public final class TPMEnclave: Enclave {
             throw .invalidAuthorization
         }
         guard binding.outsideInfo.count <= KeyBinding.maximumByteCount else { throw .invalidBinding }
-        let template = PublicArea.key(policy: ObjectPolicy.digest(type, binding))
+        let template = try ObjectPolicy.template(type, binding)
         let value = SecretBytes(copying: authorization)
         let passcode = binding.requiresPasscode ? passcodes.withLock { $0[binding.owner] } : nil
         guard passcode != nil || !binding.requiresPasscode else { throw .passcodeNeeded }
@@ -79,10 +79,12 @@ public final class TPMEnclave: Enclave {
         }
         guard key.type == .p256 else { throw .unreadable }
         let object = try ChipObject(blob: key.blob, as: binding.requiresPasscode ? .keyBelowPasscode : .key)
-        let template = PublicArea.key(policy: ObjectPolicy.digest(key.type, binding))
+        let template = try ObjectPolicy.template(key.type, binding)
         guard let point = object.point(matching: template), point == key.publicKey else { throw .unreadable }
-        let opened = OpenTPMKey(object, publicKey: key.publicKey, authorization: authorization, in: chip)
-        try opened.proveAuthorization(binding.requiresPasscode ? session as? TPMPasscodeSession : nil)
+        let opened = OpenTPMKey(
+            object, publicKey: key.publicKey, authorization: authorization,
+            terms: try ObjectPolicy.terms(key.type, binding), in: chip)
+        try opened.load(binding.requiresPasscode ? session as? TPMPasscodeSession : nil)
         return opened
     }
 

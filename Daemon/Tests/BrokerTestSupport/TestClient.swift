@@ -275,6 +275,16 @@ public final class TestClient {
             .isValidSignature(P256.Signing.ECDSASignature(derRepresentation: signature), for: digest)
     }
 
+    /// Signs `data` with a right that confirms each signature.
+    public func confirmAndSign(
+        _ data: Data, with right: WireRight, _ algorithm: String = "algid:sign:ECDSA:message-X962:SHA256"
+    ) throws -> Data {
+        let request = WireConfirmedSignRequest.with {
+            ($0.rightID, $0.algorithm, $0.question) = (right.rightID, algorithm, Self.question)
+        }
+        return try call(.confirmedSign(request), tail: SecretBytes(bytes: data)).tail
+    }
+
     public func secret(of right: WireRight, in context: UInt64) throws -> String {
         let answer = try call(
             .readSecret(

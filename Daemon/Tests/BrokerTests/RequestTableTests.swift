@@ -34,7 +34,8 @@ struct RequestTableTests {
         ("list_grants", .listGrants(.init())), ("revoke_grants", .revokeGrants(.init())),
         ("await_grant_end", .awaitGrantEnd(.init())), ("held_grants", .heldGrants(.init())),
         ("enroll_attestation", .enrollAttestation(.init())), ("activate_attestation", .activateAttestation(.init())),
-        ("attest", .attest(.init())),
+        ("attest", .attest(.init())), ("confirmed_sign", .confirmedSign(.init())),
+        ("confirmed_attest", .confirmedAttest(.init())),
         ("register_credential", .registerCredential(.init())), ("assert_credential", .assertCredential(.init())),
     ]
 

@@ -105,6 +105,7 @@ import UnixSocket
         #expect(!parts[0].contains("person") && parts[1].contains("a passcode that a person typed"))
         let report = try JSONDecoder().decode(Report.self, from: Data(bench.verify("--json").utf8))
         #expect(report.passcodeIsRequired && report.rule == "passcode" && report.passcodeLimit == 10)
+        #expect(!report.confirmsEachSignature && !text.contains("second key"))
         #expect(report.publicKey == right.publicKey)
 
         // A power cut: the chip counts it, and the store's attestation key stays.
@@ -119,9 +120,48 @@ import UnixSocket
     private struct Report: Decodable {
         let publicKey: Data
         let rule: String
+        let confirmsEachSignature: Bool
         let passcodeIsRequired: Bool
         let passcodeLimit: UInt32?
         let resetCount: UInt32
+    }
+
+    @Test func `a key that confirms each signature is attested as such, and with its own approver only`() throws {
+        let bench = try Bench()
+        try bench.enroll()
+        let right = try bench.stage.makeConfirmingRight("transfers")
+        let request = WireConfirmedAttestRequest.with {
+            ($0.rightID, $0.question) = (right.rightID, .reason("to test"))
+        }
+        let id = try bench.stage.client.send(
+            .confirmedAttest(request), tail: Self.challenge, descriptor: bench.stage.terminal.slave.number)
+        bench.stage.terminal.answer("Passcode: ", with: TPMStage.passcode)
+        let answer = try bench.stage.client.answer(to: id)
+        try #require(answer.isDone, "\(answer.failure?.explanation ?? "")")
+        let statement = Data(answer.tail)
+        try bench.stage.tpm.write(statement, named: "statement")
+        let parts = try bench.verify().components(separatedBy: "Only the daemon says:")
+        try #require(parts.count == 2)
+        #expect(
+            parts[0].contains("signs with the key only a digest that a second key, outside the TPM, approved before"))
+        #expect(parts[0].contains("The TPM certifies the key only for a program"))
+        #expect(!parts[0].contains("shown") && parts[1].contains("a person was shown the data"))
+        let report = try JSONDecoder().decode(Report.self, from: Data(bench.verify("--json").utf8))
+        #expect(report.confirmsEachSignature && report.passcodeIsRequired && report.publicKey == right.publicKey)
+
+        var unconfirmed = statement
+        let rule = try #require(unconfirmed.range(of: right.accessControl))
+        unconfirmed[rule.lowerBound] = 1
+        try refuse(unconfirmed, in: bench, "the rule confirms each signature, and the statement does not show the key")
+        var foreign = statement
+        let label = try #require(foreign.range(of: Data("approver".utf8)))
+        let other = P256.Signing.PrivateKey().publicKey.rawRepresentation
+        // The area ends with both coordinates, each with its size in front.
+        let end = label.upperBound + 2 + Int(foreign[label.upperBound + 1])
+        foreign.replaceSubrange((end - 66)..<(end - 34), with: other.prefix(32))
+        foreign.replaceSubrange((end - 32)..<end, with: other.suffix(32))
+        try refuse(foreign, in: bench, "the rule is not the one that was fixed")
+        #expect(try bench.stage.tpm.handles() == [0, 0, 0])
     }
 
     @Test func `of a key that nobody is asked for, the verifier says that it demands no person`() throws {

@@ -24,7 +24,7 @@ public struct EnclaveContract: Sendable {
         public func callAsFunction(_ contract: EnclaveContract) throws { try body(contract) }
     }
 
-    public static let checks = keyChecks + typeChecks + usageChecks + sealingChecks
+    public static let checks = keyChecks + typeChecks + usageChecks + approvalChecks + sealingChecks
 
     /// Opens the enclave under test; each call is like a new start of the program, always of the same store.
     let open: @Sendable () throws -> any Enclave

@@ -23,11 +23,20 @@ extension RightAttestation {
             "The key was made inside this TPM and cannot leave it.",
             "The TPM's certificate has the SHA-256 digest \(certificateDigest.map { String(format: "%02x", $0) }.joined()).",
             "The digest of this rule was fixed when the key was made: \(rule).",
-            "The TPM uses the key only for a program that brings its secret value of up to 32 bytes; one brought it for "
-                + "this statement.",
+            "The TPM \(accessControl.confirmsEachSignature ? "certifies" : "uses") the key only for a program that brings its "
+                + "secret value of up to 32 bytes; one brought it for this statement.",
         ]
-        return (chip + chipOnPasscode + chipOnItself).map { AttestedSentence(source: .chip, text: $0) }
+        return (chip + chipOnApproval + chipOnPasscode + chipOnItself).map { AttestedSentence(source: .chip, text: $0) }
             + daemon.map { AttestedSentence(source: .daemon, text: $0) }
+    }
+
+    private var chipOnApproval: [String] {
+        guard accessControl.confirmsEachSignature else { return [] }
+        return [
+            "The TPM signs with the key only a digest that a second key, outside the TPM, approved before; each approval is for "
+                + "one digest and one signature.",
+            "The second key was fixed when the key was made. The key does nothing but sign.",
+        ]
     }
 
     private var chipOnPasscode: [String] {
@@ -57,10 +66,18 @@ extension RightAttestation {
             sentences += [
                 "The value of the index comes from a passcode that a person typed.",
                 "The value that lets the index be written again was thrown away when it was made.",
-                "How long the key stays loaded after the passcode was typed.",
             ]
+            if !accessControl.confirmsEachSignature {
+                sentences.append("How long the key stays loaded after the passcode was typed.")
+            }
         } else if rule.factors.contains(.passcode) {
             sentences.append("That a passcode was typed, where it was.")
+        }
+        if accessControl.confirmsEachSignature {
+            sentences += [
+                "The second key exists only while a proof of the rule is used, and is then wiped.",
+                "Before each approval a person was shown the data, or its size, and its digest.",
+            ]
         }
         if !rule.factors.isDisjoint(with: [.biometry, .biometryCurrentSet]) {
             sentences.append("That a finger or face was recognised, and whose it is.")

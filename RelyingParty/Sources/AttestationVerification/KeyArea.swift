@@ -47,6 +47,17 @@ struct KeyArea {
             Parameters.noScheme, Parameters.p256WithoutKDF)
     }
 
+    /// A key of Ostiary that signs only by its policy.
+    static func approvedRight(policy: TPMPolicy) -> KeyArea {
+        KeyArea(
+            ecc, [.bound, .noDA, .sign], policy: policy.digest, Parameters.noCipher, Parameters.noScheme,
+            Parameters.p256WithoutKDF)
+    }
+
+    /// The key outside the chip that approves signatures.
+    static let approver = KeyArea(
+        ecc, [.sign], policy: [], Parameters.noCipher, Parameters.ecdsaSHA256, Parameters.p256WithoutKDF)
+
     /// A storage key that asks for its policy whenever a key below it is loaded.
     static func parent(policy: TPMPolicy) -> KeyArea {
         KeyArea(

@@ -46,7 +46,8 @@ struct ObjectHeader {
     /// The digest in the place of a policy in the area of a P-256 key (`Documentation/formats/tpm-enclave.md`).
     var facts: [UInt8] {
         let parts: [[UInt8]] = [
-            Array(Self.label.utf8), [1, 1, requiresPasscode ? 1 : 0], Array(SHA256.hash(data: owner)),
+            Array(Self.label.utf8), [1, 1, (requiresPasscode ? 1 : 0) | (accessControl.confirmsEachSignature ? 2 : 0)],
+            Array(SHA256.hash(data: owner)),
             Array(SHA256.hash(data: bytes)),
         ]
         return Array(SHA256.hash(data: parts.flatMap(\.self)))

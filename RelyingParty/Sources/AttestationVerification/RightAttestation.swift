@@ -51,9 +51,9 @@ public struct RightAttestation: Sendable {
         let parts = try StatementParts(statement)
         let signer = try StatementSigner(key, challenge: challenge)
         let header = try ObjectHeader(parts.header)
-        guard let point = try KeyArea.right(facts: header.facts).key(in: parts.key, .statement)?.p256Point else {
-            throw try Self.isKey(parts.key) ? .accessControl : .key
-        }
+        guard header.accessControl.confirmsEachSignature == (parts.approver != nil) else { throw .approver }
+        guard let point = try Self.area(of: header, approver: parts.approver).key(in: parts.key, .statement)?.p256Point
+        else { throw try Self.isKey(parts.key, isApproved: parts.approver != nil) ? .accessControl : .key }
         guard expected == nil || expected == point else { throw .otherKey }
         let attest = try signer.verified(parts.certified, .key)
         guard case .object(let name, let qualifiedName) = attest.subject, name.elementsEqual(TPMName.of(parts.key))
@@ -74,11 +74,25 @@ public struct RightAttestation: Sendable {
         certificateDigest = key.certificateDigest
     }
 
+    /// The area that a key with this header must have.
+    ///
+    /// - Parameter approver: the area of the key that approves each signature.
+    private static func area(
+        of header: ObjectHeader, approver: [UInt8]?
+    ) throws(RightAttestationError) -> KeyArea {
+        guard let approver else { return .right(facts: header.facts) }
+        guard try KeyArea.approver.key(in: approver, .statement)?.p256Point != nil else { throw .approver }
+        return .approvedRight(policy: .signed(by: TPMName.of(approver), reference: header.facts))
+    }
+
     /// Whether the area is one of Ostiary's keys, with any facts.
-    private static func isKey(_ area: [UInt8]) throws(RightAttestationError) -> Bool {
-        // Type, hash and attributes, the length of the facts, then the facts.
+    private static func isKey(_ area: [UInt8], isApproved: Bool) throws(RightAttestationError) -> Bool {
+        // Type, hash and attributes, the length of the facts or policy, then the facts or policy.
         guard area.count > 42 else { return false }
-        return try KeyArea.right(facts: Array(area[10..<42])).key(in: area, .statement) != nil
+        let digest = Array(area[10..<42])
+        let expected: KeyArea =
+            isApproved ? .approvedRight(policy: TPMPolicy(digest: digest)) : .right(facts: digest)
+        return try expected.key(in: area, .statement) != nil
     }
 }
 
@@ -107,17 +121,19 @@ private struct StatementParts {
     let storageKey: [UInt8]
     let certified: Signed
     let passcode: Passcode?
+    let approver: [UInt8]?
 
     private static let ofPasscode = ["parent", "index", "writing", "indexInfo", "indexSig"]
 
     init(_ statement: Data) throws(RightAttestationError) {
         let reader = try DocumentReader(
             statement, .statement, format: "ostiary-tpm-key",
-            members: Set(["header", "key", "storageKey", "certInfo", "sig"] + Self.ofPasscode))
+            members: Set(["header", "key", "storageKey", "certInfo", "sig", "approver"] + Self.ofPasscode))
         header = try reader.bytes("header")
         key = try reader.bytes("key")
         storageKey = try reader.bytes("storageKey")
         certified = (try reader.bytes("certInfo"), try reader.bytes("sig"))
+        approver = try reader.bytes(allOrNone: ["approver"])?.first
         passcode = try reader.bytes(allOrNone: Self.ofPasscode).map {
             Passcode(parent: $0[0], index: $0[1], writing: $0[2], certified: ($0[3], $0[4]))
         }

@@ -42,6 +42,8 @@ public enum RightAttestationError: Error, Equatable, Sendable {
     case key
     /// The access control, or another part of the header, differs from the one that was fixed when the key was made.
     case accessControl
+    /// The access control confirms each signature, and the statement does not show the key that approves them; or the reverse.
+    case approver
     /// The key lies below another parent than the statement shows.
     case parent
     /// The rule always needs the passcode, and the statement does not show that the chip asks for it; or the reverse.

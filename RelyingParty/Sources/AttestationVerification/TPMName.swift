@@ -23,6 +23,7 @@ struct TPMPolicy {
     private enum Command {
         static let nvChangeAuth: [UInt8] = [0x00, 0x00, 0x01, 0x3B]
         static let policySecret: [UInt8] = [0x00, 0x00, 0x01, 0x51]
+        static let policySigned: [UInt8] = [0x00, 0x00, 0x01, 0x60]
         static let create: [UInt8] = [0x00, 0x00, 0x01, 0x53]
         static let policyAuthValue: [UInt8] = [0x00, 0x00, 0x01, 0x6B]
         static let policyCommandCode: [UInt8] = [0x00, 0x00, 0x01, 0x6C]
@@ -38,6 +39,11 @@ struct TPMPolicy {
 
     /// Requires the value of the object, index or hierarchy with this name.
     static func secret(of name: [UInt8]) -> TPMPolicy { empty.extended(Command.policySecret + name).extended([]) }
+
+    /// Requires a signature of the key with this name over the session, the command, its parameters and `reference`.
+    static func signed(by name: [UInt8], reference: [UInt8]) -> TPMPolicy {
+        empty.extended(Command.policySigned + name).extended(reference)
+    }
 
     static func any(of policies: [TPMPolicy]) -> TPMPolicy {
         empty.extended(Command.policyOR + policies.flatMap(\.digest))

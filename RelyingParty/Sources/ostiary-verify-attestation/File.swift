@@ -77,6 +77,8 @@ extension RightAttestationError {
         case .subject: "the TPM speaks of something else than the statement shows."
         case .otherKey: "the statement is about another key than the expected one."
         case .key: "the key is not bound to the TPM, or was not made in it."
+        case .approver:
+            "the rule confirms each signature, and the statement does not show the key that approves them; or the reverse."
         case .accessControl: "the rule is not the one that was fixed when the key was made."
         case .parent: "the key lies elsewhere in the TPM than the statement shows."
         case .passcodeParent: "the rule needs the passcode, and the TPM does not ask for it; or the reverse."

@@ -11,6 +11,7 @@ struct Report: Encodable {
 
     let publicKey: Data
     let rule: String
+    let confirmsEachSignature: Bool
     let passcodeIsRequired: Bool
     let wrongPasscodes: UInt32?
     let passcodeLimit: UInt32?
@@ -22,6 +23,7 @@ struct Report: Encodable {
     init(_ attestation: RightAttestation) {
         publicKey = attestation.publicKey
         rule = attestation.accessControl.keyRequirement.description
+        confirmsEachSignature = attestation.accessControl.confirmsEachSignature
         passcodeIsRequired = attestation.passcode != nil
         wrongPasscodes = attestation.passcode?.wrongCount
         passcodeLimit = attestation.passcode?.limit

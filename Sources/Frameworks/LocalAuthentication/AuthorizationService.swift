@@ -25,6 +25,13 @@ package protocol AuthorizationService: Sendable {
     func removeRight(id: Data) throws
     func removeRight(_ identifier: String) throws
     func removeAllRights() throws
+
+    func confirmAndSign(
+        _ data: Data, right: Data, algorithm: String, interaction: Interaction, cancellation: Cancellation?
+    ) throws -> Data
+    func confirmAndAttest(
+        challenge: Data, right: Data, interaction: Interaction, cancellation: Cancellation?
+    ) throws -> Data
 }
 
 /// The calls of one context in the daemon; ``AuthorizationContext`` describes each.
@@ -100,4 +107,18 @@ struct OstiaryService: AuthorizationService {
     func removeRight(_ identifier: String) throws { try OstiaryClient.shared.removeRight(identifier) }
 
     func removeAllRights() throws { try OstiaryClient.shared.removeAllRights() }
+
+    func confirmAndSign(
+        _ data: Data, right: Data, algorithm: String, interaction: Interaction, cancellation: Cancellation?
+    ) throws -> Data {
+        try OstiaryClient.shared.confirmAndSign(
+            data, right: right, algorithm: algorithm, interaction: interaction, cancellation: cancellation)
+    }
+
+    func confirmAndAttest(
+        challenge: Data, right: Data, interaction: Interaction, cancellation: Cancellation?
+    ) throws -> Data {
+        try OstiaryClient.shared.confirmAndAttest(
+            challenge: challenge, right: right, interaction: interaction, cancellation: cancellation)
+    }
 }

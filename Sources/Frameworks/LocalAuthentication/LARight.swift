@@ -48,6 +48,27 @@ open class LARight: NSObject {
         authorization.state.attach(to: self)
     }
 
+    /// A right whose saved copy asks the person for each signature, and shows what is signed. An extension.
+    ///
+    /// Such a copy cannot be authorized, and its key does nothing but sign:
+    /// ``LAPrivateKey/sign(_:algorithm:localizedReason:)``. In a TPM the chip itself signs only what was shown.
+    ///
+    /// - Parameter requirement: must ask for something, else saving fails.
+    public init(confirmingEachSignatureWith requirement: LAAuthenticationRequirement) {
+        (authorization, accessControl) = Self.unsavedConfirming(requirement, OstiaryService())
+        super.init()
+        authorization.state.attach(to: self)
+    }
+
+    /// The same, with a daemon of the caller's choice.
+    package init(
+        confirmingEachSignatureWith requirement: LAAuthenticationRequirement, service: any AuthorizationService
+    ) {
+        (authorization, accessControl) = Self.unsavedConfirming(requirement, service)
+        super.init()
+        authorization.state.attach(to: self)
+    }
+
     /// A right that asks a daemon of the caller's choice.
     package init(
         requirement: LAAuthenticationRequirement, grantLimits: LAGrantLimits? = nil, service: any AuthorizationService
@@ -75,6 +96,20 @@ open class LARight: NSObject {
             AccessControl(availability: .whenUnlocked, using: requirement, limits: limits)
         )
     }
+
+    private static func unsavedConfirming(
+        _ requirement: LAAuthenticationRequirement, _ service: any AuthorizationService
+    ) -> (RightAuthorization, AccessControl) {
+        (
+            unsaved(requirement, nil, service).0,
+            AccessControl(availability: .whenUnlocked, confirmingEachSignatureWith: requirement.requirement)
+        )
+    }
+
+    /// Whether the saved copy of this right asks the person for each signature. An extension.
+    ///
+    /// It is fixed when the right is made. Nobody can change it for a saved right.
+    public var confirmsEachSignature: Bool { accessControl.confirmsEachSignature }
 
     /// How long a grant of this right lives, and how many uses it has; nil for no limits. An extension.
     ///

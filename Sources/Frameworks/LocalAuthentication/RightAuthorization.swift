@@ -14,7 +14,7 @@ final class RightAuthorization: Sendable {
 
     let state = ObservedState()
     private let subject: AuthorizationContext.Subject
-    private let service: any AuthorizationService
+    let service: any AuthorizationService
     private let life = Mutex(Life())
 
     private struct Life {

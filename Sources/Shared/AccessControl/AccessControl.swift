@@ -4,11 +4,15 @@
 /// Canonical bytes: format version, availability class, in version 2 the limits (``GrantLimits``), number of operations, then
 /// for each permitted operation in ascending order its byte, the number of its alternatives and one byte per alternative, as
 /// in ``Requirement``. Example: `passcode` for signing while unlocked, deleting for nothing, is `01 03 02 03 01 01 06 01 00`.
-/// An access control with limits has version 2, one without has version 1.
+/// An access control with limits has version 2. One that confirms each signature has version 3 and no limits. Others have
+/// version 1.
 public struct AccessControl: Hashable, Sendable {
     public let availability: AvailabilityClass
     /// How long a proof counts for this object, and for how many uses; nil for as long as anything.
     public let limits: GrantLimits?
+    /// Whether the person is asked for each signature, and sees what is signed. No authorization lasts longer than one
+    /// signature then, and nothing but signing is permitted.
+    public let confirmsEachSignature: Bool
     private let requirements: [Operation: Requirement]
 
     /// The requirement that key slots are compiled from: all alternatives of all operations that need the access
@@ -19,12 +23,19 @@ public struct AccessControl: Hashable, Sendable {
     ///
     /// - Throws: ``AccessControlError`` when the requirements do not go together.
     public init(
-        availability: AvailabilityClass, requirements: [Operation: Requirement], limits: GrantLimits? = nil
+        availability: AvailabilityClass, requirements: [Operation: Requirement], limits: GrantLimits? = nil,
+        confirmsEachSignature: Bool = false
     ) throws(AccessControlError) {
         self.availability = availability
         self.limits = limits
+        self.confirmsEachSignature = confirmsEachSignature
         self.requirements = requirements
         keyRequirement = try Self.keyRequirement(of: requirements)
+        guard confirmsEachSignature else { return }
+        guard limits == nil else { throw .limitsOfConfirmedSignatures }
+        guard requirements.keys.allSatisfy({ $0 == .sign || !$0.needsAccessSecret }) else {
+            throw .confirmsMoreThanSignatures
+        }
     }
 
     /// The usual access control: `requirement` for reading, signing, decrypting and key exchange, nothing for creating and
@@ -32,10 +43,21 @@ public struct AccessControl: Hashable, Sendable {
     public init(availability: AvailabilityClass, using requirement: Requirement, limits: GrantLimits? = nil) {
         self.availability = availability
         self.limits = limits
+        confirmsEachSignature = false
         requirements = Dictionary(
             uniqueKeysWithValues: Operation.allCases.filter { $0 != .change }.map {
                 ($0, $0.needsAccessSecret ? requirement : .unrestricted)
             })
+        keyRequirement = requirement
+    }
+
+    /// `requirement` for each signature, which the person confirms; nothing for creating and deleting; nothing else is
+    /// permitted.
+    public init(availability: AvailabilityClass, confirmingEachSignatureWith requirement: Requirement) {
+        self.availability = availability
+        limits = nil
+        confirmsEachSignature = true
+        requirements = [.create: .unrestricted, .sign: requirement, .delete: .unrestricted]
         keyRequirement = requirement
     }
 
@@ -70,6 +92,10 @@ public enum AccessControlError: Error, Hashable, Sendable {
     /// An operation asks for the application password, but the access secret can be had without it. The password is
     /// checked by nothing but the slot it opens, so it must be part of every use.
     case applicationPasswordNotInEveryUse
+    /// Each signature is confirmed, and something else than signing needs the object's secret.
+    case confirmsMoreThanSignatures
+    /// Each signature is confirmed, so there is no authorization that limits could end.
+    case limitsOfConfirmedSignatures
 }
 
 extension AccessControlError: CustomStringConvertible {
@@ -78,6 +104,9 @@ extension AccessControlError: CustomStringConvertible {
         case .withoutUse: "no operation that uses the object is permitted"
         case .applicationPasswordNotInEveryUse:
             "either every operation that uses the object must need an application password, or none"
+        case .confirmsMoreThanSignatures: "an object that confirms each signature permits no other use"
+        case .limitsOfConfirmedSignatures:
+            "an object that confirms each signature has no authorization that limits could end"
         }
     }
 }
@@ -88,10 +117,16 @@ extension AccessControl {
     /// What objects without limits have: their bytes are the same as before there were limits.
     private static let versionWithoutLimits: UInt8 = 1
     private static let versionWithLimits: UInt8 = 2
+    private static let versionConfirmingSignatures: UInt8 = 3
+
+    private var version: UInt8 {
+        if confirmsEachSignature { return Self.versionConfirmingSignatures }
+        return limits == nil ? Self.versionWithoutLimits : Self.versionWithLimits
+    }
 
     /// The canonical bytes; equal access controls have equal bytes.
     public var canonicalBytes: [UInt8] {
-        var bytes = [limits == nil ? Self.versionWithoutLimits : Self.versionWithLimits, availability.rawValue]
+        var bytes = [version, availability.rawValue]
         if let limits { bytes += limits.canonicalBytes }
         bytes.append(UInt8(requirements.count))
         for (operation, requirement) in requirements.sorted(by: { $0.key < $1.key }) {
@@ -107,7 +142,8 @@ extension AccessControl {
     public init(canonicalBytes bytes: [UInt8]) throws(CanonicalFormError) {
         var reader = RuleReader(bytes)
         let version = try reader.readByte()
-        guard [Self.versionWithoutLimits, Self.versionWithLimits].contains(version) else { throw .unsupportedVersion }
+        let known = [Self.versionWithoutLimits, Self.versionWithLimits, Self.versionConfirmingSignatures]
+        guard known.contains(version) else { throw .unsupportedVersion }
         guard let availability = AvailabilityClass(rawValue: try reader.readByte()) else {
             throw .unknownAvailabilityClass
         }
@@ -119,7 +155,9 @@ extension AccessControl {
             requirements[operation] = try Requirement(bodyFrom: &reader)
         }
         do {
-            self = try AccessControl(availability: availability, requirements: requirements, limits: limits)
+            self = try AccessControl(
+                availability: availability, requirements: requirements, limits: limits,
+                confirmsEachSignature: version == Self.versionConfirmingSignatures)
         } catch {
             throw .invalidAccessControl(error)
         }

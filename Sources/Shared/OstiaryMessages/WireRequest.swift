@@ -71,6 +71,9 @@ public struct WireRequest: FrameMessage, FieldList {
         indirect case enrollAttestation(WireEnrollAttestationRequest)
         case activateAttestation(WireActivateAttestationRequest)
         case attest(WireAttestRequest)
+
+        indirect case confirmedSign(WireConfirmedSignRequest)
+        indirect case confirmedAttest(WireConfirmedAttestRequest)
     }
 
     /// Chosen by the program: not 0, and not the id of a request that still runs.
@@ -157,6 +160,8 @@ extension WireRequest.OneOf_Body: WireChoice {
         case .enrollAttestation(let message): writer.write(choice: 85, message)
         case .activateAttestation(let message): writer.write(choice: 86, message)
         case .attest(let message): writer.write(choice: 87, message)
+        case .confirmedSign(let message): writer.write(choice: 94, message)
+        case .confirmedAttest(let message): writer.write(choice: 95, message)
         }
     }
 
@@ -214,6 +219,8 @@ extension WireRequest.OneOf_Body: WireChoice {
             case 91: reader.choice(Self.revokeGrants)
             case 92: reader.choice(Self.awaitGrantEnd)
             case 93: reader.choice(Self.heldGrants)
+            case 94: reader.choice(Self.confirmedSign)
+            case 95: reader.choice(Self.confirmedAttest)
             case 100: reader.choice(Self.registerCredential)
             case 101: reader.choice(Self.assertCredential)
             case 110: reader.choice(Self.listPasskeys)

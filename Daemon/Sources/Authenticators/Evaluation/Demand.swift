@@ -15,6 +15,8 @@ package struct Demand {
     package var operation: String
     /// The account of a relying party that it is done for, quoted for the prompt; nil where there is none.
     package var account: DisplayText?
+    /// The data that will be signed, for the prompt; nil where it is not shown.
+    package var signedData: PromptSignedData?
     /// What else that will bring about, for the prompt.
     package var consequence: DisplayText?
     /// How an application password is checked; nil when the object has none.

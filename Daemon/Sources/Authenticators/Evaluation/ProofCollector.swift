@@ -136,7 +136,7 @@ package struct ProofCollector {
         return PromptQuestion(
             typing?.attempt.kind ?? .sensor, sensors: sensing.map(\.attempt.sensor),
             objects: objects(for: typing),
-            operation: demand.shownOperation, consequence: consequence,
+            operation: demand.shownOperation, signedData: demand.signedData, consequence: consequence,
             reason: asking.question.reason, notice: wrong == nil ? nil : typing?.attempt.wrongNotice,
             triesLeft: wrong?.triesLeft, cancelTitle: asking.question.cancelTitle,
             fallbackTitle: typing?.attempt.offersFallback == false ? nil : fallbackTitle,

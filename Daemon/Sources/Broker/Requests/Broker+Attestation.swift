@@ -54,6 +54,13 @@ extension Broker {
     }
 
     func attest(_ body: WireAttestRequest, _ request: IncomingRequest, _ session: Session) throws -> Reply {
+        try use(
+            body.contextID, body.rightID, .sign, session, recordedAs: request.eventName, attestation(answering: request)
+        )
+    }
+
+    /// Makes the statement on an opened right for the challenge that a request brings.
+    func attestation(answering request: IncomingRequest) throws -> (OpenedRight) throws -> SecretBytes {
         guard AttestationLimits.challengeByteCounts.contains(request.tail.count) else {
             let counts = AttestationLimits.challengeByteCounts
             throw Refusal(
@@ -61,11 +68,14 @@ extension Broker {
                 cause: "attestation.challenge")
         }
         let enclave = try attestingEnclave()
-        let key = try attestationKey()
+        let signer = SharedAttestationKey(try attestationKey())
         let challenge = Data(exposing: request.tail)
-        return try use(body.contextID, body.rightID, .sign, session, recordedAs: request.eventName) { right in
-            SecretBytes(try right.attestation(for: challenge, by: enclave, with: key))
-        }
+        return { right in SecretBytes(try right.attestation(for: challenge, by: enclave, with: signer.key)) }
+    }
+
+    private final class SharedAttestationKey {
+        let key: AttestationKey
+        init(_ key: consuming AttestationKey) { self.key = key }
     }
 
     // MARK: the key

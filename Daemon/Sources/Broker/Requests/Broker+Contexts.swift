@@ -71,6 +71,7 @@ extension Broker {
         let label = object.kind == .enclaveKey ? session.account.items.label(ofKey: object) : nil
         let opener = try RightOpener(
             object, label: label, in: vault, ring: session.account.ring, stretching: session.account.stretching)
+        guard !opener.accessControl.confirmsEachSignature else { throw Self.confirmsEachSignature }
         let limited = opener.limited
         if body.preflight { return try preflight(opener.demand, body.contextID, for: limited, session) }
         let context = try session.contexts.context(body.contextID)
@@ -100,7 +101,7 @@ extension Broker {
     }
 
     /// A right that was removed while the person was asked: its removal has ended the grants that it found, or will.
-    private func requireStillStored(_ id: VaultID, _ session: Session) throws {
+    func requireStillStored(_ id: VaultID, _ session: Session) throws {
         guard try vault.read({ try $0.object(id, owner: session.account.id) }) != nil else { throw RightStore.notFound }
     }
 

@@ -21,7 +21,8 @@ extension Broker {
     ) throws -> Reply {
         try Self.validate(identifier: body.identifier)
         let accessControl = try AccessControl(canonicalBytes: Array(body.accessControl))
-        try session.account.requireUsable(accessControl)
+        try session.account.requireUsable(accessControl, isOfRight: true)
+        if accessControl.confirmsEachSignature { try Self.requireConfirmable(body) }
         if !body.replace { try requireFree(body.identifier, session) }
         let password = try newApplicationPassword(accessControl, object: body.identifier, operation: "right", session) {
             try asking(body.question, request, session, cancellation)
@@ -64,6 +65,20 @@ extension Broker {
         }
         guard !identifier.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
             throw Refusal(.invalidParameter, "A right's name holds no control characters.", cause: "right.name")
+        }
+    }
+
+    private static func requireConfirmable(_ body: WireCreateRightRequest) throws(Refusal) {
+        guard !body.hasSecret_p else {
+            throw Refusal(
+                .invalidParameter, "A right that confirms each signature only signs; it keeps no secret.",
+                cause: "right.confirmed-secret")
+        }
+        guard DisplayText(wholeFact: body.identifier) != nil else {
+            throw Refusal(
+                .invalidParameter,
+                "The name of a right that confirms each signature must fit into the question; take a shorter one.",
+                cause: "right.name")
         }
     }
 
@@ -196,8 +211,11 @@ extension Broker {
 
 extension OwnerAccount {
     /// Refuses a rule that could not be satisfied on this machine, before a key is made that nobody could use.
-    func requireUsable(_ accessControl: AccessControl) throws {
+    ///
+    /// - Parameter isOfRight: whether it is for a right; only rights confirm each signature.
+    func requireUsable(_ accessControl: AccessControl, isOfRight: Bool = false) throws {
         try Self.requireCheckable(accessControl)
+        if accessControl.confirmsEachSignature { try Self.requireConfirmable(accessControl, isOfRight: isOfRight) }
         let factors = accessControl.keyRequirement.factors
         let authenticators = evaluator.authenticators
         guard accessControl.limits == nil || !accessControl.keyRequirement.isUnrestricted else {
@@ -215,6 +233,18 @@ extension OwnerAccount {
             for factor in Factor.allCases where use.alternatives.allSatisfy({ $0.contains(FactorSet(factor)) }) {
                 try authenticators[factor].requireProvableEver(factor)
             }
+        }
+    }
+
+    private static func requireConfirmable(_ accessControl: AccessControl, isOfRight: Bool) throws(Refusal) {
+        guard isOfRight else {
+            throw Refusal(
+                .invalidRule, "Only the key of a right confirms each signature.", cause: "rule.confirmed-without-right")
+        }
+        guard !accessControl.keyRequirement.isUnrestricted else {
+            throw Refusal(
+                .invalidRule, "Confirming each signature needs a rule that asks for something.",
+                cause: "rule.confirmed-without-factor")
         }
     }
 

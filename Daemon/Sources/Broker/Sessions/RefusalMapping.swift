@@ -105,6 +105,11 @@ enum RefusalMapping {
         case .invalidEncapsulation:
             Refusal(.invalidParameter, "The encapsulated key has the wrong size.", cause: "key.parameter")
         case .refused, .unreadable, .wrongKind: Refusal.unreadableItem("The key")
+        case .notApproved, .approvalNeeded:
+            Refusal(
+                .operationNotPermitted,
+                "The key signs only what its owner was shown and agreed to, and this is something else. Nothing was signed.",
+                cause: "key.not-approved")
         case .passcodeNeeded: Refusal.passcodeNeeded
         case .passcodeBlocked: Refusal.passcodeBlocked
         case .lockedOut(let remaining):

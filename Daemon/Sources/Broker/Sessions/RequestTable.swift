@@ -128,6 +128,14 @@ extension WireRequest.OneOf_Body {
             RequestRow("key-exchange", .connectionUnlessEnclaveIsSlow, tail: 4096, of: .object(body.keyID))
         case .readSecret(let body): RequestRow("read", .connection, of: .object(body.rightID))
 
+        // The same, where each use asks.
+        case .confirmedSign(let body):
+            RequestRow("sign", .own, tail: WireLimits.tailByteCount, terminal: true, of: .object(body.rightID))
+        case .confirmedAttest(let body):
+            RequestRow(
+                "attest", .own, tail: AttestationLimits.challengeByteCounts.upperBound, terminal: true,
+                of: .object(body.rightID))
+
         // Enclave keys that back no right.
         case .createKey: RequestRow("key-create", .own, terminal: true)
         case .findKey: RequestRow("findKey", .connection)

@@ -37,6 +37,7 @@ public final class SoftwareEnclave: Enclave {
     ) throws(EnclaveError) -> WrappedKey {
         guard KeyAuthorization.isUsable(authorization) else { throw .invalidAuthorization }
         guard binding.outsideInfo.count <= KeyBinding.maximumByteCount else { throw .invalidBinding }
+        guard type == .p256 || binding.approver == nil else { throw .unsupportedKey }
         let pair = try Self.makePair(type)
         let blob = try keys.seal(
             pair.secret, authorization: authorization, as: .key,
@@ -71,7 +72,11 @@ public final class SoftwareEnclave: Enclave {
         let secret = try keys.open(
             key.blob, authorization: authorization, as: .key,
             associatedData: Self.associatedData(key.type, publicKey: key.publicKey, binding: binding))
-        if key.type == .p256 { return try OpenSoftwareKey(scalar: secret, publicKey: key.publicKey) }
+        if key.type == .p256 {
+            let open = try OpenSoftwareKey(scalar: secret, publicKey: key.publicKey)
+            guard let approver = binding.approver else { return open }
+            return ApprovedSoftwareKey(open, approver: approver)
+        }
         return try OpenLatticeKey(key.type, seed: secret, publicKey: key.publicKey)
     }
 
@@ -91,11 +96,12 @@ public final class SoftwareEnclave: Enclave {
     }
 
     /// One byte for the type (for P-256 65, the size of its public key; for others their raw value), then the public
-    /// key, whose size follows from the type, one byte for the passcode, and the outside information.
+    /// key, whose size follows from the type, the flags, the approver of 65 bytes if there is one, and the outside information.
     private static func associatedData(_ type: EnclaveKeyType, publicKey: Data, binding: KeyBinding) -> Data {
         var data = Data([type == .p256 ? UInt8(type.publicKeyByteCount) : type.rawValue])
         data.append(publicKey)
-        data.append(binding.requiresPasscode ? 1 : 0)
+        data.append(binding.flags)
+        data.append(binding.approver ?? Data())
         data.append(binding.outsideInfo)
         return data
     }

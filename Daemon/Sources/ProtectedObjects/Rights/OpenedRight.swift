@@ -24,6 +24,7 @@ package final class OpenedRight: Sendable {
     package let standsOnHeld: Bool
     package let key: any OpenEnclaveKey
     let keyType: EnclaveKeyType
+    let binding: KeyBinding
     private let accessSecret: SecretBytes
     private let payload: Data?
     let header: SlotHeader
@@ -43,11 +44,20 @@ package final class OpenedRight: Sendable {
         self.header = header
         guard object.enclaveKind == enclave.kind.code else { throw EnclaveError.wrongKind }
         keyType = try object.keyType
+        binding = try KeyBinding(of: header, accessSecret: accessSecret)
         key = try enclave.openKey(
             WrappedKey(kind: enclave.kind, type: keyType, publicKey: object.publicKey, blob: object.keyBlob),
-            authorization: KeyAuthorization.derived(from: accessSecret), binding: try KeyBinding(of: header),
+            authorization: KeyAuthorization.derived(from: accessSecret), binding: binding,
             session: evaluation.session)
         self.accessSecret = accessSecret
+    }
+
+    /// Signs `digest` with the key of a right that confirms each signature.
+    ///
+    /// - Parameter shown: the digest that the question showed. The key's enclave refuses another one.
+    func signature(forDigest digest: Data, shown: Data) throws -> Data {
+        try key.signature(
+            forDigest: digest, approvedBy: SignatureApproval(of: shown, by: ApprovalKey(derivedFrom: accessSecret)))
     }
 
     /// The secret that was stored with the right, decrypted for one answer.

@@ -30,6 +30,7 @@ package enum AttestationDocument {
                 "index": passcode.map { .bytes($0.index) }, "writing": passcode.map { .bytes($0.writingPolicy) },
                 "indexInfo": passcode.map { .bytes($0.statement.content) },
                 "indexSig": passcode.map { .bytes($0.statement.signature) },
+                "approver": evidence.approver.map { .bytes($0) },
             ]).encoded)
     }
 
@@ -49,7 +50,7 @@ extension OpenedRight {
         for challenge: Data, by enclave: any AttestingEnclave, with attestationKey: borrowing AttestationKey
     ) throws -> Data {
         let evidence = try enclave.attest(
-            key, binding: try KeyBinding(of: header), challenge: AttestationDocument.digest(of: challenge),
+            key, binding: binding, challenge: AttestationDocument.digest(of: challenge),
             attestationKey: attestationKey.blob, authorization: attestationKey.authorization)
         return AttestationDocument.statement(evidence, header: header.encoded)
     }

@@ -4,6 +4,7 @@ package import Enclave
 import Foundation
 import KeySlots
 package import OwnerKeys
+package import Prompting
 package import Vault
 
 /// Opens one right's slots with the proofs of an evaluation.
@@ -46,6 +47,23 @@ package final class RightOpener {
             operation: object.kind == .right ? "use the key and the secret of a right" : "use a key",
             applicationPassword: slots.applicationPasswordCheck, enrolmentIDs: slots.enrolmentIDs,
             logName: object.attributes.identifier, label: ObjectRecord.shownLabel(label))
+    }
+
+    /// What must be proved for one signature over data that the question shows.
+    package func demand(forSigning data: PromptSignedData) -> Demand {
+        var demand = once("sign once with the key of a right")
+        demand.signedData = data
+        return demand
+    }
+
+    /// What must be proved for one statement of the chip on the key.
+    package var demandForAttestation: Demand { once("let the TPM describe the key of a right to a server") }
+
+    private func once(_ operation: String) -> Demand {
+        Demand(
+            requirements: [accessControl[.sign]], availability: accessControl.availability, object: object.shownName,
+            operation: operation, applicationPassword: slots.applicationPasswordCheck,
+            enrolmentIDs: slots.enrolmentIDs, logName: object.attributes.identifier, isShownInFull: true)
     }
 
     /// The opened right. Uses a slot that the evaluation satisfied.

@@ -121,7 +121,7 @@ package struct RightStore {
             applicationPassword: draft.applicationPassword, enrolmentID: try enrolment.id(for: alternatives))
         let key = try enclave.makeKey(
             draft.keyType, authorization: KeyAuthorization.derived(from: accessSecret),
-            binding: try KeyBinding(of: header))
+            binding: try KeyBinding(of: header, accessSecret: accessSecret))
         return ObjectRecord(
             id: draft.id, owner: owner, kind: draft.kind, suite: 1, attributes: draft.attributes,
             accessControl: accessControl, enclaveKind: enclave.kind.code, publicKey: key.publicKey, keyBlob: key.blob,

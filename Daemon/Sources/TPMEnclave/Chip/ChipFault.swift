@@ -12,6 +12,8 @@ enum ChipFault: Error, Equatable {
     case foreignObject
     /// The authorization value of an object is wrong; the session is in order.
     case wrongAuthorization
+    /// The approval is not one of this signature.
+    case notApproved
     /// The index has counted too many wrong passcodes.
     case passcodeBlocked
     /// The object lies below the passcode, and nobody brought it.
@@ -28,7 +30,7 @@ enum ChipFault: Error, Equatable {
         switch self {
         case .forgotten: true
         case .response(let code): !code.isOfChip
-        case .otherStorageKey, .foreignObject, .wrongAuthorization, .passcodeBlocked, .passcodeNeeded,
+        case .otherStorageKey, .foreignObject, .wrongAuthorization, .notApproved, .passcodeBlocked, .passcodeNeeded,
             .ownerPassword, .endorsementMissing, .malformedAnswer:
             false
         }
@@ -42,6 +44,7 @@ enum ChipFault: Error, Equatable {
         case .otherStorageKey: .deviceLost
         case .foreignObject: .unreadable
         case .wrongAuthorization: .refused
+        case .notApproved: .notApproved
         case .passcodeBlocked: .passcodeBlocked
         case .passcodeNeeded: .passcodeNeeded
         case .ownerPassword: .ownerPassword

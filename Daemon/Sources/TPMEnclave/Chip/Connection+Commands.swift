@@ -96,18 +96,14 @@ extension Connection {
     func sign(
         _ digest: Data, with handle: ESYS_TR, authorization: borrowing SecretBytes
     ) throws(ChipFault) -> Data {
-        var (input, scheme, ticket) = (TPM2B_DIGEST(), TPMT_SIG_SCHEME(), TPMT_TK_HASHCHECK())
-        input.set(digest)
-        scheme.scheme = TPM2_ALG_ECDSA
-        scheme.details.ecdsa.hashAlg = TPM2_ALG_SHA256
-        ticket.tag = TPM2_ST(TPM2_ST_HASHCHECK)
-        ticket.hierarchy = TPMI_RH_HIERARCHY(TPM2_RH_NULL)
+        var parameters = SignParameters(digest)
         let context = self.context
         return try authorized(handle, with: authorization) { (sessions) throws(ChipFault) in
             try sessions.encrypt(.toChip, in: context)
             let signature: Answer<TPMT_SIGNATURE> = try context.answer {
                 Esys_Sign(
-                    $0, handle, sessions.authorizing, sessions.encrypting, ESYS_TR_NONE, &input, &scheme, &ticket, $1)
+                    $0, handle, sessions.authorizing, sessions.encrypting, ESYS_TR_NONE, &parameters.digest,
+                    &parameters.scheme, &parameters.validation, $1)
             }
             return try Self.bytes(of: signature.pointer.pointee)
         }

@@ -15,6 +15,12 @@ struct Policy: Equatable, Sendable {
         return Policy(digest: Data(SHA256.hash(data: named.digest)))  // With an empty reference.
     }
 
+    /// Requires a signature by the key with this name (TPM2_PolicySigned).
+    func signed(by name: Data, reference: Data) -> Policy {
+        let named = extended(by: TPM2_CC_PolicySigned, name)
+        return Policy(digest: Data(SHA256.hash(data: named.digest + reference)))
+    }
+
     /// Permits only this command (TPM2_PolicyCommandCode).
     func command(_ code: TPM2_CC) -> Policy { extended(by: TPM2_CC_PolicyCommandCode, Self.bytes(code)) }
 

@@ -22,6 +22,26 @@ enum PublicArea {
         return area
     }
 
+    /// A P-256 key that signs only by its policy; nothing else is done with it. Its authorization value lets the chip attest it.
+    static func approvedKey(policy: Data) -> TPM2B_PUBLIC {
+        var area = key(policy: policy)
+        area.publicArea.objectAttributes &= ~(TPMA_OBJECT_USERWITHAUTH | TPMA_OBJECT_DECRYPT)
+        return area
+    }
+
+    /// The public half of a key outside the chip, which signs approvals.
+    ///
+    /// - Parameter point: `04 || X || Y`.
+    static func approver(_ point: Data) -> TPM2B_PUBLIC {
+        var area = key(policy: Data())
+        area.publicArea.objectAttributes = TPMA_OBJECT_SIGN_ENCRYPT
+        area.publicArea.parameters.eccDetail.scheme.scheme = TPM2_ALG_ECDSA
+        area.publicArea.parameters.eccDetail.scheme.details.ecdsa.hashAlg = TPM2_ALG_SHA256
+        area.publicArea.unique.ecc.x.set(Data(point.dropFirst().prefix(32)))
+        area.publicArea.unique.ecc.y.set(Data(point.suffix(32)))
+        return area
+    }
+
     /// A sealed secret.
     static func secret(policy: Data) -> TPM2B_PUBLIC {
         var area = TPM2B_PUBLIC()
@@ -164,6 +184,8 @@ extension TPM2B_NAME {
 }
 
 extension TPM2B_DIGEST {
+    var bytes: Data { withUnsafeBytes(of: buffer) { Data($0.prefix(Int(size))) } }
+
     /// - Parameter bytes: at most 64.
     mutating func set(_ bytes: Data) {
         size = UInt16(bytes.count)

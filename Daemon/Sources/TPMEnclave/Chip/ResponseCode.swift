@@ -36,6 +36,9 @@ struct ResponseCode: Error, Equatable {
     /// The value is not even compared: an index has counted too many wrong ones.
     var isUnavailableAuthorization: Bool { self.is(OSTIARY_TPM_RC_AUTH_UNAVAILABLE) }
 
+    /// The session does not satisfy the object's policy for this command and these parameters.
+    var isPolicyFailure: Bool { self.is(OSTIARY_TPM_RC_POLICY_FAIL) }
+
     var isLockout: Bool { self.is(OSTIARY_TPM_RC_LOCKOUT) }
 
     /// All slots for objects are taken.

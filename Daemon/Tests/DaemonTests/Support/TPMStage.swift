@@ -64,6 +64,18 @@ final class TPMStage {
         return try #require(answer.right, "\(answer.failure?.explanation ?? "")")
     }
 
+    /// Makes a right that confirms each signature, with the passcode.
+    func makeConfirmingRight(_ name: String) throws -> WireRight {
+        let control = try AccessControl(availability: .whenUnlocked, confirmingEachSignatureWith: .passcode)
+        let answer = try client.ask(
+            .createRight(
+                .with {
+                    $0.identifier = name
+                    $0.accessControl = Data(control.canonicalBytes)
+                }))
+        return try #require(answer.right, "\(answer.failure?.explanation ?? "")")
+    }
+
     func right(_ name: String) throws -> WireRight { try #require(try client.ask(.findRight(name)).right) }
 
     /// Opens a context in which the right is authorized with the passcode.

@@ -9,9 +9,11 @@ struct SigningAlgorithmOption: ParsableArguments {
         transform: { try AlgorithmName.algorithm(named: $0, for: .sign) })
     var algorithm: KeyAlgorithm?
 
-    /// The input for signing `file` with the chosen algorithm.
-    func input(_ file: InputFile) throws -> SigningInput {
-        try SigningInput(
-            file, for: algorithm ?? AlgorithmName.algorithm(named: AlgorithmName.signingDefault, for: .sign))
+    /// The given algorithm, or the default one.
+    var chosen: KeyAlgorithm {
+        get throws { try algorithm ?? AlgorithmName.algorithm(named: AlgorithmName.signingDefault, for: .sign) }
     }
+
+    /// The input for signing `file` with the chosen algorithm.
+    func input(_ file: InputFile) throws -> SigningInput { try SigningInput(file, for: chosen) }
 }

@@ -10,6 +10,8 @@ struct RightDocument: Encodable {
     let rules: [String: String]
     let availability: String
     let limits: GrantLimitsDocument?
+    /// Whether the person is asked for each signature, and sees what is signed.
+    let confirmsEachSignature: Bool
     let publicKey: Data
     let hasSecret: Bool
     let createdAt: Timestamp
@@ -18,7 +20,8 @@ struct RightDocument: Encodable {
     fileprivate let requires: String
 
     private enum CodingKeys: CodingKey {
-        case id, name, rules, availability, limits, publicKey, hasSecret, createdAt, enclave, application
+        case id, name, rules, availability, limits, confirmsEachSignature, publicKey, hasSecret, createdAt, enclave,
+            application
     }
 
     init(_ right: StoredRight) {
@@ -31,6 +34,7 @@ struct RightDocument: Encodable {
             })
         availability = access.availability.name
         limits = access.limits.map(GrantLimitsDocument.init)
+        confirmsEachSignature = access.confirmsEachSignature
         publicKey = right.publicKey
         hasSecret = right.hasSecret
         createdAt = Timestamp(right.createdAt)
@@ -111,6 +115,11 @@ extension RightDocument {
             table.append("To \(operation.phrase)", rules[operation.name] ?? "not permitted")
         }
         if let limits { table.append("Limits", limits.text) }
+        if confirmsEachSignature {
+            table.append(
+                "Confirms",
+                "each signature; " + (enclave == "tpm" ? "the TPM signs only what was shown" : "the daemon checks it"))
+        }
         table.append("Secret", hasSecret ? "yes" : "no")
         table.append("Enclave", enclave)
         table.append("Created", createdAt.localText(in: timeZone))

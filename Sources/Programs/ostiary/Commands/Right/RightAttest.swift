@@ -1,3 +1,4 @@
+import AccessControl
 import ArgumentParser
 import Foundation
 import OstiaryClient
@@ -34,14 +35,23 @@ struct RightAttest: ParsableCommand {
     func run() throws {
         if !json.isGiven { try output.file.requireUsable(for: .binary) }
         let challenge = try challenge.data(limit: AttestationLimits.challengeByteCounts.upperBound)
-        let authorized = try AuthorizedRight(
-            right.find(), interaction: reason.interaction(otherwise: "attest the key to a server"))
-        let statement = try authorized.context.attestation(challenge: challenge, right: authorized.right.id)
+        let stored = try right.find()
+        let statement = try statement(for: challenge, on: stored)
         if json.isGiven {
-            try JSONOutput.print(AttestationDocument(statement: statement, publicKey: authorized.right.publicKey))
+            try JSONOutput.print(AttestationDocument(statement: statement, publicKey: stored.publicKey))
         } else {
             try output.file.write(statement, as: .binary)
         }
+    }
+
+    private func statement(for challenge: Data, on stored: StoredRight) throws -> Data {
+        let interaction = reason.interaction(otherwise: "attest the key to a server")
+        guard !stored.accessControl.confirmsEachSignature else {
+            return try OstiaryClient.shared.confirmAndAttest(
+                challenge: challenge, right: stored.id, interaction: interaction)
+        }
+        let authorized = try AuthorizedRight(stored, interaction: interaction)
+        return try authorized.context.attestation(challenge: challenge, right: stored.id)
     }
 }
 

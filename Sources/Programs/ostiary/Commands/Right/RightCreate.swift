@@ -19,6 +19,7 @@ struct RightCreate: ParsableCommand {
               ostiary right create 2fa --require passcode
               ostiary right create vault --require "2 of (passcode, biometry, security-key)"
               ostiary right create deploy --hard 900 --uses 3
+              ostiary right create transfers --require passcode --confirm-each
               pass show token | ostiary right create token --secret -
             """)
 
@@ -32,18 +33,38 @@ struct RightCreate: ParsableCommand {
     @Option(help: ArgumentHelp("Keep the content of this file as the secret, - for standard input.", valueName: "file"))
     var secret: InputFile?
 
+    @Flag(
+        help: """
+            Ask for each signature, and show what is signed. The right does nothing but sign. In a TPM the chip signs only \
+            what was shown.
+            """)
+    var confirmEach = false
+
     @Flag(help: "Destroy an existing right of this name with its key and secret. Otherwise it is kept.")
     var replace = false
 
     @OptionGroup var json: JSONFlag
 
+    func validate() throws {
+        guard confirmEach else { return }
+        guard secret == nil else {
+            throw ValidationError("With --confirm-each a right only signs; leave --secret out.")
+        }
+        guard try protection.limits.given == nil else {
+            throw ValidationError("With --confirm-each no authorization lasts; leave --idle, --hard and --uses out.")
+        }
+    }
+
     func run() throws {
         let requirement = try protection.requirement
         let created = try create(
-            AccessControl(
-                availability: protection.available, using: requirement, limits: protection.limits.given))
+            confirmEach
+                ? AccessControl(availability: protection.available, confirmingEachSignatureWith: requirement)
+                : AccessControl(
+                    availability: protection.available, using: requirement, limits: protection.limits.given))
         if json.isGiven { return try JSONOutput.print(RightDocument(created)) }
-        StandardError.line("Created \(created.identifier), which requires \(requirement).".visibleLine)
+        let each = confirmEach ? " for each signature" : ""
+        StandardError.line("Created \(created.identifier), which requires \(requirement)\(each).".visibleLine)
     }
 
     private func create(_ access: AccessControl) throws -> StoredRight {

@@ -1,6 +1,9 @@
+import AccessControl
 import ArgumentParser
+import Foundation
 import KeyAlgorithms
 import OstiaryClient
+import OstiaryWire
 
 struct RightSign: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -10,6 +13,9 @@ struct RightSign: ParsableCommand {
             The default, \(AlgorithmName.signingDefault), hashes the file and writes a DER signature, which \
             `openssl dgst -sha256 -verify` reads. If an algorithm's name contains “digest”, the file holds the digest \
             itself. If it contains “raw”, the signature is r and s, 64 bytes (RFC 4754).
+
+            A right that confirms each signature shows what it signs: text as text, other data as size and SHA-256. It signs at \
+            most \(WireLimits.tailByteCount) bytes, with SHA-256 only.
 
             Algorithms (Apple's names work too):
             \(AlgorithmName.helpLines(for: .sign))
@@ -28,11 +34,25 @@ struct RightSign: ParsableCommand {
 
     func run() throws {
         try output.file.requireUsable(for: .binary)
-        let input = try algorithm.input(file)
-        let authorized = try AuthorizedRight(
-            right.find(), interaction: reason.interaction(otherwise: "sign \(file.shortName)"))
-        let signature = try authorized.context.sign(
-            digest: input.digest, right: authorized.right.id, algorithm: input.algorithm.rawValue)
+        let stored = try right.find()
+        let interaction = reason.interaction(otherwise: "sign \(file.shortName)")
+        let signature =
+            try stored.accessControl.confirmsEachSignature
+            ? confirmedSignature(stored, interaction) : signature(stored, interaction)
         try output.file.write(signature, as: .binary)
+    }
+
+    private func signature(_ stored: StoredRight, _ interaction: Interaction) throws -> Data {
+        let input = try algorithm.input(file)
+        let authorized = try AuthorizedRight(stored, interaction: interaction)
+        return try authorized.context.sign(
+            digest: input.digest, right: authorized.right.id, algorithm: input.algorithm.rawValue)
+    }
+
+    /// The daemon hashes the file itself, because it shows the file.
+    private func confirmedSignature(_ stored: StoredRight, _ interaction: Interaction) throws -> Data {
+        try OstiaryClient.shared.confirmAndSign(
+            file.data(limit: WireLimits.tailByteCount), right: stored.id, algorithm: algorithm.chosen.rawValue,
+            interaction: interaction)
     }
 }

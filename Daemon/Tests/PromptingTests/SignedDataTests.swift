@@ -1,0 +1,104 @@
+import Crypto
+import Foundation
+@testable import PromptProgram
+@testable import PromptProtocol
+import Testing
+@testable import ostiary_prompt
+
+/// What a question shows of the data that will be signed.
+@Suite struct SignedDataTests {
+    private static func digest(_ data: Data) -> Data { Data(SHA256.hash(data: data)) }
+
+    private static func shown(_ data: Data) -> PromptSignedData { PromptSignedData(data, digest: digest(data)) }
+
+    private static func text(_ data: String) -> String? {
+        guard case .text(let text) = shown(Data(data.utf8)).form else { return nil }
+        return text.string
+    }
+
+    @Test(arguments: [
+        ("Pay 100 EUR to Alice", "Pay 100 EUR to Alice"), ("Pay 100\n", #"Pay 100\u{a}"#),
+        ("a\tb\r\nc", #"a\u{9}b\u{d}\u{a}c"#), ("żółw 🐢 日本語", "żółw 🐢 日本語"), (" ", #"\u{20}"#),
+        ("a  b ", #"a \u{20}b\u{20}"#), ("100\u{202E}001", #"100\u{202e}001"#), ("a\u{200B}b", #"a\u{200b}b"#),
+        ("\u{FEFF}a", #"\u{feff}a"#), ("a” and “b", #"a\u{201d} and \u{201c}b"#), (#"a\u{a}"#, #"a\\u{a}"#),
+        ("e\u{301}", #"e\u{301}"#),
+    ])
+    func `text is shown as text, with all that hides in it written out`(_ data: String, _ shown: String) {
+        #expect(Self.text(data) == shown)
+    }
+
+    @Test func `texts that differ never look alike`() {
+        let texts = [
+            "a b", "a  b", "a\u{A0}b", "a\u{200B}b", "ab", "ab ", "ab\n", "a\\u{20}b", "e\u{301}", "é", "a\tb",
+        ]
+        #expect(Set(texts.compactMap(Self.text)).count == texts.count)
+    }
+
+    @Test(arguments: [
+        Data(), Data([0xFF, 0xFE]), Data("a\u{0}b".utf8), Data("a\u{1B}[2J".utf8), Data("a\u{9B}b".utf8),
+        Data([0xC3]), Data([0xED, 0xA0, 0x80]), Data(count: 2048),
+    ])
+    func `other data is shown by its size`(_ data: Data) {
+        #expect(Self.shown(data).form == .data(byteCount: data.count))
+    }
+
+    @Test func `a text is shown in full or not at all`() {
+        #expect(Self.text(String(repeating: "a", count: 300)) == String(repeating: "a", count: 300))
+        #expect(Self.text(String(repeating: "a", count: 301)) == nil)
+        #expect(Self.text(String(repeating: "🐢", count: 300)) != nil)
+        #expect(Self.text(String(repeating: "\n", count: 61)) == nil, "each is written out with five characters")
+    }
+
+    @Test func `the digest stands in groups of four digits`() {
+        #expect(
+            Self.shown(Data("abc".utf8)).digest.string
+                == "ba78 16bf 8f01 cfea 4141 40de 5dae 2223 b003 61a3 9617 7a9c b410 ff61 f200 15ad")
+    }
+
+    private static func text(of data: PromptSignedData) -> PromptText {
+        PromptText(
+            request: PromptRequest(
+                question: PromptQuestion(
+                    .enterPasscode, objects: PromptObjects(DisplayText(fact: "transfers")),
+                    operation: DisplayText("sign once"), signedData: data, reason: DisplayText("to pay"),
+                    isShownInFull: true),
+                program: DisplayText(fact: "/usr/bin/asker"), processID: 77, frontEnd: .terminal, timeLimitSeconds: 60))
+    }
+
+    @Test func `a terminal shows text, digest and the program's words apart`() throws {
+        let text = Self.text(of: Self.shown(Data("Pay 100 EUR to Alice\n".utf8)))
+        let lines = try #require(TerminalLayout(text: text, width: 80)).lines
+        #expect(lines.contains(#"  Signs     the text “Pay 100 EUR to Alice\u{a}”"#), "\(lines)")
+        let first = try #require(lines.firstIndex { $0.hasPrefix("  SHA-256   ") })
+        let digest = lines[first...(first + 1)].joined().split(separator: " ").dropFirst().joined()
+        #expect(digest == Self.digest(Data("Pay 100 EUR to Alice\n".utf8)).map { String(format: "%02x", $0) }.joined())
+        #expect(text.spoken.contains("Signs: the text “Pay 100 EUR"))
+    }
+
+    @Test func `data and a digest alone are told apart`() throws {
+        let data = Data(count: 2048)
+        let lines = try #require(TerminalLayout(text: Self.text(of: Self.shown(data)), width: 80)).lines
+        #expect(lines.contains("  Signs     2048 bytes of data, which cannot be shown"), "\(lines)")
+        let only = PromptSignedData(digestOnly: Self.digest(data))
+        #expect(only.digest == Self.shown(data).digest)
+        let other = try #require(TerminalLayout(text: Self.text(of: only), width: 80)).lines
+        #expect(other.contains("  Signs     a digest only; the program keeps the data to itself"), "\(other)")
+    }
+
+    @Test func `a question with signed data survives its way to the prompt`() throws {
+        for data in [
+            Self.shown(Data("a\n“".utf8)), Self.shown(Data(count: 9)), PromptSignedData(digestOnly: Data(count: 32)),
+        ] {
+            let request = Self.text(of: data).request
+            #expect(try PromptRequest(decoding: request.encoded()) == request)
+        }
+    }
+
+    @Test func `a dialog that lacks room for all of it is not opened`() {
+        let text = Self.text(of: Self.shown(Data(String(repeating: "ż", count: 300).utf8)))
+        #expect(PinentryDescription(text, showsAll: true).text(within: 400) == nil)
+        #expect(
+            PinentryDescription(text, showsAll: true).text(within: 4000)?.contains(String(repeating: "ż", count: 300))
+                == true)
+    }
+}
