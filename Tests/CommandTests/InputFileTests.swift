@@ -1,5 +1,6 @@
 import Foundation
 import KeyAlgorithms
+import OstiaryWire
 import SecretMemory
 import Testing
 
@@ -61,6 +62,14 @@ struct InputFileTests {
         let signing = try SigningInput(input(content), for: algorithm)
         #expect(signing.digest == HashAlgorithm.sha384.digest(of: content))
         #expect(signing.algorithm.rawValue == "algid:sign:ECDSA:digest-X962:SHA384")
+    }
+
+    @Test(arguments: [0, 1, WireLimits.tailByteCount, WireLimits.tailByteCount + 1, (1 << 20) + 1])
+    func `a message that a question can show is kept whole`(size: Int) throws {
+        let content = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 / 251) })
+        let algorithm = try AlgorithmName.algorithm(named: "ecdsa-sha256", for: .sign)
+        let signing = try SigningInput(input(content), for: algorithm)
+        #expect(signing.content == (size <= WireLimits.tailByteCount ? content : nil))
     }
 
     @Test(arguments: [

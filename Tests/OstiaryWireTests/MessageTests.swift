@@ -55,7 +55,7 @@ import Testing
         }
         let requests = Set(try Samples.requests(seed: 1).map { try $0.canonicalBytes[Self.numberOffset] })
         let replies = Set(try Samples.replies(seed: 1).map { try $0.canonicalBytes[Self.numberOffset] })
-        #expect(requests == readable(WireRequest.OneOf_Body.self) && requests.count == 55)
+        #expect(requests == readable(WireRequest.OneOf_Body.self) && requests.count == 57)
         #expect(replies == readable(WireReply.OneOf_Body.self) && replies.count == 24)
     }
 

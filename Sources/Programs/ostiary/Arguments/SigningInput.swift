@@ -7,6 +7,9 @@ struct SigningInput {
     let digest: Data
     /// The digest form of the algorithm that was chosen.
     let algorithm: KeyAlgorithm
+    /// The content of the file, where it has at most ``WireLimits/tailByteCount`` bytes: the daemon shows it for rights that
+    /// confirm each signature.
+    let content: Data?
 
     /// Reads `file`: hashes a message piece by piece, and takes a digest unchanged.
     init(_ file: InputFile, for chosen: KeyAlgorithm) throws {
@@ -15,15 +18,26 @@ struct SigningInput {
         }
         algorithm = digestForm
         switch input {
-        case .message(let hash): digest = try Self.hash(file, hash)
-        case .digest(let hash): digest = try Self.digest(file, hash)
+        case .message(let hash): (digest, content) = try Self.hash(file, hash)
+        case .digest(let hash):
+            digest = try Self.digest(file, hash)
+            content = digest
         }
     }
 
-    private static func hash(_ file: InputFile, _ algorithm: HashAlgorithm) throws -> Data {
+    private static func hash(_ file: InputFile, _ algorithm: HashAlgorithm) throws -> (digest: Data, content: Data?) {
         var hash = StreamingHash(algorithm)
-        try unsafe file.forEachChunk { unsafe hash.update($0) }
-        return hash.finalize()
+        var content: Data? = Data()
+        try unsafe file.forEachChunk { chunk in
+            unsafe hash.update(chunk)
+            guard let count = content?.count else { return }
+            if count + chunk.count <= WireLimits.tailByteCount {
+                unsafe content?.append(contentsOf: chunk)
+            } else {
+                content = nil
+            }
+        }
+        return (hash.finalize(), content)
     }
 
     /// Checks the length here, before anybody is asked for a factor.

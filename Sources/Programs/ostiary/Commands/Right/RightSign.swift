@@ -34,25 +34,29 @@ struct RightSign: ParsableCommand {
 
     func run() throws {
         try output.file.requireUsable(for: .binary)
+        let input = try algorithm.input(file)
         let stored = try right.find()
         let interaction = reason.interaction(otherwise: "sign \(file.shortName)")
         let signature =
             try stored.accessControl.confirmsEachSignature
-            ? confirmedSignature(stored, interaction) : signature(stored, interaction)
+            ? confirmedSignature(input, stored, interaction) : signature(input, stored, interaction)
         try output.file.write(signature, as: .binary)
     }
 
-    private func signature(_ stored: StoredRight, _ interaction: Interaction) throws -> Data {
-        let input = try algorithm.input(file)
+    private func signature(_ input: SigningInput, _ stored: StoredRight, _ interaction: Interaction) throws -> Data {
         let authorized = try AuthorizedRight(stored, interaction: interaction)
         return try authorized.context.sign(
             digest: input.digest, right: authorized.right.id, algorithm: input.algorithm.rawValue)
     }
 
     /// The daemon hashes the file itself, because it shows the file.
-    private func confirmedSignature(_ stored: StoredRight, _ interaction: Interaction) throws -> Data {
-        try OstiaryClient.shared.confirmAndSign(
-            file.data(limit: WireLimits.tailByteCount), right: stored.id, algorithm: algorithm.chosen.rawValue,
-            interaction: interaction)
+    private func confirmedSignature(
+        _ input: SigningInput, _ stored: StoredRight, _ interaction: Interaction
+    ) throws -> Data {
+        guard let content = input.content else {
+            throw CommandError.inputTooLarge(name: file.name, limit: WireLimits.tailByteCount)
+        }
+        return try OstiaryClient.shared.confirmAndSign(
+            content, right: stored.id, algorithm: algorithm.chosen.rawValue, interaction: interaction)
     }
 }
