@@ -217,6 +217,53 @@ private final class Authorizing: Sendable {
     }
 }
 
+/// Changes past fprintd, and a slow reader, at moments around a touch. The helper is not installed: the names of the fingers tell
+/// the set.
+@Suite("Around a touch", .timeLimit(.minutes(10)))
+struct FingerMomentTests {
+    private let fixture: FingerFixture
+
+    init() throws { fixture = try FingerFixture() }
+
+    private func plantTemplate(at moment: InterferedReader.Moment) {
+        fixture.reader.once(moment) { [stack = fixture.stack] in
+            do { try stack.plantTemplate() } catch { Issue.record("\(error)") }
+        }
+    }
+
+    @Test func `fingers that change after they were looked at and before the reader is armed prove nothing`() throws {
+        let grants = try fixture.grantCount()
+        plantTemplate(at: .beforeArming)
+        let refused = try fixture.refused("finger", [.wait], [.touch("owner")])
+        #expect(refused?.code == .biometryLockout && refused?.cause == "biometry.rests")
+        #expect(try fixture.grantCount() == grants)
+    }
+
+    /// Only root can do this while the reader is claimed. The touch was compared with the former fingers.
+    @Test func `fingers that change when the reader is armed count from the next look on`() throws {
+        plantTemplate(at: .whenArmed)
+        #expect(try fixture.open("finger") == ["biometry"])
+        #expect(try fixture.refused("finger")?.cause == "biometry.rests")
+    }
+
+    @Test func `a reader that is given back slowly delays no answer, and the next question waits for it`() throws {
+        let gate = DispatchSemaphore(value: 0)
+        fixture.reader.once(.beforeRelease) { _ = gate.wait(timeout: .now() + 60) }
+        #expect(try fixture.open("finger") == ["biometry"])
+        #expect(try !fixture.stack.isArmed())
+        #expect(throws: ReaderFailure.busy) { try fixture.stack.claimOnce() }
+        fixture.prompter.prepare([.wait])
+        let next = try Authorizing(fixture, "finger")
+        try eventually("the next waits for its turn") {
+            fixture.prompter.updates.contains { $0.text.string.hasPrefix("Another question") }
+        }
+        gate.signal()
+        try eventually("the reader waits again") { try fixture.stack.isArmed() }
+        try fixture.stack.play(.touch("owner"))
+        #expect(next.wait() == "biometry")
+    }
+}
+
 /// Readers and services that are not there, or that say what they should not.
 @Suite("Where a finger cannot be asked for", .timeLimit(.minutes(10)))
 struct FingerAbsenceTests {

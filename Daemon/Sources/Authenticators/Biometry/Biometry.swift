@@ -134,12 +134,11 @@ package final class Biometry: Sendable {
         let mark: EnrolledSetMark?
     }
 
-    /// - Parameter known: the reader's state of a moment ago. It is asked for once more only where the names of the fingers are
-    ///   all that tells the enrolled set.
+    /// - Parameter known: the reader's state, where it was asked for already.
     func look(knowing known: ReaderState? = nil) -> Look {
         if let known {
             let set = sources.templates.enrolledSet()
-            if set != .absent { return Look(reader: known, set: set, mark: EnrolledSetMark(set, fingers: known)) }
+            return Look(reader: known, set: set, mark: EnrolledSetMark(set, fingers: known))
         }
         let reader = sources.reader.readerState()
         // Where there is no service nobody can have enrolled a finger.
@@ -196,10 +195,10 @@ package final class Biometry: Sendable {
     /// Throws unless a finger may be verified now, and tells with which set it is compared. Called with the reader claimed,
     /// before the touch and after it.
     ///
-    /// - Parameter earlier: the comparison before the touch.
-    func comparison(for wanted: Set<Data>, _ factor: Factor, after earlier: Comparison? = nil) throws -> Comparison {
+    /// - Parameter reader: the reader's state while it waited for the touch; nil to ask for it now.
+    func comparison(for wanted: Set<Data>, _ factor: Factor, knowing reader: ReaderState? = nil) throws -> Comparison {
         entries.wait()
-        let seen = look(knowing: earlier?.reader)
+        let seen = look(knowing: reader)
         if let obstacle = obstacle(seen, try judged(seen.mark)) { throw obstacle.refusal }
         guard let mark = seen.mark else { throw BiometryObstacle.templatesUnreadable.refusal }
         var id: Data?

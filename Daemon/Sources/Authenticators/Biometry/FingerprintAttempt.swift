@@ -26,21 +26,23 @@ final class FingerprintAttempt: SensingAttempt {
     }
 
     func prove(
-        until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void
-    ) throws -> Proof? {
+        until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void,
+        _ proved: (Proof) throws -> Void
+    ) throws {
         let outcome = try biometry.turn.take(
             until: stop, tries, of: .finger, onWait: { report(SensorReport(text: FingerprintWords.waiting)) },
-            { try verify(until: $0, report) })
-        return try outcome?.get()
+            { try verify(until: $0, report, proved) })
+        try outcome?.get()
     }
 
     /// Nil when it was stopped.
     private func verify(
-        until stop: ReaderStop, _ report: @escaping @Sendable (SensorReport) -> Void
-    ) throws -> Result<Proof, any Error>? {
+        until stop: ReaderStop, _ report: @escaping @Sendable (SensorReport) -> Void,
+        _ proved: (Proof) throws -> Void
+    ) throws -> Result<Void, any Error>? {
         do throws(ReaderFailure) {
             return try biometry.sources.reader.withTouches(until: stop) { (wait) throws(ReaderFailure) in
-                try touches(wait, until: stop, report)
+                try touches(wait, until: stop, report, proved)
             }
         } catch .stopped { return nil } catch { throw Refusal(error) }
     }
@@ -48,20 +50,25 @@ final class FingerprintAttempt: SensingAttempt {
     /// Waits for touches until one is recognised or too many were not. The failure is one of the evaluation; those of the
     /// reader are thrown.
     private func touches(
-        _ wait: TouchWait, until stop: ReaderStop, _ report: @escaping @Sendable (SensorReport) -> Void
-    ) throws(ReaderFailure) -> Result<Proof, any Error> {
+        _ wait: TouchWait, until stop: ReaderStop, _ report: @escaping @Sendable (SensorReport) -> Void,
+        _ proved: (Proof) throws -> Void
+    ) throws(ReaderFailure) -> Result<Void, any Error> {
         var words = FingerprintWords()
         while true {
             try biometry.turn.rest(after: biometry.sources.reader.pauseBetweenQuestions, for: tries, until: stop)
             let before: Biometry.Comparison
             do { before = try biometry.comparison(for: enrolmentIDs, factor) } catch { return .failure(error) }
+            var armed: ReaderState?
             let result = try wait(Self.patience) { event in
+                // fprintd has loaded the fingers with which it compares, and while the reader is claimed it lets nobody change
+                // them. So this look tells them, and nobody waits for it with a finger on the reader.
+                if event == .armed { armed = biometry.sources.reader.readerState(until: stop) }
                 if let text = words.text(for: event) { report(SensorReport(text: text)) }
             }
             if result != .timedOut { biometry.turn.noteResult(for: tries) }
             switch result {
             case .timedOut: continue
-            case .match: return Result { try proof(comparedWith: before) }
+            case .match: return Result { try proved(proof(comparedWith: before, armed: armed)) }
             case .noMatch:
                 do {
                     let left = try tries.noteMiss()
@@ -78,10 +85,11 @@ final class FingerprintAttempt: SensingAttempt {
 
     func proofWasTaken() throws { try biometry.noteMatch() }
 
-    private func proof(comparedWith before: Biometry.Comparison) throws -> Proof {
+    /// - Parameter armed: the reader's state after it was armed.
+    private func proof(comparedWith before: Biometry.Comparison, armed: ReaderState?) throws -> Proof {
         try tries.requireLeft(.finger)
         // A set that changed during the touch: nobody knows with which one the finger was compared.
-        let after = try biometry.comparison(for: enrolmentIDs, factor, after: before)
+        let after = try biometry.comparison(for: enrolmentIDs, factor, knowing: armed)
         guard after == before else { throw Refusal.setChanged }
         guard let half = biometry.privateHalf else { throw BiometryObstacle.rests.refusal }
         return Proof(factor: factor, strength: strength, half: half, enrolmentID: before.enrolmentID)
