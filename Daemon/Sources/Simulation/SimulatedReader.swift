@@ -73,7 +73,7 @@ extension SimulatedReader: FingerSensor {
     /// None: an ordered touch is over at once.
     package var pauseBetweenQuestions: Duration { .zero }
 
-    package func readerState(until stop: ReaderStop?) -> ReaderState {
+    package func readerState() -> ReaderState {
         state.withLock { state in
             guard state.isConnected else { return .unusable(.withoutReader) }
             let fingers = Finger.allCases.filter { state.templates[$0] != nil }

@@ -217,36 +217,54 @@ private final class Authorizing: Sendable {
     }
 }
 
-/// Changes past fprintd, and a slow reader, at moments around a touch. The helper is not installed: the names of the fingers tell
-/// the set.
+/// Changes, and a slow reader, at moments around a touch.
 @Suite("Around a touch", .timeLimit(.minutes(10)))
 struct FingerMomentTests {
-    private let fixture: FingerFixture
-
-    init() throws { fixture = try FingerFixture() }
-
-    private func plantTemplate(at moment: InterferedReader.Moment) {
-        fixture.reader.once(moment) { [stack = fixture.stack] in
+    /// Done past fprintd, as root can.
+    private func plantTemplate(_ fixture: FingerFixture) {
+        fixture.reader.once(.beforeArming) { [stack = fixture.stack] in
             do { try stack.plantTemplate() } catch { Issue.record("\(error)") }
         }
     }
 
-    @Test func `fingers that change after they were looked at and before the reader is armed prove nothing`() throws {
-        let grants = try fixture.grantCount()
-        plantTemplate(at: .beforeArming)
-        let refused = try fixture.refused("finger", [.wait], [.touch("owner")])
-        #expect(refused?.code == .biometryLockout && refused?.cause == "biometry.rests")
-        #expect(try fixture.grantCount() == grants)
+    @Test func `fingers that change between the look at them and the start of the reader prove nothing`() throws {
+        let fixture = try FingerFixture(hasTemplates: true)
+        for name in ["finger", "set"] {
+            let grants = try fixture.grantCount()
+            plantTemplate(fixture)
+            let refused = try fixture.refused(name, [.wait], [.touch("owner")])
+            #expect(refused?.code == .biometryLockout && refused?.cause == "biometry.rests")
+            #expect(try fixture.grantCount() == grants)
+            try fixture.stack.removePlantedTemplate()
+            try fixture.unlock()
+        }
+        try fixture.expectNextWorks()
     }
 
-    /// Only root can do this while the reader is claimed. The touch was compared with the former fingers.
-    @Test func `fingers that change when the reader is armed count from the next look on`() throws {
-        plantTemplate(at: .whenArmed)
+    /// SECURITY.md names this limit.
+    @Test func `without the helper, fingers that change past fprintd make biometry rest at the next look`() throws {
+        let fixture = try FingerFixture()
+        plantTemplate(fixture)
         #expect(try fixture.open("finger") == ["biometry"])
         #expect(try fixture.refused("finger")?.cause == "biometry.rests")
     }
 
+    @Test func `no finger can be enrolled or deleted between the look at them and the start of the reader`() throws {
+        let fixture = try FingerFixture()
+        fixture.reader.once(.beforeArming) { [stack = fixture.stack] in
+            #expect(throws: ReaderFailure.busy) { try stack.enroll(.leftThumb, skin: "second") }
+            #expect(throws: ReaderFailure.busy) {
+                try stack.fingerprintReader().withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+                    try claimed.delete(.rightIndex)
+                }
+            }
+        }
+        #expect(try fixture.open("finger") == ["biometry"])
+        #expect(try fixture.state().fingerCount == 1)
+    }
+
     @Test func `a reader that is given back slowly delays no answer, and the next question waits for it`() throws {
+        let fixture = try FingerFixture()
         let gate = DispatchSemaphore(value: 0)
         fixture.reader.once(.beforeRelease) { _ = gate.wait(timeout: .now() + 60) }
         #expect(try fixture.open("finger") == ["biometry"])

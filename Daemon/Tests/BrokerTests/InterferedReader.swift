@@ -8,8 +8,6 @@ final class InterferedReader: FingerSensor {
     enum Moment {
         /// The set was looked at, and fprintd has not been told to start.
         case beforeArming
-        /// The reader waits for a touch, and the evaluation knows that.
-        case whenArmed
         /// The evaluation wants nothing more of the reader.
         case beforeRelease
     }
@@ -24,7 +22,7 @@ final class InterferedReader: FingerSensor {
 
     private func act(_ moment: Moment) { actions.withLock { $0.removeValue(forKey: moment) }?() }
 
-    func readerState(until stop: ReaderStop?) -> ReaderState { reader.readerState(until: stop) }
+    func readerState() -> ReaderState { reader.readerState() }
 
     var pauseBetweenQuestions: Duration { reader.pauseBetweenQuestions }
 
@@ -35,10 +33,7 @@ final class InterferedReader: FingerSensor {
             defer { act(.beforeRelease) }
             return try body { (duration, report) throws(ReaderFailure) in
                 act(.beforeArming)
-                return try wait(duration) { event in
-                    report(event)
-                    if event == .armed { act(.whenArmed) }
-                }
+                return try wait(duration, report)
             }
         }
     }

@@ -134,7 +134,8 @@ package final class Biometry: Sendable {
         let mark: EnrolledSetMark?
     }
 
-    /// - Parameter known: the reader's state, where it was asked for already.
+    /// - Parameter known: the reader's state, where it was asked for since the reader is claimed. While it is claimed, fprintd lets
+    ///   nobody enrol or delete a finger at it. Only the helper notices changes past fprintd (decision 0054).
     func look(knowing known: ReaderState? = nil) -> Look {
         if let known {
             let set = sources.templates.enrolledSet()
@@ -195,10 +196,10 @@ package final class Biometry: Sendable {
     /// Throws unless a finger may be verified now, and tells with which set it is compared. Called with the reader claimed,
     /// before the touch and after it.
     ///
-    /// - Parameter reader: the reader's state while it waited for the touch; nil to ask for it now.
-    func comparison(for wanted: Set<Data>, _ factor: Factor, knowing reader: ReaderState? = nil) throws -> Comparison {
+    /// - Parameter earlier: the comparison before the touch.
+    func comparison(for wanted: Set<Data>, _ factor: Factor, after earlier: Comparison? = nil) throws -> Comparison {
         entries.wait()
-        let seen = look(knowing: reader)
+        let seen = look(knowing: earlier?.reader)
         if let obstacle = obstacle(seen, try judged(seen.mark)) { throw obstacle.refusal }
         guard let mark = seen.mark else { throw BiometryObstacle.templatesUnreadable.refusal }
         var id: Data?

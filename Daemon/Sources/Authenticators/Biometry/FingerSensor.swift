@@ -4,9 +4,7 @@ package import FingerprintReader
 /// Compares the fingers of this process's user. In the daemon this is fprintd's reader.
 package protocol FingerSensor: Sendable {
     /// Whether a finger can be verified now. Claims nothing and arms nothing.
-    ///
-    /// - Parameter stop: ends the wait for the answer.
-    func readerState(until stop: ReaderStop?) -> ReaderState
+    func readerState() -> ReaderState
 
     /// How long the reader is left alone after a touch, before it waits for another question's.
     var pauseBetweenQuestions: Duration { get }
@@ -24,12 +22,8 @@ package typealias TouchWait = (
     Duration, (ClaimedReader.VerificationEvent) -> Void
 ) throws(ReaderFailure) -> ClaimedReader.VerificationResult
 
-extension FingerSensor {
-    package func readerState() -> ReaderState { readerState(until: nil) }
-}
-
 extension FingerprintReader: FingerSensor {
-    package func readerState(until stop: ReaderStop?) -> ReaderState { state(until: stop) }
+    package func readerState() -> ReaderState { state() }
 
     /// The time in which a person lifts the finger. Few readers say when it is gone.
     package var pauseBetweenQuestions: Duration { .seconds(1) }

@@ -58,17 +58,13 @@ final class FingerprintAttempt: SensingAttempt {
             try biometry.turn.rest(after: biometry.sources.reader.pauseBetweenQuestions, for: tries, until: stop)
             let before: Biometry.Comparison
             do { before = try biometry.comparison(for: enrolmentIDs, factor) } catch { return .failure(error) }
-            var armed: ReaderState?
             let result = try wait(Self.patience) { event in
-                // fprintd has loaded the fingers with which it compares, and while the reader is claimed it lets nobody change
-                // them. So this look tells them, and nobody waits for it with a finger on the reader.
-                if event == .armed { armed = biometry.sources.reader.readerState(until: stop) }
                 if let text = words.text(for: event) { report(SensorReport(text: text)) }
             }
             if result != .timedOut { biometry.turn.noteResult(for: tries) }
             switch result {
             case .timedOut: continue
-            case .match: return Result { try proved(proof(comparedWith: before, armed: armed)) }
+            case .match: return Result { try proved(proof(comparedWith: before)) }
             case .noMatch:
                 do {
                     let left = try tries.noteMiss()
@@ -85,11 +81,10 @@ final class FingerprintAttempt: SensingAttempt {
 
     func proofWasTaken() throws { try biometry.noteMatch() }
 
-    /// - Parameter armed: the reader's state after it was armed.
-    private func proof(comparedWith before: Biometry.Comparison, armed: ReaderState?) throws -> Proof {
+    private func proof(comparedWith before: Biometry.Comparison) throws -> Proof {
         try tries.requireLeft(.finger)
         // A set that changed during the touch: nobody knows with which one the finger was compared.
-        let after = try biometry.comparison(for: enrolmentIDs, factor, knowing: armed)
+        let after = try biometry.comparison(for: enrolmentIDs, factor, after: before)
         guard after == before else { throw Refusal.setChanged }
         guard let half = biometry.privateHalf else { throw BiometryObstacle.rests.refusal }
         return Proof(factor: factor, strength: strength, half: half, enrolmentID: before.enrolmentID)
