@@ -2,6 +2,7 @@ import AccessControl
 import Foundation
 import LocalAuthentication
 import OstiaryClient
+import OstiaryMessages
 import Testing
 
 @Suite("Rights that confirm each signature")
