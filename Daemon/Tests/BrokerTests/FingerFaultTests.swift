@@ -217,6 +217,71 @@ private final class Authorizing: Sendable {
     }
 }
 
+/// Changes, and a slow reader, at moments around a touch.
+@Suite("Around a touch", .timeLimit(.minutes(10)))
+struct FingerMomentTests {
+    /// Done past fprintd, as root can.
+    private func plantTemplate(_ fixture: FingerFixture) {
+        fixture.reader.once(.beforeArming) { [stack = fixture.stack] in
+            do { try stack.plantTemplate() } catch { Issue.record("\(error)") }
+        }
+    }
+
+    @Test func `fingers that change between the look at them and the start of the reader prove nothing`() throws {
+        let fixture = try FingerFixture(hasTemplates: true)
+        for name in ["finger", "set"] {
+            let grants = try fixture.grantCount()
+            plantTemplate(fixture)
+            let refused = try fixture.refused(name, [.wait], [.touch("owner")])
+            #expect(refused?.code == .biometryLockout && refused?.cause == "biometry.rests")
+            #expect(try fixture.grantCount() == grants)
+            try fixture.stack.removePlantedTemplate()
+            try fixture.unlock()
+        }
+        try fixture.expectNextWorks()
+    }
+
+    /// SECURITY.md names this limit.
+    @Test func `without the helper, fingers that change past fprintd make biometry rest at the next look`() throws {
+        let fixture = try FingerFixture()
+        plantTemplate(fixture)
+        #expect(try fixture.open("finger") == ["biometry"])
+        #expect(try fixture.refused("finger")?.cause == "biometry.rests")
+    }
+
+    @Test func `no finger can be enrolled or deleted between the look at them and the start of the reader`() throws {
+        let fixture = try FingerFixture()
+        fixture.reader.once(.beforeArming) { [stack = fixture.stack] in
+            #expect(throws: ReaderFailure.busy) { try stack.enroll(.leftThumb, skin: "second") }
+            #expect(throws: ReaderFailure.busy) {
+                try stack.fingerprintReader().withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+                    try claimed.delete(.rightIndex)
+                }
+            }
+        }
+        #expect(try fixture.open("finger") == ["biometry"])
+        #expect(try fixture.state().fingerCount == 1)
+    }
+
+    @Test func `a reader that is given back slowly delays no answer, and the next question waits for it`() throws {
+        let fixture = try FingerFixture()
+        let gate = DispatchSemaphore(value: 0)
+        fixture.reader.once(.beforeRelease) { _ = gate.wait(timeout: .now() + 60) }
+        #expect(try fixture.open("finger") == ["biometry"])
+        #expect(try !fixture.stack.isArmed())
+        #expect(throws: ReaderFailure.busy) { try fixture.stack.claimOnce() }
+        fixture.prompter.prepare([.wait])
+        let next = try Authorizing(fixture, "finger")
+        try eventually("the next waits for its turn") {
+            fixture.prompter.updates.contains { $0.text.string.hasPrefix("Another question") }
+        }
+        gate.signal()
+        try eventually("the reader waits again") { try fixture.stack.isArmed() }
+        try fixture.stack.play(.touch("owner"))
+        #expect(next.wait() == "biometry")
+    }
+}
+
 /// Readers and services that are not there, or that say what they should not.
 @Suite("Where a finger cannot be asked for", .timeLimit(.minutes(10)))
 struct FingerAbsenceTests {
