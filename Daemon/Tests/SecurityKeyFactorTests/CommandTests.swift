@@ -237,7 +237,8 @@ import Testing
         #expect(removed.ending == .exited(3), "\(removed.run.everything)")
         key.unplug()
         let stranger = try stage.key(KeyMemory(pin: CommandStage.pin), named: "stranger")
-        let refused = try stage.play("right", "secret", "vault", "--output", stage.path("none"))
+        let refused = try stage.play(
+            "right", "secret", "vault", "--output", stage.path("none"), answers: [CommandStage.pinAnswer])
         #expect(refused.ending == .exited(3), "\(refused.run.everything)")
         #expect(refused.run.showed("The security key is not enrolled here. Use an enrolled one."))
         #expect(!FileManager.default.fileExists(atPath: stage.path("none")))
@@ -286,6 +287,9 @@ import Testing
         let removed = try stage.play("security-key", "remove", "blue", answers: [CommandStage.passcodeAnswer])
         #expect(removed.ending == .exited(0))
         #expect(try stage.scenario("domain-state", of: program) == nothing)
+        try stage.enroll()
+        let again = try stage.scenario("domain-state", of: program)
+        #expect(again.count == 3 && Set(again).isDisjoint(with: lines), "a second enrolment is another one")
         withExtendedLifetime(key) {}
     }
 }

@@ -188,7 +188,12 @@ import Testing
         try fixture.remove(keys[0])
         let none = try fixture.fixture.client().environment()
         #expect(none.companions.isEmpty && none.stateHash.isEmpty)
-        withExtendedLifetime((a, b)) {}
+        for key in [a, b] { key.unplug() }
+        let c = try fixture.plugIn(KeyMemory(), named: "c")
+        try fixture.enroll()
+        let other = try fixture.fixture.client().environment()
+        #expect(other.companions.first?.stateHash != one[0] && other.stateHash != one[1])
+        withExtendedLifetime(c) {}
     }
 
     // MARK: status and doctor
