@@ -324,9 +324,13 @@ let package = Package(
                 "Broker", "Authenticators", "OwnerKeys", "ProtectedObjects", "Refusals", "KeySlots", "SecurityKeys",
                 "AuthenticatorRequests", "Passkeys", "CTAP", "Prompting", "PromptProtocol", "Vault",
                 "BrokerTestSupport", "SecurityKeyTestSupport", "StoreTestSupport", "TerminalTestSupport",
-                "TPMTestSupport", "ostiary-fido", shared, grdb,
+                "TPMTestSupport", "ostiary-fido", "ostiary-prompt", "socket-key-daemon", shared, grdb,
             ],
             swiftSettings: adapter),
+        .executableTarget(
+            name: "socket-key-daemon",
+            dependencies: ["Broker", "OwnerKeys", "Passcodes", "Prompting", "SecurityKeys", logging],
+            path: "Tests/Programs/socket-key-daemon", swiftSettings: adapter),
         .executableTarget(
             name: "filter-breaker", dependencies: [shared, "SystemCallFilter"], path: "Tests/Programs/filter-breaker",
             swiftSettings: adapter),

@@ -59,7 +59,7 @@ import Testing
     private static func enrolled(_ digest: UInt8) -> WireEnvironment {
         .with {
             $0.biometry = .with { ($0.type, $0.isEnrolled, $0.stateHash) = (1, true, Data([digest])) }
-            $0.companions = [.with { $0.type = 1 }]
+            $0.companions = [.with { ($0.type, $0.stateHash) = (1, Data([digest, 1])) }]
             $0.stateHash = Data([digest, digest])
         }
     }
@@ -70,9 +70,18 @@ import Testing
             daemon.setEnvironment(Self.enrolled(digest))
             #expect(context.domainState.biometry.stateHash == Data([digest]))
             #expect(context.domainState.stateHash == Data([digest, digest]))
+            #expect(context.domainState.companion.stateHash == Data([digest, 1]))
+            #expect(context.domainState.companion.stateHash(for: .watch) == Data([digest, 1]))
         }
         #expect(context.domainState.companion.availableCompanionTypes == [.watch])
-        #expect(context.domainState.companion.stateHash == nil)
+        #expect(context.domainState.companion.stateHash(for: .mac) == nil)
+    }
+
+    @Test func `companions that cannot be digested have no digest`() {
+        daemon.setEnvironment(.with { $0.companions = [.with { $0.type = 1 }] })
+        let companion = LAContext(service: daemon).domainState.companion
+        #expect(companion.availableCompanionTypes == [.watch])
+        #expect(companion.stateHash == nil && companion.stateHash(for: .watch) == nil)
     }
 
     @Test func `the older digest is there after a policy that accepts biometry was found possible or satisfied`() async

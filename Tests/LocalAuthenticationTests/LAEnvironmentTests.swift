@@ -50,7 +50,7 @@ private final class Silent: NSObject, LAEnvironment.Observer {}
                     $0.stateHash = Data([7])
                 }
                 $0.passcode = .with { ($0.isSet, $0.isUsable) = (true, false) }
-                $0.companions = [.with { ($0.type, $0.isUsable) = (1, true) }]
+                $0.companions = [.with { ($0.type, $0.isUsable, $0.stateHash) = (1, true, Data([8])) }]
             })
         let state = environment.state
         let biometry = try #require(state.biometry)
@@ -59,7 +59,7 @@ private final class Silent: NSObject, LAEnvironment.Observer {}
         let password = try #require(state.userPassword)
         #expect(password.isSet && !password.isUsable)
         let companion = try #require(state.companions.first)
-        #expect(companion.type == .watch && companion.isUsable && companion.stateHash == nil)
+        #expect(companion.type == .watch && companion.isUsable && companion.stateHash == Data([8]))
         #expect(state.allMechanisms == [biometry, password, companion])
         for mechanism in state.allMechanisms {
             #expect(!mechanism.localizedName.isEmpty && !mechanism.iconSystemName.isEmpty)

@@ -46,6 +46,16 @@ package struct SecurityKeyRecord: Equatable, Sendable {
 
     package init() {}
 
+    /// The identifiers of the enrolled keys, in an order of their own; nil without keys. No other enrolment has the same ones.
+    package var enrolledSet: Data? {
+        guard !keys.isEmpty else { return nil }
+        var writer = CanonicalWriter()
+        for identifier in keys.map({ Array($0.identifier) }).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            writer.write(identifier, length: UInt8.self)
+        }
+        return Data(writer.bytes)
+    }
+
     private static let version: UInt8 = 1
 
     /// The bytes of `Documentation/formats/security-keys.md`.

@@ -120,10 +120,34 @@ struct EnvironmentTests {
         let one = digests.biometry(set, for: "/usr/bin/one")
         #expect(one == digests.biometry(set, for: "/usr/bin/one") && one.count == 32)
         #expect(one != digests.biometry(set, for: "/usr/bin/two"))
-        #expect(one != digests.everything(biometry: set, for: "/usr/bin/one"))
+        #expect(one != digests.everything(biometry: set, companions: nil, for: "/usr/bin/one"))
         #expect(one != (try BrokerFixture().account.domainDigests.biometry(set, for: "/usr/bin/one")))
         // Name and set are not run together: the name's end cannot be moved into the set.
         #expect(one != digests.biometry(Data("e".utf8) + set, for: "/usr/bin/on"))
+    }
+
+    @Test func `has digests of companions that are no digests of fingers, and are a program's own`() throws {
+        let (digests, set) = (fixture.account.domainDigests, Data("one key".utf8))
+        let one = digests.companions(set, for: "/usr/bin/one")
+        #expect(one == digests.companions(set, for: "/usr/bin/one") && one.count == 32)
+        #expect(one != digests.companions(set, for: "/usr/bin/two"))
+        #expect(one != digests.companions(Data("another key".utf8), for: "/usr/bin/one"))
+        #expect(one != digests.biometry(set, for: "/usr/bin/one"))
+        #expect(one != (try BrokerFixture().account.domainDigests.companions(set, for: "/usr/bin/one")))
+        #expect(digests.companions(nil, for: "/usr/bin/one").isEmpty)
+    }
+
+    @Test func `has one digest of everything, in which no part passes for the other`() {
+        let (digests, set) = (fixture.account.domainDigests, Data("set".utf8))
+        let everything = { (biometry: Data?, companions: Data?) in
+            digests.everything(biometry: biometry, companions: companions, for: "/usr/bin/one")
+        }
+        let all = [
+            everything(set, nil), everything(nil, set), everything(Data(), set), everything(set, set),
+            everything(set + set, Data()), everything(set, Data()),
+        ]
+        #expect(Set(all).count == all.count && all.allSatisfy { $0.count == 32 })
+        #expect(everything(nil, nil).isEmpty)
     }
 
     // MARK: watching

@@ -160,6 +160,42 @@ import Testing
         withExtendedLifetime(key) {}
     }
 
+    @Test func `programs see a digest of the enrolled keys, which changes with each enrolment and removal`() throws {
+        let client = try fixture.fixture.client()
+        func digests() throws -> [Data] {
+            let state = try client.environment()
+            #expect(state.companions.count <= 1)
+            return [state.companions.first?.stateHash ?? Data(), state.stateHash]
+        }
+        #expect(try digests() == [Data(), Data()])
+        let first = TestFinger(touches: 2, verifies: true)
+        let a = try fixture.plugIn(KeyMemory(), named: "a", first)
+        try fixture.enroll()
+        let one = try digests()
+        #expect(one.allSatisfy { $0.count == 32 } && one[0] != one[1])
+        let identifier = try #require(try fixture.list().first?.keyID)
+        #expect(one.allSatisfy { $0.firstRange(of: identifier) == nil })
+        let b = try fixture.enrollSecond(KeyMemory(), named: "green", after: first)
+        let two = try digests()
+        #expect(two[0] != one[0] && two[1] != one[1] && two.allSatisfy { $0.count == 32 })
+        try fixture.fixture.restart()
+        let again = try fixture.fixture.client().environment()
+        #expect([again.companions.first?.stateHash, again.stateHash] == [two[0], two[1]])
+        let keys = try fixture.list()
+        try fixture.remove(keys[1])
+        let left = try fixture.fixture.client().environment()
+        #expect([left.companions.first?.stateHash, left.stateHash] == [one[0], one[1]])
+        try fixture.remove(keys[0])
+        let none = try fixture.fixture.client().environment()
+        #expect(none.companions.isEmpty && none.stateHash.isEmpty)
+        for key in [a, b] { key.unplug() }
+        let c = try fixture.plugIn(KeyMemory(), named: "c")
+        try fixture.enroll()
+        let other = try fixture.fixture.client().environment()
+        #expect(other.companions.first?.stateHash != one[0] && other.stateHash != one[1])
+        withExtendedLifetime(c) {}
+    }
+
     // MARK: status and doctor
 
     @Test func `the doctor tells of a key that is the only one`() throws {

@@ -25,6 +25,9 @@ public final class CallerProcess: Sendable {
 
     public func signal(_ number: CInt) { process.signal(number) }
 
+    /// Waits until it ended, for at most `seconds`.
+    public func wait(seconds: Double = 20) -> ProcessEnding { process.wait(seconds: seconds) }
+
     /// Kills and reaps it.
     public func end() { process.end() }
 

@@ -42,17 +42,28 @@ public final class LADomainStateBiometry: NSObject, Sendable {
 public final class LADomainStateCompanion: NSObject, Sendable {
     /// The kinds of paired companions. An enrolled security key counts as a watch.
     public let availableCompanionTypes: Set<LACompanionType>
-    /// A digest of the paired companions. Always nil: nothing digests security keys yet.
-    public var stateHash: Data? { nil }
+    private let hashes: [LACompanionType: Data]
 
     init(_ companions: [WireCompanion]) {
-        availableCompanionTypes = Set(companions.compactMap { LACompanionType(rawValue: Int($0.type)) })
+        let typed = companions.compactMap { companion in
+            LACompanionType(rawValue: Int(companion.type)).map { ($0, companion.stateHash.nonEmpty) }
+        }
+        availableCompanionTypes = Set(typed.map(\.0))
+        hashes = Dictionary(
+            typed.compactMap { type, hash in hash.map { (type, $0) } }, uniquingKeysWith: { first, _ in first })
         super.init()
     }
 
-    /// A digest of the paired companions of one kind; nil, as ``stateHash``.
+    /// A digest of all enrolled security keys, 32 bytes; nil when none is enrolled. It changes when one is enrolled or removed. A
+    /// key that is removed and enrolled again counts as another one.
+    public var stateHash: Data? {
+        // Security keys are the only companions here.
+        stateHash(for: .watch)
+    }
+
+    /// A digest of the companions of one kind, as ``stateHash``; nil for a kind of which none is enrolled.
     @discardableResult
-    public func stateHash(for companionType: LACompanionType) -> Data? { nil }
+    public func stateHash(for companionType: LACompanionType) -> Data? { hashes[companionType] }
 }
 
 extension Data {

@@ -76,11 +76,15 @@ public struct WireCompanion: WireMessage, FieldList {
     public var type: Int32 = 0
     /// Whether it is in reach.
     public var isUsable = false
+    /// Changes with the enrolled companions of this kind; empty when they cannot be digested. As
+    /// ``WireEnvironment/stateHash`` it is the calling program's own.
+    public var stateHash = Data()
 
     public init() {}
 
     mutating func fields(_ coder: inout some FieldCoder) {
         coder.field(&type)
         coder.field(&isUsable)
+        coder.field(&stateHash)
     }
 }

@@ -26,6 +26,15 @@ enum EnvironmentScenarios {
         LAEnvironment.currentUser.removeObserver(watcher)
     }
 
+    /// The digests of what is enrolled.
+    static func domainState() {
+        let state = LAContext().domainState
+        let text = { (digest: Data?) in digest?.map { String(format: "%02x", $0) }.joined() ?? "none" }
+        RightScenarios.report("companions", text(state.companion.stateHash))
+        RightScenarios.report("watches", text(state.companion.stateHash(for: .watch)))
+        RightScenarios.report("everything", text(state.stateHash))
+    }
+
     /// Two evaluations at once: their questions come one after the other.
     static func queue() async {
         async let first = outcome()

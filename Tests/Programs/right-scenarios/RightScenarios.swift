@@ -23,6 +23,7 @@ struct RightScenarios {
         case "dropped": await dropped()
         case "limits": try await limits()
         case "environment": EnvironmentScenarios.watch()
+        case "domain-state": EnvironmentScenarios.domainState()
         case "queue": await EnvironmentScenarios.queue()
         case "invalidation": await EnvironmentScenarios.invalidation()
         case "current-set-make": try await CurrentSetScenarios.make()

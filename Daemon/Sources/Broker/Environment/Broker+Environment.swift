@@ -26,16 +26,19 @@ extension Broker {
         OwnerEnvironment(
             sensor: sensor, isPasscodeSet: account.ring.isPasscodeSet,
             isPasscodeUsable: isPossible { try preflightPasscode(account) },
-            isCompanionUsable: companionState(of: account))
+            companions: companionState(of: account))
     }
 
-    private func companionState(of account: OwnerAccount) -> Bool? {
+    private func companionState(of account: OwnerAccount) -> CompanionState? {
+        let isUsable: Bool
         switch try? account.evaluator.authenticators[.securityKey].availability(of: .securityKey, for: nil) {
-        case .available: true
-        case .unavailable(.securityKeyNotPresent): false
+        case .available: isUsable = true
+        case .unavailable(.securityKeyNotPresent): isUsable = false
         // Not enrolled, or not to be found out: nothing is said that a program could rely on.
-        case .unavailable, nil: nil
+        case .unavailable, nil: return nil
         }
+        // Nil where another authenticator has the keys, or their list cannot be read.
+        return CompanionState(isUsable: isUsable, enrolledSet: (try? account.securityKeys?.record())?.enrolledSet)
     }
 
     private func preflightPasscode(_ account: OwnerAccount) throws {

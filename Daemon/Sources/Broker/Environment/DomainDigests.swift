@@ -11,7 +11,10 @@ struct DomainDigests: Sendable {
     /// What the digest is about. Numbers never change their meaning: programs keep digests and compare them later.
     private enum Domain: UInt8 {
         case biometry = 1
+        /// Without companions.
         case everything = 2
+        case companions = 3
+        case everythingAndCompanions = 4
     }
 
     private let keys: StoreKeys
@@ -25,9 +28,19 @@ struct DomainDigests: Sendable {
     /// The digest of an enrolled set for `application`; empty without a set.
     func biometry(_ enrolledSet: Data?, for application: String) -> Data { digest(enrolledSet, .biometry, application) }
 
+    /// The digest of the enrolled companions for `application`; empty without a set.
+    func companions(_ enrolledSet: Data?, for application: String) -> Data {
+        digest(enrolledSet, .companions, application)
+    }
+
     /// The digest of everything that is enrolled; empty when nothing is.
-    func everything(biometry enrolledSet: Data?, for application: String) -> Data {
-        digest(enrolledSet, .everything, application)
+    func everything(biometry: Data?, companions: Data?, for application: String) -> Data {
+        guard let companions else { return digest(biometry, .everything, application) }
+        var writer = CanonicalWriter(capacity: 256)
+        writer.write(flag: biometry != nil)
+        writer.write(biometry ?? Data(), length: UInt32.self)
+        writer.write(companions, length: UInt32.self)
+        return digest(Data(writer.bytes), .everythingAndCompanions, application)
     }
 
     private func digest(_ enrolledSet: Data?, _ domain: Domain, _ application: String) -> Data {

@@ -8,8 +8,8 @@ struct OwnerEnvironment: Sendable {
     let sensor: SensorState?
     let isPasscodeSet: Bool
     let isPasscodeUsable: Bool
-    /// Whether the enrolled companion is in reach; nil when none is enrolled.
-    let isCompanionUsable: Bool?
+    /// The enrolled companions; nil when none is enrolled.
+    let companions: CompanionState?
 
     /// Raw value of `LACompanionType.watch`, the only kind that programs for macOS know. A security key has its place.
     private static let companionType: Int32 = 1
@@ -19,12 +19,26 @@ struct OwnerEnvironment: Sendable {
         .with {
             $0.biometry = sensor?.message(isPasscodeSet: isPasscodeSet, for: application, digests)
             ($0.passcode.isSet, $0.passcode.isUsable) = (isPasscodeSet, isPasscodeUsable)
-            if let isCompanionUsable {
-                $0.companions = [.with { ($0.type, $0.isUsable) = (Self.companionType, isCompanionUsable) }]
+            if let companions {
+                $0.companions = [
+                    .with {
+                        ($0.type, $0.isUsable) = (Self.companionType, companions.isUsable)
+                        $0.stateHash = digests.companions(companions.enrolledSet, for: application)
+                    }
+                ]
             }
-            $0.stateHash = digests.everything(biometry: sensor?.enrolledSet, for: application)
+            $0.stateHash = digests.everything(
+                biometry: sensor?.enrolledSet, companions: companions?.enrolledSet, for: application)
         }
     }
+}
+
+/// The enrolled companions.
+struct CompanionState: Sendable {
+    /// Whether one is in reach.
+    let isUsable: Bool
+    /// Another value for each set of companions; nil when it cannot be read.
+    let enrolledSet: Data?
 }
 
 extension SensorState {

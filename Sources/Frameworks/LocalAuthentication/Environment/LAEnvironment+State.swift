@@ -111,12 +111,14 @@ extension LAEnvironment {
     public final class MechanismCompanion: Mechanism, @unchecked Sendable {
         /// The kind.
         public let type: LACompanionType
-        /// Nil: nothing digests the enrolled security keys yet.
-        public var stateHash: Data? { nil }
+        /// Changes when a companion of this kind is enrolled or removed, and shows nothing of it; nil when they cannot be digested.
+        /// This program alone gets this digest.
+        public let stateHash: Data?
 
         fileprivate init?(_ companion: WireCompanion) {
             guard let type = LACompanionType(rawValue: Int(companion.type)) else { return nil }
             self.type = type
+            stateHash = companion.stateHash.isEmpty ? nil : companion.stateHash
             super.init(
                 isUsable: companion.isUsable, localizedName: "Security Key", iconSystemName: "auth-smartcard-symbolic")
         }
