@@ -2,13 +2,15 @@
 public enum WireLimits {
     /// The version of this protocol. A daemon and a program of different versions refuse each other with
     /// `versionMismatch`. It stays below 128, so that programs of every version can read it in a ``WireGreeting``.
-    public static let protocolVersion: UInt32 = 5
+    public static let protocolVersion: UInt32 = 6
     /// Messages hold names, rules and log pages; the largest is a page of the log.
     public static let messageByteCount = 256 * 1024
     /// Tails hold payloads, such as a secret, a plaintext or a ciphertext.
     public static let tailByteCount = 1024 * 1024
     /// The secret of a right: a key, a token or a password, not a file store.
     public static let secretByteCount = 64 * 1024
+    /// A command of CTAP 2.1, as long as the frames of HID can carry one. Answers have the same limit.
+    public static let authenticatorCommandByteCount = 7609
     /// The number of records in one answer of the log.
     public static let logPageCount: UInt32 = 200
     /// The name of a right, in UTF-8.
