@@ -45,12 +45,14 @@ let package = Package(
         .library(
             name: "OstiaryShared",
             targets: [
-                "AccessControl", "CanonicalEncoding", "KeyAlgorithms", "OstiaryWire", "SecretMemory", "UnixSocket",
+                "AccessControl", "CTAPHID", "CanonicalEncoding", "KeyAlgorithms", "OstiaryWire", "SecretMemory",
+                "UnixSocket",
             ]),
         // Read by the daemon and by servers alike.
         .library(name: "CanonicalCBOR", targets: ["CanonicalCBOR"]),
         .library(name: "AccessControl", targets: ["AccessControl"]),
         .executable(name: "ostiary", targets: ["ostiary"]),
+        .executable(name: "ostiary-hid", targets: ["ostiary-hid"]),
         // For the tests of this repository's packages alone.
         .library(name: "SeededRandomness", targets: ["SeededRandomness"]),
         .library(name: "IndependentTools", targets: ["IndependentTools"]),
@@ -108,6 +110,11 @@ let package = Package(
                 "AccessControl", "CLinuxShims", "KeyAlgorithms", "OstiaryWire", "SecretMemory", "UnixSocket",
             ],
             path: "Sources/Client/OstiaryClient", swiftSettings: strict),
+        // This machine as a HID device.
+        .target(name: "CUHID", path: "Sources/Client/CUHID"),
+        .target(
+            name: "PasskeyDevice", dependencies: ["CTAPHID", "CUHID", "OstiaryClient", "OstiaryWire", "UnixSocket"],
+            path: "Sources/Client/PasskeyDevice", swiftSettings: strict),
         .target(
             name: "OstiaryTesting", dependencies: ["OstiaryClient"],
             path: "Sources/Testing/OstiaryTesting", swiftSettings: strict),
@@ -126,6 +133,8 @@ let package = Package(
             name: "KeyAlgorithms", dependencies: [crypto, "SecretMemory"],
             path: "Sources/Shared/KeyAlgorithms", swiftSettings: strict),
         .target(name: "CanonicalCBOR", path: "Sources/Shared/CanonicalCBOR", swiftSettings: strict),
+        // The frames of FIDO security keys, for this machine as one and for the tests' own.
+        .target(name: "CTAPHID", path: "Sources/Shared/CTAPHID", swiftSettings: strict),
         .target(name: "CanonicalEncoding", path: "Sources/Shared/CanonicalEncoding", swiftSettings: strict),
         .target(
             name: "OstiaryMessages", dependencies: ["CanonicalEncoding"],
@@ -150,6 +159,14 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Programs/ostiary", swiftSettings: strict),
+
+        .executableTarget(
+            name: "ostiary-hid",
+            dependencies: [
+                "CLinuxShims", "OstiaryClient", "OstiaryWire", "PasskeyDevice",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/Programs/ostiary-hid", swiftSettings: strict),
 
         // MARK: tests
         .target(name: "SeededRandomness", path: "Tests/SeededRandomness", swiftSettings: strict),
@@ -199,6 +216,12 @@ let package = Package(
             name: "right-scenarios", dependencies: ["LocalAuthentication", "Security"],
             path: "Tests/Programs/right-scenarios", swiftSettings: adapter),
         .executableTarget(
+            name: "hid-on-descriptor", dependencies: ["OstiaryClient", "PasskeyDevice", "UnixSocket"],
+            path: "Tests/Programs/hid-on-descriptor", swiftSettings: adapter),
+        .testTarget(
+            name: "PasskeyDeviceTests", dependencies: ["CTAPHID", "PasskeyDevice", "SeededRandomness", "UnixSocket"],
+            swiftSettings: adapter),
+        .executableTarget(
             name: "keychain-calls", dependencies: ["LocalAuthentication", "Security"],
             path: "Tests/Programs/keychain-calls", swiftSettings: adapter),
         .testTarget(
@@ -206,8 +229,10 @@ let package = Package(
             dependencies: [
                 "CryptoKit", "DaemonTestSupport", "IndependentTools", "LocalAuthentication",
                 "LocalAuthenticationTesting", "OstiaryClient",
-                "OstiaryTesting", "Security", "SeededRandomness", "keychain-calls", "ostiary", "right-scenarios",
+                "OstiaryTesting", "Security", "SeededRandomness", "hid-on-descriptor", "keychain-calls", "ostiary",
+                "ostiary-hid", "right-scenarios",
             ],
+            exclude: ["Browsers/Clients"],
             swiftSettings: adapter),
     ]
 )

@@ -142,7 +142,7 @@ let package = Package(
             name: "Passkeys",
             dependencies: [
                 shared, crypto, cbor, "AuthenticatorRequests", "CTAP", "Enclave", "KeySlots", "Vault", "Prompting",
-                "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects",
+                "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "Threading",
             ],
             swiftSettings: strict),
         .target(

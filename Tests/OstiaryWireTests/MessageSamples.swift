@@ -141,6 +141,7 @@ extension WireRequest.OneOf_Body: RandomChoice {
             { .listPasskeys($0.value()) }, { .removePasskey($0.value()) },
             { .listGrants($0.value()) }, { .revokeGrants($0.value()) }, { .awaitGrantEnd($0.value()) },
             { .heldGrants($0.value()) }, { .registerCredential($0.value()) }, { .assertCredential($0.value()) },
+            { .authenticatorCommand($0.value()) },
             { .enrollAttestation($0.value()) }, { .activateAttestation($0.value()) }, { .attest($0.value()) },
             { .confirmedSign($0.value()) }, { .confirmedAttest($0.value()) },
         ]

@@ -151,7 +151,7 @@ public final class Broker: Sendable {
         } catch { lock(session.account, event("lock", session)) }
     }
 
-    private func refusal(for error: any Error) -> Refusal {
+    func refusal(for error: any Error) -> Refusal {
         let refusal = RefusalMapping.refusal(for: error)
         if refusal.code == .internal || refusal.code == .storeUnreadable {
             // The detail is for the person who runs the daemon; it names no secret and no value of a caller.
@@ -235,6 +235,7 @@ public final class Broker: Sendable {
 
         case .registerCredential(let body): return try registerCredential(body, request, session, cancellation)
         case .assertCredential(let body): return try assertCredential(body, request, session, cancellation)
+        case .authenticatorCommand: return try answerAuthenticatorCommand(request, session, cancellation)
 
         case .listSecurityKeys: return try listSecurityKeys(session)
         case .enrollSecurityKey(let body): return try enrollSecurityKey(body, request, session, cancellation)

@@ -1,13 +1,13 @@
 package import AuthenticatorRequests
 import CanonicalCBOR
 
-/// Answers the commands of CTAP 2.1. It has one owner, who hands it one command at a time; see ``HIDServer``.
+/// Answers the commands of CTAP 2.1. It has one owner, who hands it one command at a time.
 package struct CTAPAuthenticator: Sendable {
     let model: AuthenticatorModel
-    let storage: any CredentialStorage
+    private(set) var storage: any CredentialStorage
     /// nil if the authenticator knows no PIN of its own.
     let pins: (any PINStorage)?
-    let interaction: any UserInteraction
+    private(set) var interaction: any UserInteraction
     private let clock: @Sendable () -> Duration
     private let poweredOn: Duration
 
@@ -31,6 +31,22 @@ package struct CTAPAuthenticator: Sendable {
         self.interaction = interaction
         self.clock = clock
         poweredOn = clock()
+    }
+
+    /// Answers the next commands with another storage and another way to ask the user. Tokens and lists under way stay.
+    package mutating func use(_ storage: any CredentialStorage, _ interaction: any UserInteraction) {
+        self.storage = storage
+        self.interaction = interaction
+    }
+
+    /// Drops what is too old to be used by another command, and what a proof of the user opened with it.
+    package mutating func dropExpired() {
+        let now = now
+        if let token, !token.isAlive(at: now) { self.token = nil }
+        token?.dropExpiredProof(at: now)
+        if let pendingAssertions, now - pendingAssertions.time >= CTAPLimits.nextAssertion {
+            self.pendingAssertions = nil
+        }
     }
 
     var now: Duration { clock() }
@@ -57,7 +73,7 @@ package struct CTAPAuthenticator: Sendable {
         guard let first = request.first, let command = CTAPCommand(rawValue: first) else { throw .invalidCommand }
         if command != .getNextAssertion { pendingAssertions = nil }
         if command != .credentialManagement { enumeration = nil }
-        if let token, !token.isAlive(at: now) { self.token = nil }
+        dropExpired()
         let body = request.dropFirst()
         switch command {
         case .getInfo, .reset, .selection, .getNextAssertion:

@@ -3,7 +3,8 @@ package import AuthenticatorRequests
 /// What the user is asked to agree to.
 package struct InteractionRequest: Sendable {
     package enum Purpose: Sendable {
-        case makeCredential, getAssertion, permissions, selection, reset
+        /// `management`: to see, rename and remove all credentials, without another question.
+        case makeCredential, getAssertion, permissions, management, selection, reset
     }
 
     package var purpose: Purpose

@@ -13,6 +13,8 @@ package struct CallerIdentity: Equatable, Sendable {
     package let isChanged: Bool
     /// The relying parties whose credentials it may make and use, if these confirm it.
     package let webCredentials: [String]
+    /// Whether it may have this machine answer for any relying party.
+    package let isBrowser: Bool
     /// The digest that the executable's file must keep; nil where the path says enough.
     let content: Data?
 
@@ -25,6 +27,7 @@ package struct CallerIdentity: Equatable, Sendable {
         accessGroups = groups + [program.application]
         self.isChanged = isChanged
         webCredentials = []
+        isBrowser = false
         content = nil
     }
 
@@ -34,6 +37,7 @@ package struct CallerIdentity: Equatable, Sendable {
         accessGroups = registration.accessGroups
         isChanged = false
         webCredentials = registration.webCredentials
+        isBrowser = registration.isBrowser
         if case .content(let digest) = registration.identity { content = digest } else { content = nil }
     }
 }

@@ -6,6 +6,7 @@ import Callers
 import Crypto
 import Enclave
 import Foundation
+import OstiaryMessages
 package import OwnerKeys
 import Prompting
 import ProtectedObjects
@@ -17,6 +18,14 @@ import Vault
 /// The passkeys of one owner as an authenticator uses them, for one request of a program: where they lie, and how the owner is
 /// verified.
 package final class OwnerPasskeys: CredentialStorage, UserInteraction {
+    /// How requests come in; questions say it.
+    package enum Door: Sendable {
+        /// The program's domain was confirmed.
+        case program
+        /// The program chooses the relying party.
+        case browser
+    }
+
     /// Runs its argument while no keys of the owner change.
     package typealias Exclusion = @Sendable (() throws -> Void) throws -> Void
 
@@ -26,6 +35,7 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     private let stretching: PasscodeStretching
     private let trail: AuditTrail
     private let asking: Asking
+    private let door: Door
     private let whileChanging: Exclusion
     private let first = Mutex<(any Error)?>(nil)
     private let latestProof = Mutex<PasskeyProof?>(nil)
@@ -34,12 +44,13 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     /// A new passkey that its program has not got yet.
     private struct Creation {
         let identifier: [UInt8]
+        let relyingParty: RelyingPartyName
         let replaced: [[UInt8]]
     }
 
     package init(
         _ store: PasskeyStore, evaluator: Evaluator, keeper: any PasscodeKeeper, stretching: PasscodeStretching,
-        trail: AuditTrail, asking: Asking, whileChanging: @escaping Exclusion
+        trail: AuditTrail, asking: Asking, through door: Door, whileChanging: @escaping Exclusion
     ) {
         self.store = store
         self.evaluator = evaluator
@@ -47,11 +58,12 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
         self.stretching = stretching
         self.trail = trail
         self.asking = asking
+        self.door = door
         self.whileChanging = whileChanging
     }
 
     /// The first error; a status of CTAP says little of it.
-    var error: (any Error)? { first.withLock { $0 } }
+    package var error: (any Error)? { first.withLock { $0 } }
     /// The latest verification.
     var proof: PasskeyProof? { latestProof.withLock { $0 } }
 
@@ -61,7 +73,7 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     ) throws(CTAPStatus) -> Result {
         do { return try body() } catch let known as CTAPStatus { throw known } catch {
             first.withLock { if $0 == nil { $0 = error } }
-            throw status
+            throw CTAPStatus(error) ?? status
         }
     }
 
@@ -89,7 +101,9 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
             try requirePasscode()
             var demand = Demand(
                 requirements: [PasskeyStore.requirement], availability: PasskeyStore.availability,
-                object: request.relyingParty?.identifier ?? "", operation: operation(request), isShownInFull: true)
+                object: request.relyingParty?.identifier ?? object(request),
+                operation: door == .browser ? "in a browser: \(operation(request))" : operation(request),
+                isShownInFull: true)
             demand.account = (request.user ?? named(request.credentials))?.shownName
             let evaluation = try evaluator.evaluate(demand, asking: asking)
             let proof = PasskeyProof(evaluation)
@@ -104,11 +118,17 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
         return passkey.attributes.user
     }
 
+    /// What a question without a relying party is about.
+    private func object(_ request: InteractionRequest) -> String {
+        request.purpose == .selection ? "this machine" : "all passkeys of this machine"
+    }
+
     private func operation(_ request: InteractionRequest) -> String {
         switch request.purpose {
         case .makeCredential: "make a passkey"
         case .getAssertion: "sign in with a passkey"
-        case .permissions: "use passkeys"
+        case .permissions: "make a passkey or sign in with one"
+        case .management: "see, rename and remove passkeys"
         case .selection: "choose this machine as security key"
         case .reset: "remove all passkeys"
         }
@@ -136,7 +156,10 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
             do {
                 let credential = passkey.credential
                 let signature = try opened(passkey, by: evaluation).signature(of: message(credential, 1))
-                created.withLock { $0 = Creation(identifier: credential.identifier, replaced: replaced) }
+                created.withLock {
+                    $0 = Creation(
+                        identifier: credential.identifier, relyingParty: new.relyingParty, replaced: replaced)
+                }
                 return (credential, CountedSignature(counter: 1, bytes: signature))
             } catch {
                 try store.remove(passkey.record.id)
@@ -144,6 +167,9 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
             }
         }
     }
+
+    /// Whose new passkey its program has not got yet.
+    package var unreleasedRelyingParty: RelyingPartyName? { created.withLock { $0?.relyingParty } }
 
     /// Removes the passkeys that the new one replaces. Without a release it removes the new one, if there is one.
     func finishCreation(isReleased: Bool) throws {
@@ -202,13 +228,21 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
 
     package func update(_ user: CredentialUser, of identifier: [UInt8]) throws(CTAPStatus) {
         try status {
-            let id = try store.find(identifier).record.id
-            _ = try store.update(id) { $0.user = user }
+            let passkey = try store.find(identifier)
+            let event = event("passkey-rename", passkey.attributes.relyingParty)
+            try asking.cancellation.check()
+            try trail.change(event)
+            _ = try store.update(passkey.record.id) { $0.user = user }
+            trail.note(event)
         }
     }
 
     package func remove(_ identifier: [UInt8]) throws(CTAPStatus) {
-        try status { try removePasskey(identifier) }
+        try status {
+            try asking.cancellation.check()
+            try trail.change(event("passkey-remove", store.find(identifier).attributes.relyingParty))
+            try removePasskey(identifier)
+        }
     }
 
     /// The owner removes passkeys one by one, with a question for each.
@@ -258,5 +292,20 @@ private struct OpenedPasskey {
     func signature(of message: [UInt8]) throws -> [UInt8] {
         let raw = try right.key.signature(forDigest: Data(SHA256.hash(data: message)))
         return [UInt8](try P256.Signing.ECDSASignature(rawRepresentation: raw).derRepresentation)
+    }
+}
+
+extension CTAPStatus {
+    /// What a client is told of a refusal; nil where the place says more than the error.
+    fileprivate init?(_ error: any Error) {
+        guard let refusal = error as? Refusal else { return nil }
+        switch refusal.code {
+        case .appCancel: self = .keepaliveCancel
+        case .timedOut: self = .userActionTimeout
+        case .authenticationFailed: self = .verificationInvalid
+        case .lockedOut: self = .verificationBlocked
+        case .userCancel, .userFallback, .systemCancel, .notInteractive: self = .operationDenied
+        default: return nil
+        }
     }
 }

@@ -1,3 +1,4 @@
+import CTAPHID
 import Foundation
 import Glibc
 package import UnixSocket
@@ -21,8 +22,14 @@ package struct HIDRawPorts: SecurityKeyPorts {
             HIDReportDescriptor(bytes).isFIDO
         else { return nil }
         let text = Self.contents(of: link + "/device/uevent", 4096).map { String(decoding: $0, as: UTF8.self) } ?? ""
-        let line = text.split(separator: "\n").first { $0.hasPrefix("HID_NAME=") }
-        return SecurityKeyPort(identifier: path, name: line.map { String($0.dropFirst("HID_NAME=".count)) } ?? name)
+        // This machine's own device would ask the person for what the question about it waits for.
+        guard Self.value(of: "HID_PHYS", in: text) != HIDDevice.place else { return nil }
+        return SecurityKeyPort(identifier: path, name: Self.value(of: "HID_NAME", in: text) ?? name)
+    }
+
+    /// - Parameter text: lines of the form `KEY=VALUE`.
+    private static func value(of key: String, in text: String) -> String? {
+        text.split(separator: "\n").first { $0.hasPrefix(key + "=") }.map { String($0.dropFirst(key.utf8.count + 1)) }
     }
 
     private static func contents(of path: String, _ count: Int) -> [UInt8]? {

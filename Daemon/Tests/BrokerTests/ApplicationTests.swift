@@ -286,16 +286,18 @@ struct ApplicationTests {
         #expect(try list().map(\.path) == [moved])
     }
 
-    @Test func `a row from before programs had domains is read`() throws {
+    @Test func `a row from before programs had domains, or could be browsers, is read`() throws {
         try register()
         let row = try #require(
             try fixture.broker.vault.read { try $0.objects(owner: fixture.account.id, kind: .application) }.first?
                 .record)
         var former = row
-        // Version 1 ended behind the identity.
-        former.payload = row.payload.map { Data([1]) + $0.dropFirst().dropLast() }
-        #expect(Registration(former)?.applicationID == "com.example.tool")
-        #expect(Registration(former)?.webCredentials == [])
+        // Version 1 ended behind the identity, version 2 behind the domains.
+        for (version, left) in [(UInt8(1), 2), (2, 1)] {
+            former.payload = row.payload.map { Data([version]) + $0.dropFirst().dropLast(left) }
+            #expect(Registration(former)?.applicationID == "com.example.tool")
+            #expect(Registration(former)?.webCredentials == [] && Registration(former)?.isBrowser == false)
+        }
     }
 
     @Test func `domains are stored, shown to the owner, and kept when the program is adopted`() throws {
@@ -336,7 +338,8 @@ struct ApplicationTests {
         let row = try #require(
             try vault.read { try $0.objects(owner: fixture.account.id, kind: .application) }.first?.record)
         #expect(Registration(row)?.applicationID == "com.example.tool")
-        for payload in [Data(), Data([2]), row.payload.map { $0.dropLast() }, row.payload.map { $0 + [0] }] {
+        let payloads = [Data(), Data([3]), row.payload.map { $0.dropLast() }, row.payload.map { $0 + [0] }]
+        for payload in payloads + [row.payload.map { $0.dropLast() + [2] }] {
             var altered = row
             altered.payload = payload
             #expect(Registration(altered) == nil)
@@ -506,6 +509,11 @@ struct ApplicationTests {
         #expect(domains.webCredentials == ["example.com", "example.org"])
         for wrong in ["Example.com", "com", "example.com, example.com", "example.com,,example.org"] {
             #expect(throws: (any Error).self) { try SystemApplications.parse(text + "webcredentials = \(wrong)\n") }
+        }
+        #expect(try SystemApplications.parse(text + "browser = yes\n").isBrowser)
+        #expect(try !SystemApplications.parse(text + "browser = no\n").isBrowser)
+        for wrong in ["", "true", "Yes"] {
+            #expect(throws: (any Error).self) { try SystemApplications.parse(text + "browser = \(wrong)\n") }
         }
         let first = text.replacing("b, a", with: "com.example.app, b")
         #expect(try SystemApplications.parse(first).groups == ["com.example.app", "b"])

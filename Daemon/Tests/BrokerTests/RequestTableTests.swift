@@ -37,6 +37,7 @@ struct RequestTableTests {
         ("attest", .attest(.init())), ("confirmed_sign", .confirmedSign(.init())),
         ("confirmed_attest", .confirmedAttest(.init())),
         ("register_credential", .registerCredential(.init())), ("assert_credential", .assertCredential(.init())),
+        ("authenticator_command", .authenticatorCommand(.init())),
     ]
 
     /// A line of the document's table.

@@ -1,3 +1,4 @@
+import CTAPHID
 import Glibc
 import SecretMemory
 import SecurityKeyProtocol
@@ -122,6 +123,10 @@ import UnixSocket
     ]
 
     @Test func `a report descriptor of a key is known`() { #expect(HIDReportDescriptor(Self.fido).isFIDO) }
+
+    @Test func `this machine's own device has the descriptor of a key`() {
+        #expect(HIDReportDescriptor(HIDDevice.reportDescriptor).isFIDO)
+    }
 
     @Test(
         arguments: [

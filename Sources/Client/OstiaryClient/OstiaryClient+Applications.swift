@@ -9,6 +9,8 @@ public struct RegisteredApplication: Sendable, Equatable {
     public let accessGroups: [String]
     /// The domains whose credentials the program may make and use.
     public let webCredentials: [String]
+    /// Whether the program may have this machine answer for any relying party, as browsers do.
+    public let isBrowser: Bool
     /// How far the registration can be trusted, for example `advisory`.
     public let label: String
     /// The file is no longer the one that was registered.
@@ -34,10 +36,11 @@ public struct RegisteredApplication: Sendable, Equatable {
     }
 
     public init(
-        path: String, applicationID: String, accessGroups: [String], webCredentials: [String] = [], label: String,
-        isChanged: Bool, isOfSystem: Bool, leftBehind: LeftBehind? = nil
+        path: String, applicationID: String, accessGroups: [String], webCredentials: [String] = [],
+        isBrowser: Bool = false, label: String, isChanged: Bool, isOfSystem: Bool, leftBehind: LeftBehind? = nil
     ) {
         self.webCredentials = webCredentials
+        self.isBrowser = isBrowser
         self.leftBehind = leftBehind
         self.path = path
         self.applicationID = applicationID
@@ -49,17 +52,18 @@ public struct RegisteredApplication: Sendable, Equatable {
 }
 
 extension OstiaryClient {
-    /// Gives the program at `path` an application id and access groups, and lets it use the credentials of domains. The owner
-    /// is asked.
+    /// Gives the program at `path` an application id and access groups, and lets it use the credentials of domains, or of any
+    /// relying party as a browser. The owner is asked.
     public func registerApplication(
         path: String, applicationID: String, accessGroups: [String], webCredentials: [String] = [],
-        interaction: Interaction
+        isBrowser: Bool = false, interaction: Interaction
     ) throws -> RegisteredApplication {
         try change(interaction) {
             $0.path = path
             $0.applicationID = applicationID
             $0.accessGroups = accessGroups
             $0.webCredentials = webCredentials
+            $0.isBrowser = isBrowser
         }
     }
 
@@ -114,8 +118,8 @@ extension RegisteredApplication {
     init(_ application: WireApplication) {
         self.init(
             path: application.path, applicationID: application.applicationID, accessGroups: application.accessGroups,
-            webCredentials: application.webCredentials, label: application.label, isChanged: application.changed,
-            isOfSystem: application.ofSystem,
+            webCredentials: application.webCredentials, isBrowser: application.isBrowser, label: application.label,
+            isChanged: application.changed, isOfSystem: application.ofSystem,
             leftBehind: application.leftBehind.map(LeftBehind.init))
     }
 }

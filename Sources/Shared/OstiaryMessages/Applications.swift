@@ -8,6 +8,8 @@ public struct WireRegisterApplicationRequest: WireMessage, FieldList {
     public var accessGroups: [String] = []
     /// The relying parties whose credentials it may make and use.
     public var webCredentials: [String] = []
+    /// It is a browser or serves browsers: it chooses the relying party and the client data itself.
+    public var isBrowser = false
     /// The registered program was rebuilt or upgraded and stays the same program.
     public var adopts = false
     public var question = WireQuestion()
@@ -19,6 +21,7 @@ public struct WireRegisterApplicationRequest: WireMessage, FieldList {
         coder.field(&applicationID)
         coder.field(&accessGroups)
         coder.field(&webCredentials)
+        coder.field(&isBrowser)
         coder.field(&adopts)
         coder.field(&question)
     }
@@ -54,6 +57,7 @@ public struct WireApplication: WireMessage, FieldList {
     public var accessGroups: [String] = []
     /// The relying parties whose credentials it may make and use.
     public var webCredentials: [String] = []
+    public var isBrowser = false
     public var label = ""
     /// Whether the file differs from the registered one.
     public var changed = false
@@ -69,6 +73,7 @@ public struct WireApplication: WireMessage, FieldList {
         coder.field(&applicationID)
         coder.field(&accessGroups)
         coder.field(&webCredentials)
+        coder.field(&isBrowser)
         coder.field(&label)
         coder.field(&changed)
         coder.field(&ofSystem)

@@ -9,6 +9,8 @@ public enum WireLimits {
     public static let tailByteCount = 1024 * 1024
     /// The secret of a right: a key, a token or a password, not a file store.
     public static let secretByteCount = 64 * 1024
+    /// A command of CTAP 2.1, as long as the frames of HID can carry one. Answers have the same limit.
+    public static let authenticatorCommandByteCount = 7609
     /// The number of records in one answer of the log.
     public static let logPageCount: UInt32 = 200
     /// The name of a right, in UTF-8.

@@ -61,6 +61,7 @@ public struct WireRequest: FrameMessage, FieldList {
 
         indirect case registerCredential(WireRegisterCredentialRequest)
         indirect case assertCredential(WireAssertCredentialRequest)
+        case authenticatorCommand(WireAuthenticatorCommandRequest)
         case listSecurityKeys(WireListSecurityKeysRequest)
         indirect case enrollSecurityKey(WireEnrollSecurityKeyRequest)
         indirect case removeSecurityKey(WireRemoveSecurityKeyRequest)
@@ -151,6 +152,7 @@ extension WireRequest.OneOf_Body: WireChoice {
         case .removeApplication(let message): writer.write(choice: 82, message)
         case .registerCredential(let message): writer.write(choice: 100, message)
         case .assertCredential(let message): writer.write(choice: 101, message)
+        case .authenticatorCommand(let message): writer.write(choice: 102, message)
         case .listSecurityKeys(let message): writer.write(choice: 64, message)
         case .enrollSecurityKey(let message): writer.write(choice: 65, message)
         case .removeSecurityKey(let message): writer.write(choice: 66, message)
@@ -223,6 +225,7 @@ extension WireRequest.OneOf_Body: WireChoice {
             case 95: reader.choice(Self.confirmedAttest)
             case 100: reader.choice(Self.registerCredential)
             case 101: reader.choice(Self.assertCredential)
+            case 102: reader.choice(Self.authenticatorCommand)
             case 110: reader.choice(Self.listPasskeys)
             case 111: reader.choice(Self.removePasskey)
             default: nil

@@ -7,9 +7,14 @@ extension OwnerAccount {
 
     /// This machine as an authenticator, for a request of the program that `asking` names.
     package func platformAuthenticator(_ asking: Asking, _ trail: AuditTrail) -> PlatformAuthenticator {
-        let passkeys = OwnerPasskeys(
-            passkeys, evaluator: evaluator, keeper: keeper, stretching: stretching, trail: trail, asking: asking
+        PlatformAuthenticator(ownerPasskeys(asking, trail, through: .program))
+    }
+
+    /// The passkeys for one request of the program that `asking` names.
+    func ownerPasskeys(_ asking: Asking, _ trail: AuditTrail, through door: OwnerPasskeys.Door) -> OwnerPasskeys {
+        OwnerPasskeys(
+            passkeys, evaluator: evaluator, keeper: keeper, stretching: stretching, trail: trail, asking: asking,
+            through: door
         ) { [changing] body in try changing.withLock(body) }
-        return PlatformAuthenticator(passkeys)
     }
 }

@@ -76,7 +76,9 @@ extension Broker {
             registration.groups.isEmpty ? "" : " with the groups \(registration.groups.joined(separator: ", "))"
         let domains = registration.webCredentials.joined(separator: ", ")
         let credentials = domains.isEmpty ? "" : ", and let it make and use credentials for \(domains)"
-        return "register the program as \(registration.applicationID)\(groups)\(credentials)"
+        let browser =
+            registration.isBrowser ? ", and let it use passkeys of this machine for any domain, as a browser" : ""
+        return "register the program as \(registration.applicationID)\(groups)\(credentials)\(browser)"
     }
 
     /// Asks the owner: for the passcode, or while there is none for a confirmation. Shows all that is decided, or asks
@@ -143,7 +145,8 @@ extension OwnerAccount {
         }
         let registration = Registration(
             applicationID: former?.applicationID ?? body.applicationID, groups: former?.groups ?? body.accessGroups,
-            webCredentials: former?.webCredentials ?? body.webCredentials, path: file.path, identity: identity)
+            webCredentials: former?.webCredentials ?? body.webCredentials,
+            isBrowser: former?.isBrowser ?? body.isBrowser, path: file.path, identity: identity)
         if let defect = registration.defect {
             throw Refusal(.invalidParameter, "\(defect)", cause: "application.name")
         }
@@ -152,9 +155,9 @@ extension OwnerAccount {
 
     /// The registration that a rebuilt program had: the one of its path, or after it moved the one that is named.
     fileprivate func formerRegistration(_ body: WireRegisterApplicationRequest) throws(Refusal) -> Registration {
-        guard body.accessGroups.isEmpty, body.webCredentials.isEmpty else {
+        guard body.accessGroups.isEmpty, body.webCredentials.isEmpty, !body.isBrowser else {
             throw Refusal(
-                .invalidParameter, "An adopted program keeps its groups and domains; name none.",
+                .invalidParameter, "An adopted program keeps its groups, domains and rights of a browser; name none.",
                 cause: "application.name")
         }
         return try ownRegistration {
@@ -179,6 +182,7 @@ extension OwnerAccount {
             $0.applicationID = registration.applicationID
             $0.accessGroups = registration.groups
             $0.webCredentials = registration.webCredentials
+            $0.isBrowser = registration.isBrowser
             $0.label = CallerProgram.label
             $0.changed = !applications.isInPlace(registration)
             $0.ofSystem = registration.isOfSystem

@@ -54,7 +54,7 @@ extension Broker {
     }
 
     /// A failure leaves a passkey too many, and changes nothing for the program.
-    private func finishCreation(by authenticator: any CredentialAuthenticator, isReleased: Bool) {
+    func finishCreation(by authenticator: any CredentialAuthenticator, isReleased: Bool) {
         do { try authenticator.finishCreation(isReleased: isReleased) } catch {
             log.error("a passkey that nobody needs was not removed", metadata: ["cause": "\(error)"])
         }

@@ -160,6 +160,9 @@ extension WireRequest.OneOf_Body {
             RequestRow(
                 "credential-assert", .own, terminal: true,
                 of: .relyingParty(body.assertions.first?.relyingPartyID ?? ""))
+        case .authenticatorCommand:
+            RequestRow(
+                "browser-command", .own, tail: WireLimits.authenticatorCommandByteCount, terminal: true)
 
         // Security keys as factors.
         case .listSecurityKeys: RequestRow("listSecurityKeys", .own)

@@ -7,6 +7,7 @@ import Glibc
 import Logging
 import OstiaryWire
 import OwnerKeys
+import Passkeys
 import ProtectedObjects
 import Refusals
 import SecretMemory
@@ -24,6 +25,7 @@ final class Session: Sendable {
     let caller: CallerProcess
     let contexts: ContextTable
     let draftKeys = DraftKeys()
+    let browserAuthenticator = BrowserAuthenticator()
     let grantEnds: GrantEnds
     private let socket: UnixSocket
     private let broker: Broker
@@ -114,6 +116,7 @@ final class Session: Sendable {
     /// to be changed.
     func endAllGrants() {
         contexts.endAllGrants()
+        browserAuthenticator.forget()
         slow.cancelQuestions(.locked)
     }
 

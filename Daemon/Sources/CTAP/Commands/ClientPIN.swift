@@ -136,7 +136,8 @@ extension CTAPAuthenticator {
         guard interaction.verificationTriesLeft > 0 else { throw .verificationBlocked }
         let proof = try interaction.verify(
             for: InteractionRequest(
-                purpose: .permissions, relyingParty: request.relyingParty.map { RelyingPartyName(identifier: $0) }),
+                purpose: request.permissions.purpose,
+                relyingParty: request.relyingParty.map { RelyingPartyName(identifier: $0) }),
             until: cancellation)
         let token = PINUserToken(
             request.permissions, for: request.relyingParty, isUserPresent: true, proof: proof, at: now)
@@ -167,6 +168,14 @@ private struct TokenRequest {
         guard relyingParty.map({ 1...CTAPLimits.relyingPartyByteCount ~= $0.utf8.count }) ?? true else {
             throw .invalidLength
         }
+    }
+}
+
+extension PINUserToken.Permissions {
+    /// What the user agrees to.
+    fileprivate var purpose: InteractionRequest.Purpose {
+        if contains(.credentialManagement) { return .management }
+        return self == .makeCredential ? .makeCredential : self == .getAssertion ? .getAssertion : .permissions
     }
 }
 

@@ -110,6 +110,6 @@ extension CTAPAuthenticator {
         guard !authorization.isUserPresent else { return }
         let proof = try interaction.confirmPresence(for: request, until: cancellation)
         authorization.isUserPresent = true
-        if authorization.proof == nil { authorization.proof = proof }
+        if let proof { authorization.proof = proof }
     }
 }

@@ -68,6 +68,7 @@ extension CTAPAuthenticator {
     ) throws(CTAPStatus) -> CommandAuthorization {
         // Without presence nothing is signed for anybody; a client only asks whether a credential is there.
         if !needsPresence, request.authorization.code == nil, request.options.verification != true {
+            guard !model.alwaysVerifies else { throw .verificationRequired }
             return CommandAuthorization()
         }
         return try authorize(

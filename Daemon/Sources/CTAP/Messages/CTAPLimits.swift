@@ -1,7 +1,8 @@
+import CTAPHID
+
 /// How much a client may send, and how long it may wait.
 package enum CTAPLimits {
-    /// The most that CTAPHID carries: 57 bytes, and 128 packets of 59.
-    package static let messageByteCount = 7609
+    package static let messageByteCount = HIDReport.messageByteCount
     /// Credentials in one list. A browser splits longer lists.
     package static let listCount = 32
     package static let credentialIdentifierByteCount = 128

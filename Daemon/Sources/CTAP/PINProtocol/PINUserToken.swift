@@ -21,8 +21,8 @@ struct PINUserToken {
     /// Whether the user touched the authenticator when it was given.
     private(set) var isUserPresent: Bool
     private(set) var isUserVerified = true
-    /// What a verification on the authenticator opened.
-    let proof: (any UserProof)?
+    /// What a verification on the authenticator opened; nil once it was used for a signature, or is too old for one.
+    private(set) var proof: (any UserProof)?
     private let made: Duration
     private var firstUse: Duration?
 
@@ -44,7 +44,14 @@ struct PINUserToken {
 
     mutating func noteUse(at now: Duration) {
         if firstUse == nil { firstUse = now }
-        if now - made >= CTAPLimits.tokenFirstUse { isUserPresent = false }
+        dropExpiredProof(at: now)
+    }
+
+    /// Afterwards the user has to be asked again.
+    mutating func dropExpiredProof(at now: Duration) {
+        guard now - made >= CTAPLimits.tokenFirstUse else { return }
+        isUserPresent = false
+        proof = nil
     }
 
     mutating func bind(to relyingParty: String) { self.relyingParty = relyingParty }
@@ -54,5 +61,6 @@ struct PINUserToken {
         isUserPresent = false
         isUserVerified = false
         permissions = []
+        proof = nil
     }
 }

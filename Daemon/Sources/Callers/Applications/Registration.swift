@@ -17,18 +17,21 @@ package struct Registration: Equatable, Sendable {
     package let groups: [String]
     /// The relying parties whose credentials the program may make and use, in order.
     package let webCredentials: [String]
+    /// Whether the program is a browser or serves browsers: it may name any relying party.
+    package let isBrowser: Bool
     package let path: String
     package let identity: Identity
     /// From the administrator's folder, not from the owner.
     package var isOfSystem = false
 
     package init(
-        applicationID: String, groups: [String], webCredentials: [String] = [], path: String, identity: Identity,
-        isOfSystem: Bool = false
+        applicationID: String, groups: [String], webCredentials: [String] = [], isBrowser: Bool = false, path: String,
+        identity: Identity, isOfSystem: Bool = false
     ) {
         self.applicationID = applicationID
         self.groups = groups
         self.webCredentials = webCredentials
+        self.isBrowser = isBrowser
         self.path = path
         self.identity = identity
         self.isOfSystem = isOfSystem
@@ -48,12 +51,14 @@ package struct Registration: Equatable, Sendable {
 // MARK: - Stored
 
 extension Registration {
-    private static let formatVersion: UInt8 = 2
-    /// The version before programs had relying parties.
-    private static let formerFormatVersion: UInt8 = 1
+    private static let formatVersion: UInt8 = 3
+    /// Before browsers.
+    private static let domainsFormatVersion: UInt8 = 2
+    /// Before programs had relying parties.
+    private static let groupsFormatVersion: UInt8 = 1
 
     /// `version (1) || path || number of groups (1) || each group || 0, or 1 and the digest (32) || number of relying parties
-    /// (1) || each`; texts behind their length in four bytes.
+    /// (1) || each || whether it is a browser (1)`; texts behind their length in four bytes.
     private var encoded: Data {
         var writer = CanonicalWriter()
         writer.write(Self.formatVersion)
@@ -68,6 +73,7 @@ extension Registration {
         }
         writer.write(UInt8(webCredentials.count))
         for domain in webCredentials { writer.write(Array(domain.utf8), length: UInt32.self) }
+        writer.write(flag: isBrowser)
         return Data(writer.bytes)
     }
 
@@ -88,7 +94,7 @@ extension Registration {
         var reader = CanonicalReader(Array(payload))
         do {
             let version = try reader.read(UInt8.self)
-            guard [Self.formerFormatVersion, Self.formatVersion].contains(version) else { return nil }
+            guard Self.groupsFormatVersion...Self.formatVersion ~= version else { return nil }
             path = try reader.readText(length: UInt32.self)
             var groups: [String] = []
             for _ in 0..<(try reader.read(UInt8.self)) { groups.append(try reader.readText(length: UInt32.self)) }
@@ -99,13 +105,24 @@ extension Registration {
             default: return nil
             }
             var domains: [String] = []
-            if version == Self.formatVersion {
+            if version >= Self.domainsFormatVersion {
                 for _ in 0..<(try reader.read(UInt8.self)) { domains.append(try reader.readText(length: UInt32.self)) }
             }
             webCredentials = domains
+            isBrowser = version == Self.formatVersion ? try Self.readFlag(from: &reader) : false
             try reader.finish()
         } catch { return nil }
         applicationID = record.attributes.identifier
         guard defect == nil else { return nil }
     }
+
+    private static func readFlag(from reader: inout CanonicalReader) throws -> Bool {
+        switch try reader.read(UInt8.self) {
+        case 0: return false
+        case 1: return true
+        default: throw NoFlag()
+        }
+    }
+
+    private struct NoFlag: Error {}
 }

@@ -81,7 +81,7 @@ struct SystemApplications: Sendable {
         var values: [String: (value: String, line: Int)] = [:]
         do throws(ConfigurationError) {
             try ConfigurationFile.forEachEntry(in: text) { (key, value, line) throws(ConfigurationLineError) in
-                guard ["application-id", "path", "access-groups", "webcredentials"].contains(key) else {
+                guard ["application-id", "path", "access-groups", "webcredentials", "browser"].contains(key) else {
                     throw .unknownKey
                 }
                 values[key] = (value, line)
@@ -99,10 +99,12 @@ struct SystemApplications: Sendable {
         if let defect = Registration.defect(ofWebCredentials: webCredentials) {
             throw .defect(line: values["webcredentials"]?.line ?? 0, defect)
         }
+        let browser = values["browser"]
+        guard ["yes", "no", nil].contains(browser?.value) else { throw .notYesOrNo(line: browser?.line ?? 0) }
         guard !CallerProgram.isInterpreter(path.value) else { throw .interpreter }
         return Registration(
-            applicationID: id.value, groups: groups, webCredentials: webCredentials, path: path.value,
-            identity: .rootOwned, isOfSystem: true)
+            applicationID: id.value, groups: groups, webCredentials: webCredentials,
+            isBrowser: browser?.value == "yes", path: path.value, identity: .rootOwned, isOfSystem: true)
     }
 
     private static func names(_ value: String) -> [String] {
@@ -124,6 +126,8 @@ enum SystemApplicationError: Error, Equatable, Sendable, CustomStringConvertible
     case without(key: String)
     /// A value breaks a rule of registrations.
     case defect(line: Int, RegistrationDefect)
+    /// A value that is neither `yes` nor `no`.
+    case notYesOrNo(line: Int)
     /// It names an interpreter, whose scripts are not told apart.
     case interpreter
 
@@ -136,6 +140,7 @@ enum SystemApplicationError: Error, Equatable, Sendable, CustomStringConvertible
         case .file(let error): "\(error)"
         case .without(let key): "the file names no \(key); add a line with one"
         case .defect(let line, let defect): "line \(line): \(defect)"
+        case .notYesOrNo(let line): "line \(line): the value is neither yes nor no; write one of them"
         case .interpreter: "the program is an interpreter, whose scripts cannot be told apart; name another one"
         }
     }

@@ -1,4 +1,4 @@
-import CTAP
+import CTAPHID
 import Glibc
 import Synchronization
 import UnixSocket

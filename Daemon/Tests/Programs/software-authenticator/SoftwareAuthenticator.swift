@@ -1,6 +1,7 @@
 import ArgumentParser
 import AuthenticatorRequests
 import CTAP
+import CTAPHID
 import Dispatch
 import Foundation
 import Synchronization
@@ -118,7 +119,11 @@ final class SoftwareDevice: Sendable {
             // Commands come one after the other, so nobody waits for this lock.
             $0 = HIDServer(
                 send: { hub.send($0) }, needsUser: { user.isWaiting },
-                respond: { engine.respond(to: $0, until: $1) })
+                respond: { request, cancellation in
+                    let stop = CredentialStop()
+                    cancellation.whenCancelled { stop.cancel() }
+                    return engine.respond(to: request, until: stop)
+                })
         }
     }
 }

@@ -6,6 +6,7 @@ struct ApplicationDocument: Encodable {
     let id: String
     let accessGroups: [String]
     let webCredentials: [String]
+    let browser: Bool
     let label: String
     let changed: Bool
     let ofSystem: Bool
@@ -17,6 +18,7 @@ struct ApplicationDocument: Encodable {
         id = application.applicationID
         accessGroups = application.accessGroups
         webCredentials = application.webCredentials
+        browser = application.isBrowser
         label = application.label
         changed = application.isChanged
         ofSystem = application.isOfSystem
@@ -57,7 +59,8 @@ struct ApplicationListDocument: Encodable {
             let state = application.changed ? "changed: ostiary app adopt" : application.ofSystem ? "of the system" : ""
             table.append(
                 application.id, application.path, application.accessGroups.joined(separator: " "),
-                application.webCredentials.joined(separator: " "), application.label, state)
+                application.browser ? "any" : application.webCredentials.joined(separator: " "), application.label,
+                state)
         }
         let notes = Set(applications.map(\.label)).sorted().map { (label: $0, note: IdentityLabel.explained($0)) }
             .filter { $0.label != $0.note }.map(\.note)

@@ -16,6 +16,9 @@ struct ApplicationRegister: ParsableCommand {
             With --webcredentials the program may sign in with security keys and passkeys at that domain, if the \
             domain's file /.well-known/apple-app-site-association names the id under webcredentials.
 
+            With --browser the program may have this machine answer as a security key for any domain. It chooses the \
+            domain; each question shows it to you. Register a browser, or the program of `ostiary passkey serve`.
+
             Examples:
               ostiary app register ~/bin/mail --id com.example.mail --group com.example.shared
               ostiary app register ~/bin/mail --id com.example.mail --webcredentials example.com
@@ -40,12 +43,15 @@ struct ApplicationRegister: ParsableCommand {
             valueName: "domain"))
     var webCredentials: [String] = []
 
+    @Flag(help: "The program is a browser or serves browsers, and may use passkeys of any domain.")
+    var browser = false
+
     @OptionGroup var json: JSONFlag
 
     func run() throws {
         let registered = try OstiaryClient.shared.registerApplication(
             path: path.resolved(), applicationID: applicationID, accessGroups: groups,
-            webCredentials: webCredentials,
+            webCredentials: webCredentials, isBrowser: browser,
             interaction: Interaction(reason: "register \(applicationID) and what it may share"))
         try ApplicationListDocument([registered]).announce("Registered", asJSON: json.isGiven)
     }

@@ -1,7 +1,9 @@
 import ArgumentParser
 import Foundation
+import Glibc
 import OstiaryClient
 import OstiaryWire
+import UnixSocket
 
 struct PasskeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -15,7 +17,30 @@ struct PasskeyCommand: ParsableCommand {
               ostiary passkey list
               ostiary passkey remove 000102030405060708090a0b0c0d0e0f
             """,
-        subcommands: [PasskeyList.self, PasskeyShow.self, PasskeyRemove.self])
+        subcommands: [PasskeyList.self, PasskeyShow.self, PasskeyRemove.self, PasskeyServe.self])
+}
+
+struct PasskeyServe: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Show this machine as a security key, so that browsers use its passkeys.",
+        discussion: """
+            While this runs, every program that may open the new HID device can ask you a question; browsers, libfido2 and \
+            OpenSSH do. Each question shows the relying party that the program named. Ctrl-C ends it.
+
+            First register the program that does the work, once, and again with `ostiary app adopt` after an upgrade if \
+            you own the file:
+              ostiary app register /usr/local/libexec/ostiary/ostiary-hid --id org.ostiary.hid --browser
+
+            You need the right to use /dev/uhid: packaging/README.md tells how to give it.
+            """)
+
+    func run() throws {
+        let program = try DaemonProgram.findNeighbour("ostiary-hid")
+        // Returns only when it failed.
+        _ = unsafe CStrings.withPointers([PathName.last(of: program)]) { unsafe execv(program, $0) }
+        throw CommandError.commandNotStarted(SystemCallError("execv", subject: program))
+    }
 }
 
 struct PasskeyList: ParsableCommand {

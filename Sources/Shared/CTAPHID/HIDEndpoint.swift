@@ -1,7 +1,7 @@
 /// The state of the HID side of an authenticator: which channel is heard, and what came of its message. Pure.
-package struct HIDEndpoint: Sendable {
+public struct HIDEndpoint: Sendable {
     /// What to do after a report.
-    package enum Action: Sendable, Equatable {
+    public enum Action: Sendable, Equatable {
         case send([[UInt8]])
         /// Run a command of CTAP and ``finish(_:with:)``.
         case run(HIDRequest)
@@ -37,12 +37,12 @@ package struct HIDEndpoint: Sendable {
     private var lastChannel: UInt32 = 0
     private var runCount: UInt64 = 0
 
-    package init() {}
+    public init() {}
 
     /// Takes one report.
     ///
     /// - Parameter now: the time since any fixed moment.
-    package mutating func receive(_ report: [UInt8], at now: Duration) -> Action? {
+    public mutating func receive(_ report: [UInt8], at now: Duration) -> Action? {
         guard report.count == HIDReport.byteCount else { return nil }
         let channel = HIDReport.channel(of: report)
         switch HIDReport.incoming(report) {
@@ -53,14 +53,14 @@ package struct HIDEndpoint: Sendable {
     }
 
     /// Gives up a message whose next report does not come.
-    package mutating func expire(at now: Duration) -> Action? {
+    public mutating func expire(at now: Duration) -> Action? {
         guard case .receiving(let message) = state, now - message.lastReport > Self.patience else { return nil }
         state = .idle
         return error(.timeout, message.channel)
     }
 
     /// The reports of an answer; none if the command was aborted since.
-    package mutating func finish(_ request: HIDRequest, with answer: [UInt8]) -> [[UInt8]] {
+    public mutating func finish(_ request: HIDRequest, with answer: [UInt8]) -> [[UInt8]] {
         guard case .running(let running) = state, running == request else { return [] }
         state = .idle
         return HIDReport.reports(request.channel, .cbor, answer)
@@ -69,7 +69,7 @@ package struct HIDEndpoint: Sendable {
     /// What says that a command still runs; nil if none does.
     ///
     /// - Parameter needsUser: whether it waits for the user.
-    package func keepalive(needsUser: Bool) -> [[UInt8]]? {
+    public func keepalive(needsUser: Bool) -> [[UInt8]]? {
         guard case .running(let request) = state else { return nil }
         return HIDReport.reports(request.channel, .keepalive, [needsUser ? 2 : 1])
     }
@@ -98,7 +98,7 @@ package struct HIDEndpoint: Sendable {
         _ channel: UInt32, _ command: HIDReport.Command?, _ count: Int, _ payload: ArraySlice<UInt8>, at now: Duration
     ) -> Action? {
         guard let command, command == .ping || command == .cbor else { return error(.invalidCommand, channel) }
-        guard count <= CTAPLimits.messageByteCount, command == .ping || count > 0 else {
+        guard count <= HIDReport.messageByteCount, command == .ping || count > 0 else {
             return error(.invalidLength, channel)
         }
         let message = Message(
@@ -172,9 +172,9 @@ package struct HIDEndpoint: Sendable {
 }
 
 /// A command that came in whole.
-package struct HIDRequest: Sendable, Equatable {
+public struct HIDRequest: Sendable, Equatable {
     let channel: UInt32
     /// Tells it from other commands of the channel.
     let number: UInt64
-    package let bytes: [UInt8]
+    public let bytes: [UInt8]
 }

@@ -1,24 +1,24 @@
-package import AuthenticatorRequests
 import Dispatch
 import Synchronization
-import Threading
 
 /// Serves one authenticator over reports. The owner of the reports hands in each one that came and calls ``tick()`` in between.
 /// A thread of this server sends answers, too.
-package final class HIDServer: Sendable {
+public final class HIDServer: Sendable {
     /// Answers one command. Blocks while the user is asked.
-    package typealias Responder = @Sendable ([UInt8], any CredentialCancellation) -> [UInt8]
+    public typealias Responder = @Sendable ([UInt8], HIDCancellation) -> [UInt8]
 
     /// How often to call ``tick()``. A client takes an authenticator that is silent for longer for dead.
-    package static let interval = Duration.milliseconds(100)
+    public static let interval = Duration.milliseconds(100)
 
     private struct State {
         var endpoint = HIDEndpoint()
-        var cancellation: CredentialStop?
+        var cancellation: HIDCancellation?
     }
 
     private let state = Mutex(State())
-    private let commands = WorkThread(name: "ctap")
+    /// One command at a time. It may wait for a person.
+    private let commands = DispatchQueue(label: "ostiary.ctaphid.commands")
+    private let cancellations = DispatchQueue(label: "ostiary.ctaphid.cancellations")
     private let send: @Sendable ([[UInt8]]) -> Void
     private let respond: Responder
     private let needsUser: @Sendable () -> Bool
@@ -26,7 +26,7 @@ package final class HIDServer: Sendable {
     /// - Parameters:
     ///   - send: sends reports, one after the other. It must not call back.
     ///   - needsUser: whether the running command waits for the user.
-    package init(
+    public init(
         send: @escaping @Sendable ([[UInt8]]) -> Void, needsUser: @escaping @Sendable () -> Bool,
         respond: @escaping Responder
     ) {
@@ -36,12 +36,12 @@ package final class HIDServer: Sendable {
     }
 
     /// Takes a report of 64 bytes. Waits for nothing but the sending of an answer.
-    package func receive(_ report: [UInt8]) {
+    public func receive(_ report: [UInt8]) {
         state.withLock { state in act(on: state.endpoint.receive(report, at: Self.now), &state) }
     }
 
     /// Says that a command still runs, and gives up a message that stays incomplete.
-    package func tick() {
+    public func tick() {
         let waits = needsUser()
         state.withLock { state in
             act(on: state.endpoint.expire(at: Self.now), &state)
@@ -50,9 +50,9 @@ package final class HIDServer: Sendable {
     }
 
     /// Ends the running command, and waits until it ended.
-    package func stop() {
+    public func stop() {
         state.withLock { $0.cancellation }?.cancel()
-        commands.finish()
+        commands.sync {}
     }
 
     private func act(on action: HIDEndpoint.Action?, _ state: inout State) {
@@ -64,9 +64,9 @@ package final class HIDServer: Sendable {
             cancel(state)
             send(reports)
         case .run(let request):
-            let cancellation = CredentialStop()
+            let cancellation = HIDCancellation()
             state.cancellation = cancellation
-            commands.run { [self] in
+            commands.async { [self] in
                 let answer = respond(request.bytes, cancellation)
                 self.state.withLock { send($0.endpoint.finish(request, with: answer)) }
             }
@@ -76,8 +76,8 @@ package final class HIDServer: Sendable {
     /// Handlers of a cancellation may take locks of their own, so they run apart.
     private func cancel(_ state: State) {
         guard let cancellation = state.cancellation else { return }
-        Threads.start("ctap-cancel") { cancellation.cancel() }
+        cancellations.async { cancellation.cancel() }
     }
 
-    private static var now: Duration { .nanoseconds(Int64(DispatchTime.now().uptimeNanoseconds)) }
+    private static var now: Duration { .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds)) }
 }

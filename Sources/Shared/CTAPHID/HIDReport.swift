@@ -1,9 +1,11 @@
-/// The frames of CTAPHID (CTAP 2.1, 11.2): reports of 64 bytes.
-package enum HIDReport {
-    package static let byteCount = 64
+/// The frames of CTAPHID (CTAP 2.1, 11.2.4): reports of 64 bytes.
+public enum HIDReport {
+    public static let byteCount = 64
     static let broadcastChannel: UInt32 = 0xFFFF_FFFF
     private static let firstPayload = 57
     private static let nextPayload = 59
+    /// The longest message: a first report, and 128 more with the sequence numbers 0 to 127.
+    public static let messageByteCount = firstPayload + 128 * nextPayload
 
     enum Command: UInt8 {
         case ping = 0x01

@@ -1,0 +1,68 @@
+import Auditing
+import AuthenticatorRequests
+import Authenticators
+import Callers
+import Foundation
+import OstiaryWire
+import Passkeys
+import Refusals
+import SecretMemory
+
+/// Commands of CTAP from programs that the owner registered as browsers. These choose relying party and client data, so no domain
+/// confirms them; the question shows which relying party the program named.
+extension Broker {
+    func answerAuthenticatorCommand(
+        _ request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        try requireBrowser(session)
+        let asking = Asking(
+            caller: session.caller, terminal: request.terminal, question: .withoutReason,
+            cancellation: try slow(cancellation))
+        let passkeys = session.account.ownerPasskeys(asking, trail, through: .browser)
+        let command = unsafe request.tail.withUnsafeBytes { unsafe [UInt8]($0) }
+        var isReleased = false
+        defer { finishCreation(by: PlatformAuthenticator(passkeys), isReleased: isReleased) }
+        let answer = try session.browserAuthenticator.answer(command, with: passkeys)
+        record(passkeys.error, request, session)
+        try release(of: passkeys, session, asking)
+        isReleased = answer.first == 0
+        var bytes = Data(answer)
+        return .payload(SecretBytes(taking: &bytes))
+    }
+
+    private func requireBrowser(_ session: Session) throws(Refusal) {
+        let identity = session.caller.identity
+        guard identity.applicationID != nil else {
+            throw Refusal(
+                .missingEntitlement,
+                "The program is not registered, and only a browser may choose the domain. Register it: "
+                    + "ostiary app register PROGRAM --id ID --browser", cause: "browser.not-registered")
+        }
+        guard identity.isBrowser else {
+            throw Refusal(
+                .missingEntitlement,
+                "The program is registered, but not as a browser. Remove its registration with `ostiary app remove`, and "
+                    + "register it again with --browser.", cause: "browser.not-a-browser")
+        }
+    }
+
+    /// The client gets a status of CTAP, and the log the reason.
+    private func record(_ error: (any Error)?, _ request: IncomingRequest, _ session: Session) {
+        guard let error else { return }
+        let refusal = refusal(for: error)
+        if RefusalMapping.isDecision(refusal) { trail.refuse(event(request.eventName, session), because: refusal) }
+    }
+
+    /// The program must still be who it was, and a browser. Signatures of sign-ins are recorded when they are made.
+    private func release(of passkeys: OwnerPasskeys, _ session: Session, _ asking: Asking) throws {
+        try session.verifyCaller()
+        try requireBrowser(session)
+        guard let relyingParty = passkeys.unreleasedRelyingParty else { return }
+        try trail.decide {
+            try asking.cancellation.check()
+            try trail.grant(
+                event("credential-register", session, object: relyingParty.identifier, operation: "browser"),
+                factors: [], strength: "", isProved: false)
+        }
+    }
+}

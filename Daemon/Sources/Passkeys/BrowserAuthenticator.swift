@@ -1,0 +1,86 @@
+import AuthenticatorRequests
+import CTAP
+import Dispatch
+import OstiaryMessages
+package import Refusals
+import Synchronization
+import Threading
+
+/// This machine as an authenticator for one connection of a browser: one command after the other, with what a command leaves for the
+/// next ones, such as a token or the other accounts of a relying party.
+package final class BrowserAuthenticator: Sendable {
+    private struct State {
+        /// nil before the first command, and while one runs.
+        var engine: CTAPAuthenticator?
+        var isRunning = false
+        /// Counts the calls of ``forget()``.
+        var generation = 0
+    }
+
+    private let state = Mutex(State())
+    /// For all connections; it starts with the first command.
+    private static let expiry = WorkThread(name: "ostiary-ctap")
+
+    package init() {}
+
+    /// Clients reach it as a device that could be unplugged: those that look for one at USB pass over an authenticator that says it is
+    /// part of a platform. Its passkeys are those of the machine, so both transports lead to them.
+    private static let model: AuthenticatorModel = {
+        var model = PlatformAuthenticator.model
+        model.isPlatform = false
+        model.transports = ["internal", "usb"]
+        return model
+    }()
+
+    /// After this time nothing that a question opened is held any more: a token's and an assertion's 30 seconds, and a moment.
+    private static let expiryDelay = Duration.seconds(31)
+
+    private static let busy = Refusal(
+        .outOfOrder, "Another command of this connection runs; wait for its answer, or cancel it.",
+        cause: "browser.busy")
+
+    /// Answers one command. Blocks while the owner is asked; the end of the question is a matter of `passkeys`.
+    ///
+    /// - Parameter passkeys: of this request alone.
+    /// - Returns: a status byte, and CBOR.
+    package func answer(_ command: [UInt8], with passkeys: OwnerPasskeys) throws(Refusal) -> [UInt8] {
+        var (engine, generation) = try begin(passkeys)
+        engine.use(passkeys, passkeys)
+        let answer = engine.respond(to: command, until: CredentialStop())
+        end(engine, generation)
+        return answer
+    }
+
+    private func begin(_ passkeys: OwnerPasskeys) throws(Refusal) -> (CTAPAuthenticator, Int) {
+        let begun = state.withLock { state -> (CTAPAuthenticator, Int)? in
+            guard !state.isRunning else { return nil }
+            state.isRunning = true
+            let engine =
+                state.engine.take()
+                ?? CTAPAuthenticator(
+                    Self.model, storage: passkeys, pins: nil, interaction: passkeys,
+                    clock: { .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds)) })
+            return (engine, state.generation)
+        }
+        guard let begun else { throw Self.busy }
+        return begun
+    }
+
+    private func end(_ engine: CTAPAuthenticator, _ generation: Int) {
+        state.withLock { state in
+            state.isRunning = false
+            if state.generation == generation { state.engine = engine }
+        }
+        Self.expiry.run(after: Self.expiryDelay) { [weak self] in
+            self?.state.withLock { $0.engine?.dropExpired() }
+        }
+    }
+
+    /// Nothing that was proved before counts for a later command: everything was locked, or the program's rights have changed.
+    package func forget() {
+        state.withLock { state in
+            state.engine = nil
+            state.generation += 1
+        }
+    }
+}

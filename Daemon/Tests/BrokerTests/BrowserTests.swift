@@ -1,0 +1,199 @@
+import BrokerTestSupport
+import CTAP
+import CanonicalCBOR
+import Foundation
+import OstiaryWire
+import Prompting
+import SecretMemory
+import Testing
+
+@testable import Broker
+@testable import Callers
+@testable import Passkeys
+
+/// Commands of CTAP from a program that the owner registered as a browser, or did not.
+@Suite("Browsers", .timeLimit(.minutes(10)))
+struct BrowserTests {
+    private static let passcode = ScriptedPrompter.Answer.text(BrokerFixture.passcode)
+    private static let id = "com.example.browser"
+    private static let domain = "example.org"
+
+    private let fixture: BrokerFixture
+    private let client: TestClient
+
+    init() throws {
+        fixture = try BrokerFixture()
+        client = try fixture.client()
+        try fixture.setPasscode()
+    }
+
+    /// Registers the test's own program.
+    private func register(asBrowser isBrowser: Bool = true) throws {
+        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        fixture.prompter.prepare([Self.passcode])
+        try client.call(
+            .registerApplication(
+                .with {
+                    ($0.path, $0.applicationID, $0.isBrowser) = (own, Self.id, isBrowser)
+                    $0.question = TestClient.question
+                }))
+    }
+
+    private func send(_ command: [UInt8], by client: TestClient? = nil) throws -> [UInt8] {
+        let answer = try (client ?? self.client).call(
+            .authenticatorCommand(.init()), tail: SecretBytes(bytes: command))
+        #expect(answer.body == .done(.init()))
+        return [UInt8](answer.tail)
+    }
+
+    private static let making: [UInt8] = command(
+        .makeCredential,
+        .map([
+            1: .bytes([UInt8](repeating: 7, count: 32)), 2: .map(["id": .text(domain)]),
+            3: .map(["id": .bytes([1]), "name": .text("ada")]),
+            4: .array([.map(["alg": .number(-7), "type": .text("public-key")])]),
+            7: .map(["rk": .boolean(true)]),
+        ]))
+
+    private static let asserting: [UInt8] = command(
+        .getAssertion, .map([1: .text(domain), 2: .bytes([UInt8](repeating: 7, count: 32))]))
+
+    private static func command(_ command: CTAPCommand, _ parameters: CBORValue) -> [UInt8] {
+        [command.rawValue] + parameters.encoded
+    }
+
+    private func cause(_ body: () throws -> Void) -> String? {
+        do { try body() } catch let refused as Refused {
+            #expect(refused.code == .missingEntitlement)
+            return refused.cause
+        } catch { Issue.record(error) }
+        return nil
+    }
+
+    /// Why commands were refused, as the log has it. Refusals are held back until the broker ends.
+    private func recordedCauses() throws -> [String] {
+        try fixture.restart()
+        return try fixture.client().log().filter { $0.event == "browser-command" }.map(\.reason)
+    }
+
+    // MARK: who may
+
+    @Test func `a program that is not registered gets no answer, and asks nobody`() throws {
+        fixture.prompter.prepare([Self.passcode])
+        for command in [[CTAPCommand.getInfo.rawValue], Self.making] {
+            #expect(cause { _ = try send(command) } == "browser.not-registered")
+        }
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
+    @Test func `a registration without the flag is none of a browser`() throws {
+        try register(asBrowser: false)
+        fixture.prompter.prepare([Self.passcode])
+        #expect(cause { _ = try send(Self.making) } == "browser.not-a-browser")
+        #expect(fixture.prompter.asked.isEmpty)
+        #expect(try recordedCauses() == ["browser.not-a-browser"])
+    }
+
+    @Test func `a browser makes a passkey and signs in, and the log says so`() throws {
+        try register()
+        fixture.prompter.prepare([Self.passcode, Self.passcode])
+        #expect(try send(Self.making).first == 0)
+        #expect(try send(Self.asserting).first == 0)
+        let asked = fixture.prompter.asked
+        #expect(asked.map(\.operation.string.isEmpty) == [false, false])
+        #expect(asked.first?.operation.string.hasPrefix("in a browser: make a passkey") == true)
+        #expect(asked.last?.operation.string.hasPrefix("in a browser: sign in with a passkey") == true)
+        #expect(asked.allSatisfy { $0.objects?.names.first?.string.contains(Self.domain) == true })
+        #expect(try fixture.account.passkeys.all().map(\.attributes.signatureCount) == [2])
+        let events = try client.log().map(\.event)
+        for event in ["passkey-create", "credential-register", "passkey-sign"] { #expect(events.contains(event)) }
+    }
+
+    @Test func `a registration that is taken back while the person is asked makes nothing`() throws {
+        try register()
+        fixture.prompter.prepare([Self.passcode])
+        let (applications, other) = (fixture.account.applications, try fixture.client())
+        fixture.prompter.duringNextQuestion {
+            #expect(throws: Never.self) { for each in applications.stored { try applications.remove(each) } }
+        }
+        #expect(cause { _ = try send(Self.making, by: other) } == "browser.not-registered")
+        #expect(fixture.prompter.asked.count == 1)
+        #expect(try fixture.account.passkeys.all().isEmpty)
+    }
+
+    // MARK: commands
+
+    @Test func `a command is as long as frames can carry one, and no longer`() throws {
+        try register()
+        #expect(WireLimits.authenticatorCommandByteCount == CTAPLimits.messageByteCount)
+        let longest = [UInt8](repeating: CTAPCommand.getInfo.rawValue, count: CTAPLimits.messageByteCount)
+        #expect(try send(longest) == [CTAPStatus.invalidLength.rawValue])
+        #expect(try refusal { _ = try send(longest + [0]) } == .tooLarge)
+        #expect(try send([]) == [CTAPStatus.invalidCommand.rawValue])
+        #expect(try send([0xFF]) == [CTAPStatus.invalidCommand.rawValue])
+    }
+
+    @Test func `a no is a status, and its reason is in the log`() throws {
+        try register()
+        fixture.prompter.prepare([.cancel])
+        #expect(try send(Self.making) == [CTAPStatus.operationDenied.rawValue])
+        #expect(try fixture.account.passkeys.all().isEmpty)
+        #expect(try recordedCauses() == ["prompt.cancelled"])
+    }
+
+    @Test func `without a passcode nobody is verified`() throws {
+        try register()
+        try fixture.removePasscode()
+        fixture.prompter.prepare([.confirm])
+        #expect(try send(Self.making) == [CTAPStatus.verificationRequired.rawValue])
+        #expect(fixture.prompter.asked.isEmpty)
+    }
+
+    @Test func `a cancelled command answers so, and one that comes in between is refused`() throws {
+        try register()
+        fixture.prompter.prepare([.wait])
+        let asked = DispatchSemaphore(value: 0)
+        fixture.prompter.duringNextQuestion { asked.signal() }
+        let first = try client.send(.authenticatorCommand(.init()), tail: SecretBytes(bytes: Self.making))
+        asked.wait()
+        let second = try client.send(
+            .authenticatorCommand(.init()), tail: SecretBytes(bytes: [CTAPCommand.getInfo.rawValue]))
+        let refused = try client.answer()
+        #expect(refused.id == second && refused.refused?.cause == "browser.busy")
+        #expect(refused.refused?.code == .outOfOrder)
+        let cancel = try client.send(.cancel(.with { $0.requestID = first }))
+        var answers: [UInt64: [UInt8]] = [:]
+        for _ in 1...2 {
+            let answer = try client.answer()
+            answers[answer.id] = [UInt8](answer.tail)
+        }
+        #expect(answers == [first: [CTAPStatus.keepaliveCancel.rawValue], cancel: []])
+        fixture.prompter.prepare([Self.passcode])
+        #expect(try send(Self.making).first == 0)
+    }
+
+    @Test func `a lock ends the question and the accounts that wait`() throws {
+        try register()
+        fixture.prompter.prepare([Self.passcode])
+        #expect(try send(Self.making).first == 0)
+        var other = Self.making
+        // Another account of the relying party: its one byte.
+        let index = try #require(other.indices.dropFirst().first { other[$0 - 1] == 0x41 && other[$0] == 1 })
+        other[index] = 2
+        fixture.prompter.prepare([Self.passcode])
+        #expect(try send(other).first == 0)
+        for isLocked in [false, true] {
+            fixture.prompter.prepare([Self.passcode])
+            #expect(try send(Self.asserting).first == 0)
+            if isLocked { try fixture.client().lock() }
+            let next = try send([CTAPCommand.getNextAssertion.rawValue])
+            #expect(next.first == (isLocked ? CTAPStatus.notAllowed.rawValue : 0))
+        }
+        let path = fixture.socketPath
+        fixture.prompter.prepare([.wait])
+        fixture.prompter.duringNextQuestion {
+            #expect(throws: Never.self) { try TestClient(socketPath: path).lock() }
+        }
+        #expect(try send(Self.asserting) == [CTAPStatus.operationDenied.rawValue])
+    }
+}
