@@ -77,10 +77,11 @@ let package = Package(
         .testTarget(
             name: "RelyingPartyTests",
             dependencies: [
-                "RelyingParty", "RelyingPartySQLite", cbor, crypto, cryptoExtras, asn1, x509,
+                "RelyingParty", "RelyingPartySQLite", "AttestationVerification", accessControl, cbor, crypto,
+                cryptoExtras, asn1, x509,
                 .product(name: "IndependentTools", package: "Ostiary"),
                 .product(name: "SeededRandomness", package: "Ostiary"),
             ],
-            resources: [.copy("Vectors"), .copy("Witnesses")], swiftSettings: strict),
+            resources: [.copy("Vectors"), .copy("Witnesses"), .copy("Recordings")], swiftSettings: strict),
     ]
 )

@@ -25,14 +25,14 @@ extension TPMEnclave: AttestingEnclave {
     public func endorsement(ofAttestationKey key: Data) throws(EnclaveError) -> AttestationKeyEndorsement {
         let object = try Self.attestationKey(key)
         return try chip.perform { (connection) throws(ChipFault) in
-            guard let certificate = try connection.endorsementCertificate() else { throw .endorsementMissing }
-            let endorsementKey = try connection.withEndorsementKey { (handle) throws(ChipFault) in
+            guard let endorsement = try connection.endorsement() else { throw .endorsementMissing }
+            let endorsementKey = try connection.withEndorsementKey(endorsement.key) { (handle) throws(ChipFault) in
                 try connection.publicArea(of: handle)
             }
             return AttestationKeyEndorsement(
                 attestationKey: Data(object.publicArea.dropFirst(2)),
                 parentName: try connection.nameOfAttestationParent(),
-                endorsementKey: Data(endorsementKey.dropFirst(2)), certificate: certificate)
+                endorsementKey: Data(endorsementKey.dropFirst(2)), certificate: endorsement.certificate)
         }
     }
 

@@ -102,6 +102,34 @@ import Testing
         #expect(try tpm.handles() == [0, 0, 0])
     }
 
+    @Test(arguments: SoftwareTPM.CertifiedKey.allCases)
+    func `the certificate's kind of endorsement key opens credentials, and none for another chip`(
+        _ kind: SoftwareTPM.CertifiedKey
+    ) throws {
+        try tpm.keepCertificate(of: kind, by: maker)
+        let endorsement = try enclave.endorsement(ofAttestationKey: attestationKey)
+        let own = try credential(for: endorsement.attestationKey, endorsement)
+        let secret = try enclave.secret(in: own, forAttestationKey: attestationKey, authorization: Material.secret(5))
+        #expect(Data(exposing: secret) == Self.secret)
+
+        let chip = try SoftwareTPM(madeBy: maker)
+        try chip.keepCertificate(of: kind, by: maker)
+        let stranger = try TPMEnclave(at: chip.shared, storageKey: nil)
+        let foreign = try stranger.endorsement(
+            ofAttestationKey: stranger.makeAttestationKey(authorization: Material.secret(5)))
+        #expect(foreign.endorsementKey.prefix(8) == endorsement.endorsementKey.prefix(8))
+        for wrong in [
+            try credential(for: endorsement.attestationKey, foreign),
+            try credential(for: foreign.attestationKey, endorsement),
+        ] {
+            expect(.unreadable) {
+                _ = try enclave.secret(
+                    in: wrong, forAttestationKey: attestationKey, authorization: Material.secret(5))
+            }
+        }
+        #expect(try tpm.handles() == [0, 0, 0])
+    }
+
     @Test func `a chip whose endorsement key is not kept computes it again, and one without a certificate says so`()
         throws
     {

@@ -39,12 +39,31 @@ public final class SoftwareTPMMaker: Sendable {
 
     /// Makes the state of a new chip.
     func endorse(_ state: String) throws {
+        try run(
+            "swtpm_setup", "--tpm2", "--tpmstate", state, "--create-ek-cert", "--config", "\(folder.path)/setup.conf",
+            "--logfile", "\(state)/setup.log")
+    }
+
+    /// A certificate in DER for an endorsement key on P-256.
+    ///
+    /// - Parameter area: the public area, as tpm2_print shows it.
+    func certify(_ area: String) throws -> Data {
+        func coordinate(_ name: String) -> String {
+            let line = area.split(separator: "\n").first { $0.hasPrefix("\(name): ") }
+            return line.map { String($0.dropFirst(3)) } ?? ""
+        }
+        try run(
+            "swtpm_localca", "--type", "ek", "--ek", "x=\(coordinate("x")),y=\(coordinate("y")),id=secp256r1", "--dir",
+            folder.path, "--configfile", "\(folder.path)/localca.conf", "--optsfile", "/etc/swtpm-localca.options",
+            "--tpm2", "--tpm-manufacturer", "id:00001014", "--tpm-model", "swtpm", "--tpm-version", "id:20191023",
+            "--tpm-spec-family", "2.0", "--tpm-spec-revision", "164", "--tpm-spec-level", "0")
+        return try Data(contentsOf: URL(fileURLWithPath: "\(folder.path)/ek.cert"))
+    }
+
+    private func run(_ program: String, _ arguments: String...) throws {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/swtpm_setup")
-        process.arguments = [
-            "--tpm2", "--tpmstate", state, "--create-ek-cert", "--config", "\(folder.path)/setup.conf", "--logfile",
-            "\(state)/setup.log",
-        ]
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/\(program)")
+        process.arguments = arguments
         process.environment = ["PATH": "/usr/bin:/bin", "HOME": folder.path]
         let pipe = Pipe()
         process.standardOutput = pipe

@@ -1,6 +1,5 @@
 import CanonicalCBOR
 import Crypto
-import CryptoExtras
 public import Foundation
 import RelyingParty
 import SwiftASN1
@@ -14,7 +13,7 @@ public struct AttestationKeyEnrollment: Sendable {
     private let attestationKey: [UInt8]
     private let parentName: [UInt8]
     private let certificate: Data
-    private let modulus: Data
+    private let endorsementKey: EndorsementKey
 
     /// Reads an enrolment and checks the TPM's certificate.
     ///
@@ -41,11 +40,10 @@ public struct AttestationKeyEnrollment: Sendable {
                 in: try Self.certificates(anchors), at: date,
                 checkedExtensions: [.X509ExtensionID.subjectAlternativeName, .X509ExtensionID.extendedKeyUsage])
         else { throw .untrusted }
-        guard let modulus = try KeyArea.endorsementKey.key(in: try reader.bytes("ek"), .enrollment)?.modulus,
-            let key = _RSA.Signing.PublicKey(leaf.publicKey), let numbers = try? key.getKeyPrimitives(),
-            numbers.modulus.elementsEqual(modulus), numbers.publicExponent.elementsEqual([1, 0, 1])
-        else { throw .endorsementKey }
-        self.modulus = Data(modulus)
+        guard let key = try EndorsementKey(in: try reader.bytes("ek")), key.isKey(of: leaf) else {
+            throw .endorsementKey
+        }
+        endorsementKey = key
     }
 
     private static func certificates(_ list: [Data]) throws(RightAttestationError) -> [Certificate] {
@@ -85,8 +83,7 @@ public struct AttestationKeyEnrollment: Sendable {
     public func challenge() throws(RightAttestationError) -> (credential: Data, pending: PendingAttestationKey) {
         let secret = unsafe SymmetricKey(size: .bits256).withUnsafeBytes { unsafe Data($0) }
         guard
-            let credential = EndorsementCredential.encrypting(
-                secret, forEndorsementKey: modulus, name: TPMName.of(attestationKey))
+            let credential = endorsementKey.credential(with: secret, for: TPMName.of(attestationKey))
         else { throw .endorsementKey }
         let key = KnownAttestationKey(
             area: attestationKey, parentName: parentName, certificateDigest: Data(SHA256.hash(data: certificate)))

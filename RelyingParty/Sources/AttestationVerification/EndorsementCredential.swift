@@ -1,32 +1,62 @@
 import Crypto
 import CryptoExtras
 import Foundation
-import LabeledOAEP
 
-/// A secret for the chip with an endorsement key and an object of this name (TPM 2.0 Library, part 1, section 24 and B.10.4). It
-/// does the work of TPM2_MakeCredential, which needs no chip.
-enum EndorsementCredential {
-    private static let head = Data([0xBA, 0xDC, 0xC0, 0xDE, 0x00, 0x00, 0x00, 0x01])
+/// A secret for the chip with an endorsement key and an object of this name (TPM 2.0 Library, part 1, section 24). It does the
+/// work of TPM2_MakeCredential, which needs no chip.
+///
+/// `Hash` is the hash in the endorsement key's name. A seed, encrypted to that key, leads to the keys of a cipher and a code.
+struct EndorsementCredential<Hash: HashFunction> {
+    struct Seed {
+        let key: SymmetricKey
+        let label = Data("IDENTITY\0".utf8)
 
-    /// In the form of the file of `tpm2_makecredential`.
-    ///
-    /// - Parameters:
-    ///   - modulus: of the endorsement key, an RSA key with 2,048 bits.
-    ///   - name: of the attestation key.
-    /// - Returns: nil when the modulus is none.
-    static func encrypting(_ secret: Data, forEndorsementKey modulus: Data, name: [UInt8]) -> Data? {
-        let seed = SymmetricKey(size: .bits256)
-        let exposed = unsafe seed.withUnsafeBytes { unsafe Data($0) }
-        guard let wrapped = LabeledOAEP.encrypt(exposed, label: Data("IDENTITY\0".utf8), modulus: modulus),
-            let identity = encrypted(sized(secret), derived(seed, "STORAGE", name, byteCount: 16))
-        else { return nil }
-        var code = HMAC<SHA256>(key: derived(seed, "INTEGRITY", [], byteCount: 32))
-        code.update(data: identity)
-        code.update(data: Data(name))
-        return head + sized(sized(Data(code.finalize())) + identity) + sized(wrapped)
+        init(_ key: SymmetricKey) { self.key = key }
+
+        /// For its encryption.
+        var exposed: Data { unsafe key.withUnsafeBytes { unsafe Data($0) } }
     }
 
-    private static func encrypted(_ plaintext: Data, _ key: SymmetricKey) -> Data? {
+    private let seed: SymmetricKey
+    private let wrapped: Data
+    private let cipherKeyByteCount: Int
+
+    /// - Parameters:
+    ///   - wrapped: the seed, encrypted to the endorsement key.
+    ///   - cipherKeyByteCount: that of AES in the endorsement key's area.
+    init(_ seed: Seed, wrapped: Data, cipherKeyByteCount: Int) {
+        self.seed = seed.key
+        self.wrapped = wrapped
+        self.cipherKeyByteCount = cipherKeyByteCount
+    }
+
+    /// The seed of two keys on one curve (section C.6.1, and KDFe, section 11.4.10.3).
+    ///
+    /// - Parameters:
+    ///   - own: x and y of the key that was made for this credential.
+    ///   - other: x and y of the endorsement key.
+    init(_ shared: SharedSecret, _ own: Data, _ other: Data, cipherKeyByteCount: Int) {
+        let (x, y) = (own.prefix(own.count / 2), own.suffix(own.count / 2))
+        var hash = Hash()
+        hash.update(data: [0, 0, 0, 1] as [UInt8])
+        unsafe shared.withUnsafeBytes { unsafe hash.update(bufferPointer: $0) }
+        hash.update(data: Data("IDENTITY\0".utf8) + x + other.prefix(other.count / 2))
+        seed = SymmetricKey(data: Data(hash.finalize()))
+        wrapped = CredentialFile.sized(x) + CredentialFile.sized(y)
+        self.cipherKeyByteCount = cipherKeyByteCount
+    }
+
+    /// In the form of the file of `tpm2_makecredential`; nil when the cipher fails.
+    func file(with secret: Data, for name: [UInt8]) -> Data? {
+        let key = derived("STORAGE", name, byteCount: cipherKeyByteCount)
+        guard let identity = encrypted(CredentialFile.sized(secret), key) else { return nil }
+        var code = HMAC<Hash>(key: derived("INTEGRITY", [], byteCount: Hash.Digest.byteCount))
+        code.update(data: identity + Data(name))
+        return CredentialFile.head + CredentialFile.sized(CredentialFile.sized(Data(code.finalize())) + identity)
+            + CredentialFile.sized(wrapped)
+    }
+
+    private func encrypted(_ plaintext: Data, _ key: SymmetricKey) -> Data? {
         // One key encrypts one secret, so the initial value is fixed.
         do {
             return try AES._CFB.encrypt(
@@ -34,18 +64,21 @@ enum EndorsementCredential {
         } catch { return nil }
     }
 
-    /// KDFa with SHA-256 (section 11.4.10.2), one block.
-    private static func derived(
-        _ seed: SymmetricKey, _ label: String, _ context: [UInt8], byteCount: Int
-    ) -> SymmetricKey {
+    /// KDFa (section 11.4.10.2), one block.
+    private func derived(_ label: String, _ context: [UInt8], byteCount: Int) -> SymmetricKey {
         let bitCount = UInt32(byteCount * 8)
-        var code = HMAC<SHA256>(key: seed)
+        var code = HMAC<Hash>(key: seed)
         code.update(data: [0, 0, 0, 1] + Array(label.utf8) + [0] + context)
         code.update(data: (0..<4).reversed().map { UInt8(truncatingIfNeeded: bitCount >> ($0 * 8)) })
         return SymmetricKey(data: Data(code.finalize()).prefix(byteCount))
     }
+}
 
-    private static func sized(_ bytes: Data) -> Data {
+/// The file of `tpm2_makecredential`.
+private enum CredentialFile {
+    static let head = Data([0xBA, 0xDC, 0xC0, 0xDE, 0x00, 0x00, 0x00, 0x01])
+
+    static func sized(_ bytes: Data) -> Data {
         Data([UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF)]) + bytes
     }
 }

@@ -85,14 +85,14 @@ public struct RightAttestation: Sendable {
         return .approvedRight(policy: .signed(by: TPMName.of(approver), reference: header.facts))
     }
 
-    /// Whether the area is one of Ostiary's keys, with any facts.
+    /// Whether the area is one of Ostiary's keys on P-256, with any facts.
     private static func isKey(_ area: [UInt8], isApproved: Bool) throws(RightAttestationError) -> Bool {
         // Type, hash and attributes, the length of the facts or policy, then the facts or policy.
         guard area.count > 42 else { return false }
         let digest = Array(area[10..<42])
         let expected: KeyArea =
             isApproved ? .approvedRight(policy: TPMPolicy(digest: digest)) : .right(facts: digest)
-        return try expected.key(in: area, .statement) != nil
+        return try expected.key(in: area, .statement)?.p256Point != nil
     }
 }
 

@@ -137,7 +137,7 @@ enum RefusalMapping {
         case .endorsementMissing:
             Refusal(
                 .notFound,
-                "The TPM has no endorsement certificate for an RSA key of 2,048 bits, so nobody can tell whose chip it is. "
+                "The TPM has no endorsement certificate for a key with RSA 2048, P-256 or P-384, so nobody can tell whose chip it is. "
                     + "Its maker may offer one for download, but this version does not take it.",
                 cause: "attestation.no-certificate")
         case .invalidAuthorization, .invalidBinding, .invalidSecret, .deviceSecretMissing, .deviceSecretUnreadable,

@@ -130,18 +130,21 @@ extension Connection {
 
     // MARK: the endorsement key
 
-    /// Where the certificate of ``PublicArea/endorsementKey`` lies, and where the machine may keep that key (TCG EK Credential
-    /// Profile for TPM 2.0, 2.2.1.4; Registry of Reserved TPM 2.0 Handles and Localities, 2.3.1).
-    private static let certificateHandle: TPM2_HANDLE = 0x01c0_0002
-    private static let endorsementKeyHandle: TPM2_HANDLE = 0x8101_0001
     /// Certificates of chips have 1 to 2 kilobytes.
     private static let certificateByteCount: UInt16 = 4096
     /// Every chip reads this many bytes at once.
     private static let chunkByteCount: UInt16 = 512
 
-    /// The certificate of the endorsement key in DER; nil when the chip has none.
-    func endorsementCertificate() throws(ChipFault) -> Data? {
-        guard let index = try indexHandle(at: Self.certificateHandle) else { return nil }
+    /// The endorsement key that the maker certified, and its certificate in DER; nil when the chip has no certificate.
+    func endorsement() throws(ChipFault) -> (key: EndorsementKeyTemplate, certificate: Data)? {
+        for template in EndorsementKeyTemplate.all {
+            if let certificate = try certificate(at: template.certificateHandle) { return (template, certificate) }
+        }
+        return nil
+    }
+
+    private func certificate(at handle: TPM2_HANDLE) throws(ChipFault) -> Data? {
+        guard let index = try indexHandle(at: handle) else { return nil }
         defer { close(index) }
         let area: Answer<TPM2B_NV_PUBLIC> = try context.answer {
             Esys_NV_ReadPublic($0, index, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, $1, nil)
@@ -176,23 +179,23 @@ extension Connection {
         return bytes
     }
 
-    /// Lends the endorsement key: the machine's persistent one, or else the one that the chip computes again.
+    /// Lends an endorsement key: the machine's persistent one, or else the one that the chip computes again.
     func withEndorsementKey<Result: ~Copyable>(
-        _ body: (ESYS_TR) throws(ChipFault) -> Result
+        _ template: EndorsementKeyTemplate, _ body: (ESYS_TR) throws(ChipFault) -> Result
     ) throws(ChipFault) -> Result {
-        if let found = try persistentEndorsementKey() {
+        if let found = try persistentEndorsementKey(template) {
             defer { close(found) }
             return try body(found)
         }
-        let made = try context.primaryKey(PublicArea.endorsementKey, in: ESYS_TR(ESYS_TR_RH_ENDORSEMENT))
+        let made = try context.primaryKey(template.area, in: ESYS_TR(ESYS_TR_RH_ENDORSEMENT))
         defer { discard(made) }
         return try body(made)
     }
 
-    private func persistentEndorsementKey() throws(ChipFault) -> ESYS_TR? {
-        guard let found = try indexHandle(at: Self.endorsementKeyHandle) else { return nil }
+    private func persistentEndorsementKey(_ template: EndorsementKeyTemplate) throws(ChipFault) -> ESYS_TR? {
+        guard let found = try indexHandle(at: template.keyHandle) else { return nil }
         let object = ChipObject(publicArea: try publicArea(of: found), privateArea: Data())
-        if object.publicArea(matching: PublicArea.endorsementKey) != nil { return found }
+        if object.publicArea(matching: template.area) != nil { return found }
         close(found)
         return nil
     }
@@ -201,17 +204,28 @@ extension Connection {
     func activate(
         _ credential: EncryptedCredential, with key: ChipObject, authorization: borrowing SecretBytes
     ) throws(ChipFault) -> SecretBytes {
+        guard let template = try endorsement()?.key else { throw .endorsementMissing }
         let context = self.context
-        return try withPolicySession { (session) throws(ChipFault) in
-            try prove(ESYS_TR(ESYS_TR_RH_ENDORSEMENT), SecretBytes(zeroed: 0), to: session)
-            return try withLoaded(attestationKey: key) { (handle) throws(ChipFault) in
-                try withEndorsementKey { (endorsementKey) throws(ChipFault) in
+        return try withUse(of: template) { (use) throws(ChipFault) in
+            try withLoaded(attestationKey: key) { (handle) throws(ChipFault) in
+                try withEndorsementKey(template) { (endorsementKey) throws(ChipFault) in
                     try authorized(handle, with: authorization) { (sessions) throws(ChipFault) in
                         try sessions.encrypt(.fromChip, in: context)
-                        return try Self.secret(in: credential, handle, (endorsementKey, session), sessions, in: context)
+                        return try Self.secret(in: credential, handle, (endorsementKey, use), sessions, in: context)
                     }
                 }
             }
+        }
+    }
+
+    /// Lends the session that lets the endorsement key decrypt.
+    private func withUse<Result: ~Copyable>(
+        of template: EndorsementKeyTemplate, _ body: (ESYS_TR) throws(ChipFault) -> Result
+    ) throws(ChipFault) -> Result {
+        guard template.authorization == .hierarchy else { return try body(ESYS_TR(ESYS_TR_PASSWORD)) }
+        return try withPolicySession { (session) throws(ChipFault) in
+            try prove(ESYS_TR(ESYS_TR_RH_ENDORSEMENT), SecretBytes(zeroed: 0), to: session)
+            return try body(session)
         }
     }
 

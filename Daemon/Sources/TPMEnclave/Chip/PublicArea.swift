@@ -101,26 +101,6 @@ enum PublicArea {
         return area
     }
 
-    /// The endorsement key that nearly every chip has a certificate for: RSA with 2,048 bits (TCG EK Credential Profile for
-    /// TPM 2.0, template L-1).
-    static var endorsementKey: TPM2B_PUBLIC {
-        var area = TPM2B_PUBLIC()
-        area.publicArea.type = TPM2_ALG_RSA
-        area.publicArea.nameAlg = TPM2_ALG_SHA256
-        area.publicArea.objectAttributes =
-            TPMA_OBJECT_FIXEDTPM | TPMA_OBJECT_FIXEDPARENT | TPMA_OBJECT_SENSITIVEDATAORIGIN
-            | TPMA_OBJECT_ADMINWITHPOLICY | TPMA_OBJECT_RESTRICTED | TPMA_OBJECT_DECRYPT
-        let hierarchy = withUnsafeBytes(of: UInt32(TPM2_RH_ENDORSEMENT).bigEndian) { Data($0) }
-        area.publicArea.authPolicy.set(Policy.empty.secret(of: hierarchy).digest)
-        area.publicArea.parameters.rsaDetail.symmetric.algorithm = TPM2_ALG_AES
-        area.publicArea.parameters.rsaDetail.symmetric.keyBits.aes = 128
-        area.publicArea.parameters.rsaDetail.symmetric.mode.aes = TPM2_ALG_CFB
-        area.publicArea.parameters.rsaDetail.scheme.scheme = TPM2_ALG_NULL
-        area.publicArea.parameters.rsaDetail.keyBits = 2048
-        area.publicArea.unique.rsa.size = 256
-        return area
-    }
-
     static let storageKeyAttributes =
         TPMA_OBJECT_FIXEDTPM | TPMA_OBJECT_FIXEDPARENT | TPMA_OBJECT_SENSITIVEDATAORIGIN | TPMA_OBJECT_USERWITHAUTH
         | TPMA_OBJECT_RESTRICTED | TPMA_OBJECT_DECRYPT

@@ -82,10 +82,19 @@ package struct TPMPublicArea {
 
     /// A point of P-256, `04`, x and y; nil for another key, and for numbers that are no point.
     package var p256Point: Data? {
-        guard case .point(3, let x, let y) = key, x.count <= 32, y.count <= 32 else { return nil }
-        return try? P256.Signing.PublicKey(
-            x963Representation: [0x04] + Self.padded(x, byteCount: 32) + Self.padded(y, byteCount: 32)
-        ).x963Representation
+        guard let point = point(ofCurve: 3, byteCount: 32) else { return nil }
+        return try? P256.Signing.PublicKey(x963Representation: point).x963Representation
+    }
+
+    /// The same for P-384.
+    package var p384Point: Data? {
+        guard let point = point(ofCurve: 4, byteCount: 48) else { return nil }
+        return try? P384.Signing.PublicKey(x963Representation: point).x963Representation
+    }
+
+    private func point(ofCurve number: UInt64, byteCount: Int) -> [UInt8]? {
+        guard case .point(number, let x, let y) = key, x.count <= byteCount, y.count <= byteCount else { return nil }
+        return [0x04] + Self.padded(x, byteCount: byteCount) + Self.padded(y, byteCount: byteCount)
     }
 
     /// The modulus of an RSA key with the exponent 65,537; nil for another key.
