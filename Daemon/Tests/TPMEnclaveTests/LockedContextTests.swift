@@ -79,8 +79,12 @@ import Testing
 
     @Test func `after the removal of the passcode, and with another one, the key never comes back`() throws {
         let former = try session()
+        var open: (any OpenEnclaveKey)? = try opened(former)
         try enclave.removePasscode(of: owner)
         expect(.unreadable) { _ = try opened(former) }
+        try open?.expectSignature()
+        open = nil
+        expect(.unreadable, "also not from the context of a key that was in use") { _ = try opened(former) }
         _ = try enclave.makePasscode(Material.secret(1), sealing: Material.secret(9), of: owner)
         expect(.unreadable) { _ = try opened(former) }
     }

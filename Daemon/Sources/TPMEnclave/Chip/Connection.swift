@@ -151,8 +151,11 @@ final class Connection {
     /// When `object` is forgotten, its context is kept under `lock`.
     func hold(_ lock: ContextLock, for object: ChipObject) { locks[ObjectIdentifier(object)] = lock }
 
-    /// No key comes back without the chip's own look at its passcode.
-    func forgetLockedContexts() { locked = LockedContexts() }
+    /// No key comes back without the chip's own look at its passcode, nor does one that is in use now.
+    func forgetLockedContexts() {
+        locked = LockedContexts()
+        locks = [:]
+    }
 
     private func keep(_ object: ObjectIdentifier, under lock: ContextLock) {
         guard !locked.contains(lock.name) else { return }
@@ -313,7 +316,6 @@ final class Connection {
     /// program's.
     func close() {
         saved = [:]
-        locks = [:]
         forgetLockedContexts()
         if let resident, isStillOurs(resident.handle) { discard(resident.handle) }
         resident = nil

@@ -9,7 +9,7 @@ import TPMEnclave
 @main
 struct ChipBenchmark: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ostiary-chip-benchmark",
+        commandName: "chip-benchmark",
         abstract: "Compares signatures of the enclaves with a bare loop of ESAPI.",
         discussion: """
             Usually run by script/benchmark, which builds it first.
