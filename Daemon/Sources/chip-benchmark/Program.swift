@@ -1,4 +1,5 @@
 import ArgumentParser
+import CLinuxShims
 import Enclave
 import Foundation
 import Glibc
@@ -57,13 +58,8 @@ struct ChipBenchmark: ParsableCommand {
     }
 
     private static func pin(to processor: Int) throws {
-        guard (0..<1024).contains(processor) else { throw ValidationError("There is no processor \(processor).") }
-        // cpu_set_t of sched_setaffinity(2): a bit for each processor.
-        var set = [UInt64](repeating: 0, count: 16)
-        set[processor / 64] = 1 << UInt64(processor % 64)
-        let result = set.withUnsafeBytes {
-            sched_setaffinity(0, $0.count, $0.bindMemory(to: cpu_set_t.self).baseAddress!)
+        guard ostiary_pin_to_processor(CInt(clamping: processor)) == 0 else {
+            throw ValidationError("There is no processor \(processor).")
         }
-        guard result == 0 else { throw ValidationError("There is no processor \(processor).") }
     }
 }
