@@ -46,6 +46,8 @@ let package = Package(
         .executable(name: "ostiary-fingerprint", targets: ["ostiary-fingerprint"]),
         // For the tests of programs that use Ostiary; it is not installed.
         .executable(name: "ostiary-simulator", targets: ["ostiary-simulator"]),
+        // What `script/benchmark chip` runs; it is not installed.
+        .executable(name: "chip-benchmark", targets: ["chip-benchmark"]),
     ],
     dependencies: [
         .package(name: "Ostiary", path: ".."),
@@ -199,6 +201,9 @@ let package = Package(
         .executableTarget(
             name: "ostiary-simulator", dependencies: [shared, simulatorMessages, logging, "Simulation"],
             swiftSettings: strict),
+        .executableTarget(
+            name: "chip-benchmark", dependencies: [shared, arguments, "CTSS2", "Enclave", "TPMEnclave"],
+            swiftSettings: adapter),
 
         // What every enclave must do, written against the protocol; each implementation's tests run it.
         .target(

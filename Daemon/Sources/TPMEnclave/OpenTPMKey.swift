@@ -26,25 +26,33 @@ final class OpenTPMKey: OpenEnclaveKey {
 
     deinit { chip.forget(ObjectIdentifier(object)) }
 
-    /// Loads the key.
+    /// Loads the key, and lets the chip check the authorization value where it can: loading a key does not. A key that
+    /// was in use before comes back from its context.
     ///
     /// - Parameter passcode: for a key below a passcode, which is loaded with it now. When the chip restarts, it forgets the
     ///   key, and the passcode is needed again.
     func load(_ passcode: TPMPasscodeSession?) throws(EnclaveError) {
-        guard terms == nil else {
-            return try chip.perform { [self] (connection) throws(ChipFault) in
-                try connection.withLoaded(object, passcode: passcode) { (_) throws(ChipFault) in }
+        // Nobody can use the signature over it: nobody sees it or knows the digest.
+        let digest = Data((0..<32).map { _ in UInt8.random(in: .min ... .max) })
+        let lock = passcode.map { ContextLock(of: object, $0, authorization: authorization) }
+        try chip.perform { [self] (connection) throws(ChipFault) in
+            if let lock, try connection.bringBack(object, lock) { return }
+            try connection.withLoaded(object, passcode: passcode) { (handle) throws(ChipFault) in
+                guard terms == nil else { return }
+                _ = try connection.sign(digest, with: handle, authorization: authorization)
             }
+            if let lock { connection.hold(lock, for: object) }
         }
-        // Lets the chip check the authorization value, which loading a key does not. Nobody can use the signature: nobody
-        // sees it or knows the digest.
-        _ = try signature(forDigest: Data((0..<32).map { _ in UInt8.random(in: .min ... .max) }), passcode)
     }
 
     func signature(forDigest digest: Data) throws(EnclaveError) -> Data {
         guard terms == nil else { throw .approvalNeeded }
         guard digest.count == 32 else { throw .invalidDigest }
-        return try signature(forDigest: digest, nil)
+        return try chip.perform { [self] (connection) throws(ChipFault) in
+            try connection.withLoaded(object) { (handle) throws(ChipFault) in
+                try connection.sign(digest, with: handle, authorization: authorization)
+            }
+        }
     }
 
     func signature(forDigest digest: Data, approvedBy approval: SignatureApproval) throws(EnclaveError) -> Data {
@@ -54,14 +62,6 @@ final class OpenTPMKey: OpenEnclaveKey {
         return try chip.perform { [self] (connection) throws(ChipFault) in
             try connection.withLoaded(object) { (handle) throws(ChipFault) in
                 try connection.sign(digest, with: handle, named: object.name, on: terms, approvedBy: approval)
-            }
-        }
-    }
-
-    private func signature(forDigest digest: Data, _ passcode: TPMPasscodeSession?) throws(EnclaveError) -> Data {
-        try chip.perform { [self] (connection) throws(ChipFault) in
-            try connection.withLoaded(object, passcode: passcode) { (handle) throws(ChipFault) in
-                try connection.sign(digest, with: handle, authorization: authorization)
             }
         }
     }

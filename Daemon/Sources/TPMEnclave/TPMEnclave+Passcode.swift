@@ -43,6 +43,8 @@ extension TPMEnclave: PasscodeEnclave {
         return object
     }
 
+    private static let contextLabel = "ostiary.tpm-enclave.v1.locked-contexts"
+
     static func requireUsable(_ authorization: borrowing SecretBytes) throws(EnclaveError) {
         guard KeyAuthorization.isUsable(authorization), authorization.count <= KeyAuthorization.byteCount else {
             throw .invalidAuthorization
@@ -57,8 +59,10 @@ extension TPMEnclave: PasscodeEnclave {
         let secret = try chip.perform { (connection) throws(ChipFault) in
             try connection.open(passcode, authorization: value.bytes)
         }
+        let contextKey = secret.derivedKey(label: Self.contextLabel)
         return OpenedPasscode(
-            secret: secret, session: TPMPasscodeSession(owner: owner, passcode: passcode, value: value))
+            secret: secret,
+            session: TPMPasscodeSession(owner: owner, passcode: passcode, value: value, contextKey: contextKey))
     }
 
     public func changePasscode(

@@ -17,7 +17,8 @@ public struct TPMLocation: Equatable, Sendable {
         self.init(configuration, keepsLoaded: configuration.hasPrefix("device:/dev/tpmrm"))
     }
 
-    init(_ configuration: String, keepsLoaded: Bool) {
+    /// - Parameter keepsLoaded: as if there were a resource manager.
+    package init(_ configuration: String, keepsLoaded: Bool) {
         self.configuration = configuration
         self.keepsLoaded = keepsLoaded
     }

@@ -1,3 +1,4 @@
+import Crypto
 public import Enclave
 public import Foundation
 import SecretMemory
@@ -8,6 +9,8 @@ public struct TPMPasscodeSession: PasscodeSession {
     public let owner: Data
     let passcode: ChipPasscode
     let value: PasscodeValue
+    /// From the secret that the chip gave for the passcode: see ``ContextLock``.
+    let contextKey: SymmetricKey
 }
 
 /// The value of a passcode, wiped with its last reference.

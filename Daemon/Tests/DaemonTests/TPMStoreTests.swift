@@ -72,6 +72,16 @@ import UnixSocket
         #expect(try stage.client.status().passcode.failedAttempts == 0)
     }
 
+    @Test func `an item is added and found while the chip answers nobody`() throws {
+        let stage = try TPMStage()
+        stage.tpm.pause()
+        defer { stage.tpm.resume() }
+        let item = Array("secret of the item".utf8)
+        #expect(try stage.client.ask(.addItem("item", in: nil), tail: item).items?.count == 1)
+        let found = try stage.client.ask(.findItems("item"))
+        #expect(found.items?.count == 1 && found.tail == item)
+    }
+
     // MARK: which enclave
 
     @Test func `a store stays in the enclave that it was made in, whatever the configuration says`() throws {

@@ -47,7 +47,9 @@ extension Connection {
         try withPolicySession { (session) throws(ChipFault) in
             let signed = try SignedApproval(approval, forKeyNamed: name, on: terms, nonce: nonce(of: session))
             try approve(signed, on: terms, in: session)
-            return try sign(digest, with: handle, in: session)
+            return try withLastUse(of: session) { () throws(ChipFault) in
+                try sign(digest, with: handle, in: session)
+            }
         }
     }
 

@@ -20,9 +20,8 @@ extension Connection {
             if let passcode {
                 return try withParent(of: passcode, for: .creating) { (parent, session) throws(ChipFault) in
                     try Self.create(
-                        template, sensitive, below: parent, authorizedBy: session, sessions, in: context
-                    ).placed(below: passcode.parent)
-                }
+                        template, sensitive, below: parent, authorizedBy: session, sessions, in: context)
+                }.placed(below: passcode.parent)
             }
             return try root.withHandle(in: context) { (root) throws(ChipFault) in
                 try Self.create(

@@ -56,10 +56,26 @@ extension Connection {
     private func withCounter(
         _ counter: CounterIndex, _ body: (ESYS_TR) throws(ChipFault) -> UInt64
     ) throws(ChipFault) -> CounterReading {
-        guard let found = try indexHandle(at: counter.handle) else { return .missing }
-        defer { close(found) }
-        guard try name(of: found) == counter.name else { return .replaced }
-        do { return .value(try body(found)) } catch .wrongAuthorization { return .replaced }
+        if case .found(let known) = try knownIndex(at: counter.handle, named: counter.name) {
+            do { return .value(try body(known)) } catch {
+                guard Self.mayMeanAnotherIndex(error) else { throw error }
+            }
+        }
+        switch try readIndex(at: counter.handle, named: counter.name) {
+        case .missing: return .missing
+        case .replaced: return .replaced
+        case .found(let index):
+            do { return .value(try body(index)) } catch .wrongAuthorization { return .replaced }
+        }
+    }
+
+    /// Whether the chip may have refused a command because the index is not the known one.
+    private static func mayMeanAnotherIndex(_ fault: ChipFault) -> Bool {
+        switch fault {
+        case .wrongAuthorization: true
+        case .response(let code): code.isUnknownHandle
+        default: false
+        }
     }
 
     /// 31.8, TPM2_NV_Increment.

@@ -8,6 +8,7 @@ extension Connection {
 
     /// Defines and writes the index of a user, replacing a former one. Nobody can write it again.
     func defineIndex(of owner: Data, authorization: borrowing SecretBytes) throws(ChipFault) -> PasscodeIndex {
+        forgetLockedContexts()
         let key = SecretBytes(random: 32)
         let template = PublicArea.secret(policy: ObjectPolicy.digest(context: Data("writer of a passcode".utf8)))
         let writer = try create(template, authorization: key, sealing: SecretBytes(random: 32))
@@ -17,10 +18,18 @@ extension Connection {
                 writer: writer.name)
         else { throw .malformedAnswer }
         let handle = try define(index.publicArea, authorization: authorization)
-        defer { close(handle) }
-        try withLoadedOnce(writer) { (writer) throws(ChipFault) in
-            try write(index, handle, authorizedBy: writer, key)
+        do throws(ChipFault) {
+            // tpm2-tss keeps the value of an index that it defines.
+            clearAuthorization(of: handle)
+            try withLoadedOnce(writer) { (writer) throws(ChipFault) in
+                try write(index, handle, authorizedBy: writer, key)
+            }
+            guard try name(of: handle) == index.name else { throw .malformedAnswer }
+        } catch {
+            close(handle)
+            throw error
         }
+        remember(handle, at: index.handle, named: index.name)
         return index
     }
 
@@ -78,7 +87,9 @@ extension Connection {
             var data = TPM2B_MAX_NV_BUFFER()
             data.size = UInt16(PasscodeIndex.count.count)
             withUnsafeMutableBytes(of: &data.buffer) { _ = PasscodeIndex.count.copyBytes(to: $0) }
-            try context.run { Esys_NV_Write($0, handle, handle, session, ESYS_TR_NONE, ESYS_TR_NONE, &data, 0) }
+            try withLastUse(of: session) { () throws(ChipFault) in
+                try context.run { Esys_NV_Write($0, handle, handle, session, ESYS_TR_NONE, ESYS_TR_NONE, &data, 0) }
+            }
         }
     }
 
@@ -95,6 +106,7 @@ extension Connection {
 
     /// Removes the indexes of a user.
     func removeIndex(of owner: Data) throws(ChipFault) {
+        forgetLockedContexts()
         for handle in PasscodeIndex.handles(of: owner) {
             guard let found = try indexHandle(at: handle) else { return }
             if try attributes(of: found) == PasscodeIndex.attributes { return try undefine(found) }
@@ -104,6 +116,8 @@ extension Connection {
 
     /// Nil when nothing is defined there.
     func indexHandle(at handle: TPM2_HANDLE) throws(ChipFault) -> ESYS_TR? {
+        // tpm2-tss reads no index twice that it still knows.
+        forgetIndex(at: handle)
         var index = ESYS_TR()
         do {
             try context.run {
@@ -121,21 +135,29 @@ extension Connection {
         return name.pointer.pointee.bytes
     }
 
-    /// Lets tpm2-tss forget its data on an index or a persistent key.
-    func close(_ index: ESYS_TR) {
-        var index = index
+    /// Lets tpm2-tss forget its data on an index, a persistent key or a session that the chip ended.
+    func close(_ handle: ESYS_TR) {
+        var handle = handle
         // Fails only if tpm2-tss does not know it.
-        do { try context.run { Esys_TR_Close($0, &index) } } catch {}
+        do { try context.run { Esys_TR_Close($0, &handle) } } catch {}
     }
 
-    /// Lends the index of a passcode. One that is gone, or another one in its place, is refused.
+    /// Lends the index of a passcode as it is now. One that is gone, or another one in its place, is refused.
     func withHandle<Result: ~Copyable>(
         of index: PasscodeIndex, _ body: (ESYS_TR) throws(ChipFault) -> Result
     ) throws(ChipFault) -> Result {
-        guard let found = try indexHandle(at: index.handle) else { throw .foreignObject }
-        defer { close(found) }
-        guard try name(of: found) == index.name else { throw .foreignObject }
-        return try body(found)
+        guard case .found(let handle) = try readIndex(at: index.handle, named: index.name) else {
+            throw .foreignObject
+        }
+        return try body(handle)
+    }
+
+    /// The index of a passcode, for a command in a session: see ``knownIndex(at:named:)``.
+    private func knownHandle(of index: PasscodeIndex) throws(ChipFault) -> ESYS_TR {
+        guard case .found(let handle) = try knownIndex(at: index.handle, named: index.name) else {
+            throw .foreignObject
+        }
+        return handle
     }
 
     /// Wrong values in a row, and the limit (31.13, TPM2_NV_Read, as the owner). Counts none.
@@ -152,6 +174,26 @@ extension Connection {
                 throw .ownerPassword
             }
         }
+        return try Self.tries(in: data)
+    }
+
+    /// The same in a command that ends `session`. A session of ours covers the answer, so it is the chip's, and about this index.
+    private func wrongTries(
+        at handle: ESYS_TR, ending session: ESYS_TR
+    ) throws(ChipFault) -> (count: UInt32, limit: UInt32) {
+        let (sessions, context) = (try sessions(), self.context)
+        return try withLastUse(of: session, attributes: TPMA_SESSION_ENCRYPT) { () throws(ChipFault) in
+            let data: Answer<TPM2B_MAX_NV_BUFFER> = try context.answer {
+                Esys_NV_Read(
+                    $0, ESYS_TR(ESYS_TR_RH_OWNER), handle, sessions.authorizing, session, ESYS_TR_NONE, 8, 0, $1)
+            }
+            return try Self.tries(in: data)
+        }
+    }
+
+    private static func tries(
+        in data: Answer<TPM2B_MAX_NV_BUFFER>
+    ) throws(ChipFault) -> (count: UInt32, limit: UInt32) {
         guard data.pointer.pointee.size == 8 else { throw .malformedAnswer }
         let bytes = withUnsafeBytes(of: data.pointer.pointee.buffer) { Array($0.prefix(8)) }
         func number(_ bytes: ArraySlice<UInt8>) -> UInt32 { bytes.reduce(0) { $0 << 8 | UInt32($1) } }
@@ -167,7 +209,9 @@ extension Connection {
         return try withPolicySession { (session) throws(ChipFault) in
             try prove(passcode.index, authorization, to: session)
             return try withLoadedOnce(passcode.sealed) { (sealed) throws(ChipFault) in
-                try Self.unseal(sealed, authorizedBy: session, sessions, in: context)
+                try withLastUse(of: session) { () throws(ChipFault) in
+                    try Self.unseal(sealed, authorizedBy: session, sessions, in: context)
+                }
             }
         }
     }
@@ -176,6 +220,7 @@ extension Connection {
     func change(
         _ passcode: PasscodeIndex, from former: borrowing SecretBytes, to authorization: borrowing SecretBytes
     ) throws(ChipFault) {
+        forgetLockedContexts()
         do {
             try withPolicySession { (session) throws(ChipFault) in
                 try changeValue(of: passcode, from: former, to: authorization, in: session)
@@ -184,6 +229,8 @@ extension Connection {
             throw try refusal(at: passcode)
         } catch .response(let code) where code.isUnavailableAuthorization {
             throw try refusal(at: passcode)
+        } catch .response(let code) where code.isUnknownHandle {
+            throw try fault(behind: code, at: passcode)
         }
     }
 
@@ -195,10 +242,11 @@ extension Connection {
         try context.run { Esys_PolicyAuthValue($0, session, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE) }
         try restrict(session, to: TPM2_CC_NV_ChangeAuth)
         try choose(passcode.policies, in: session)
-        try withHandle(of: passcode) { (index) throws(ChipFault) in
-            try authorized(index, with: former) { (sessions) throws(ChipFault) in
-                try sessions.encrypt(.toChip, in: context)
-                try withValue(authorization) { (value) throws(ChipFault) in
+        let index = try knownHandle(of: passcode)
+        try authorized(index, with: former) { (sessions) throws(ChipFault) in
+            try sessions.encrypt(.toChip, in: context)
+            try withValue(authorization) { (value) throws(ChipFault) in
+                try withLastUse(of: session) { () throws(ChipFault) in
                     try context.run {
                         Esys_NV_ChangeAuth($0, index, session, sessions.encrypting, ESYS_TR_NONE, value)
                     }
@@ -230,7 +278,7 @@ extension Connection {
         case loading(PasscodeValue)
     }
 
-    /// Lends the loaded parent and a session that may use it.
+    /// Lends the loaded parent and a session that may use it once.
     func withParent<Result: ~Copyable>(
         of passcode: ChipPasscode, _ parent: ChipObject? = nil, for use: ParentUse,
         _ body: (_ parent: ESYS_TR, _ session: ESYS_TR) throws(ChipFault) -> Result
@@ -243,52 +291,68 @@ extension Connection {
                     try prove(passcode.index, value.bytes, to: session)
                 }
                 try choose(passcode.index.parentPolicies, in: session)
-                return try body(handle, session)
+                return try withLastUse(of: session) { () throws(ChipFault) in try body(handle, session) }
             }
         }
     }
 
-    // MARK: policy sessions
+    // MARK: policies
 
-    /// Lends a policy session, and removes it afterwards.
-    func withPolicySession<Result: ~Copyable>(
-        _ body: (ESYS_TR) throws(ChipFault) -> Result
-    ) throws(ChipFault) -> Result {
-        let context = self.context
-        let session = try root.withHandle(in: context) { (root) throws(ChipFault) in
-            try Sessions.start(TPM2_SE(TPM2_SE_POLICY), in: context, saltedTo: root)
-        }
-        defer { discard(session) }
-        return try body(session)
-    }
-
-    /// Proves the passcode to a session. The chip counts a wrong one.
+    /// Proves the passcode to a session. The chip counts a wrong one. The session ends then.
     func prove(
         _ index: PasscodeIndex, _ value: borrowing SecretBytes, to session: ESYS_TR
     ) throws(ChipFault) {
+        let (sessions, handle) = (try sessions(), try knownHandle(of: index))
         do {
-            try withHandle(of: index) { (handle) throws(ChipFault) in try prove(handle, value, to: session) }
-        } catch .wrongAuthorization {
-            throw try refusal(at: index)
-        } catch .response(let code) where code.isUnavailableAuthorization {
-            throw try refusal(at: index)
+            try withAuthorization(of: handle, value) { () throws(ChipFault) in
+                try satisfy(session, with: handle, sessions)
+            }
+        } catch .response(let code) where code.isWrongAuthorization || code.isUnavailableAuthorization {
+            throw try refusal(code, at: index, handle, ending: session)
+        } catch .response(let code) where code.isUnknownHandle {
+            throw try fault(behind: code, at: index)
         }
     }
 
-    /// The fault behind the chip's refusal of a value.
+    /// The fault behind the chip's refusal of a value. If the chip answers in both sessions about this index, its refusal is
+    /// its verdict on the value.
+    private func refusal(
+        _ code: ResponseCode, at index: PasscodeIndex, _ handle: ESYS_TR, ending session: ESYS_TR
+    ) throws(ChipFault) -> ChipFault {
+        do {
+            return Self.refusal(after: try wrongTries(at: handle, ending: session))
+        } catch {
+            // The chip was restarted, the index is another one, or the owner has a password.
+            guard try sessions().answer(in: context) else { return .forgotten(code) }
+            return try refusal(at: index)
+        }
+    }
+
     private func refusal(at index: PasscodeIndex) throws(ChipFault) -> ChipFault {
-        let tries = try wrongTries(at: index)
-        return tries.count >= tries.limit ? .passcodeBlocked : .wrongAuthorization
+        Self.refusal(after: try wrongTries(at: index))
+    }
+
+    private static func refusal(after tries: (count: UInt32, limit: UInt32)) -> ChipFault {
+        tries.count >= tries.limit ? .passcodeBlocked : .wrongAuthorization
+    }
+
+    /// An unknown handle is that of the index, or of a session or object that the chip forgot.
+    private func fault(behind code: ResponseCode, at index: PasscodeIndex) throws(ChipFault) -> ChipFault {
+        try withHandle(of: index) { (_) throws(ChipFault) in .response(code) }
+    }
+
+    /// Proves the value of an object or index to a session.
+    func prove(_ entity: ESYS_TR, _ value: borrowing SecretBytes, to session: ESYS_TR) throws(ChipFault) {
+        try authorized(entity, with: value) { (sessions) throws(ChipFault) in
+            try satisfy(session, with: entity, sessions)
+        }
     }
 
     /// 23.4, TPM2_PolicySecret.
-    func prove(_ entity: ESYS_TR, _ value: borrowing SecretBytes, to session: ESYS_TR) throws(ChipFault) {
-        let context = self.context
-        try authorized(entity, with: value) { (sessions) throws(ChipFault) in
-            try context.run {
-                Esys_PolicySecret(
-                    $0, entity, session, sessions.authorizing, ESYS_TR_NONE, ESYS_TR_NONE, nil, nil, nil, 0, nil, nil)
-            }
+    private func satisfy(_ session: ESYS_TR, with entity: ESYS_TR, _ sessions: Sessions) throws(ChipFault) {
+        try context.run {
+            Esys_PolicySecret(
+                $0, entity, session, sessions.authorizing, ESYS_TR_NONE, ESYS_TR_NONE, nil, nil, nil, 0, nil, nil)
         }
     }
 

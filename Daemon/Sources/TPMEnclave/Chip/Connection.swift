@@ -13,6 +13,13 @@ final class Connection {
     private var resident: (object: ObjectIdentifier, handle: ESYS_TR)?
     /// Objects that were in the chip and can come back in one command. They are grants: each is dropped with its key.
     private var saved: [ObjectIdentifier: Answer<TPMS_CONTEXT>] = [:]
+    /// The indexes that were read once. What tpm2-tss knows of them takes nothing in the chip.
+    private var knownIndexes: [TPM2_HANDLE: (index: ESYS_TR, name: Data)] = [:]
+    /// The locks of the loaded keys below a passcode.
+    private var locks: [ObjectIdentifier: ContextLock] = [:]
+    private var locked = LockedContexts()
+    /// The policy session that the chip ended with its last command.
+    private var endedSession: ESYS_TR?
     /// Whether something of ours may be left in the chip. Such a connection serves nobody any more.
     private(set) var isSpoilt = false
 
@@ -110,8 +117,9 @@ final class Connection {
         try context.flush(resident.handle)
     }
 
-    /// Forgets all of `object`: nobody uses it any more.
+    /// Forgets all of `object`: nobody uses it any more. One with a lock can come back with its passcode.
     func forget(_ object: ObjectIdentifier) {
+        if let lock = locks.removeValue(forKey: object) { keep(object, under: lock) }
         saved[object] = nil
         guard let resident, resident.object == object else { return }
         self.resident = nil
@@ -122,6 +130,110 @@ final class Connection {
         do { try context.flush(handle) } catch { isSpoilt = true }
     }
 
+    // MARK: keys that come back with their passcode
+
+    /// Loads `object` from the context that it left behind.
+    ///
+    /// - Returns: false if it left none that this lock opens, or the chip was restarted since.
+    func bringBack(_ object: ChipObject, _ lock: ContextLock) throws(ChipFault) -> Bool {
+        guard let context = locked.context(under: lock) else { return false }
+        try evict()
+        do {
+            resident = (ObjectIdentifier(object), try context.loaded(in: self.context))
+        } catch .forgotten {
+            locked.remove(lock.name)
+            return false
+        }
+        locks[ObjectIdentifier(object)] = lock
+        return true
+    }
+
+    /// When `object` is forgotten, its context is kept under `lock`.
+    func hold(_ lock: ContextLock, for object: ChipObject) { locks[ObjectIdentifier(object)] = lock }
+
+    /// No key comes back without the chip's own look at its passcode, nor does one that is in use now.
+    func forgetLockedContexts() {
+        locked = LockedContexts()
+        locks = [:]
+    }
+
+    private func keep(_ object: ObjectIdentifier, under lock: ContextLock) {
+        guard !locked.contains(lock.name) else { return }
+        do {
+            if let saved = saved[object] {
+                locked.keep(saved, under: lock)
+            } else if let resident, resident.object == object, isStillOurs(resident.handle) {
+                locked.keep(try context.saved(resident.handle), under: lock)
+            }
+        } catch { /* The key is loaded below its parent the next time. */  }
+    }
+
+    // MARK: indexes
+
+    /// An index that was found, with the name that it must have.
+    enum FoundIndex {
+        case found(ESYS_TR)
+        case replaced
+        case missing
+    }
+
+    /// The index at this handle as it is now.
+    func readIndex(at handle: TPM2_HANDLE, named name: Data) throws(ChipFault) -> FoundIndex {
+        guard let found = try indexHandle(at: handle) else { return .missing }
+        guard try self.name(of: found) == name else {
+            close(found)
+            return .replaced
+        }
+        remember(found, at: handle, named: name)
+        return .found(found)
+    }
+
+    /// The index at this handle as it was when it was last read. Only for commands whose session covers the index's name: the
+    /// chip refuses them for another index.
+    func knownIndex(at handle: TPM2_HANDLE, named name: Data) throws(ChipFault) -> FoundIndex {
+        if let known = knownIndexes[handle], known.name == name { return .found(known.index) }
+        return try readIndex(at: handle, named: name)
+    }
+
+    /// Indexes that are known at a time. A daemon has one for its user, and one for its store.
+    private static let knownIndexLimit = 16
+
+    func remember(_ index: ESYS_TR, at handle: TPM2_HANDLE, named name: Data) {
+        if knownIndexes.count >= Self.knownIndexLimit { knownIndexes.keys.forEach(forgetIndex) }
+        knownIndexes[handle] = (index, name)
+    }
+
+    func forgetIndex(at handle: TPM2_HANDLE) {
+        if let known = knownIndexes.removeValue(forKey: handle) { close(known.index) }
+    }
+
+    // MARK: policy sessions
+
+    /// Lends a policy session, and removes it afterwards.
+    func withPolicySession<Result: ~Copyable>(
+        _ body: (ESYS_TR) throws(ChipFault) -> Result
+    ) throws(ChipFault) -> Result {
+        let context = self.context
+        let session = try root.withHandle(in: context) { (root) throws(ChipFault) in
+            try Sessions.start(TPM2_SE(TPM2_SE_POLICY), in: context, saltedTo: root)
+        }
+        defer { if endedSession != session { discard(session) } }
+        return try body(session)
+    }
+
+    /// Lends a policy session to its last command. The chip ends it with that command, unless it refuses the command.
+    ///
+    /// - Parameter attributes: of the session, for this command.
+    func withLastUse<Result: ~Copyable>(
+        of session: ESYS_TR, attributes: TPMA_SESSION = 0, _ body: () throws(ChipFault) -> Result
+    ) throws(ChipFault) -> Result {
+        try context.run { Esys_TRSess_SetAttributes($0, session, attributes, 0xff) }
+        let result = try body()
+        endedSession = session
+        close(session)
+        return result
+    }
+
     // MARK: authorization
 
     /// Lends `handle` with its authorization value to one command. tpm2-tss keeps a copy of the value for that time
@@ -130,10 +242,17 @@ final class Connection {
         _ handle: ESYS_TR, with value: borrowing SecretBytes, _ body: (Sessions) throws(ChipFault) -> Result
     ) throws(ChipFault) -> Result {
         try withSessions(refusedAs: .wrongAuthorization) { (sessions) throws(ChipFault) -> Result in
-            try setAuthorization(of: handle, to: value)
-            defer { clearAuthorization(of: handle) }
-            return try body(sessions)
+            try withAuthorization(of: handle, value) { () throws(ChipFault) in try body(sessions) }
         }
+    }
+
+    /// Lends `handle` with its authorization value to one command, whose refusal the caller explains.
+    func withAuthorization<Result: ~Copyable>(
+        of handle: ESYS_TR, _ value: borrowing SecretBytes, _ body: () throws(ChipFault) -> Result
+    ) throws(ChipFault) -> Result {
+        try setAuthorization(of: handle, to: value)
+        defer { clearAuthorization(of: handle) }
+        return try body()
     }
 
     /// Lends the sessions to one command.
@@ -172,7 +291,7 @@ final class Connection {
         }
     }
 
-    private func clearAuthorization(of handle: ESYS_TR) {
+    func clearAuthorization(of handle: ESYS_TR) {
         var zeros = TPM2B_AUTH()
         // Fails only if tpm2-tss does not know the handle, and then it has no copy.
         do { try context.run { Esys_TR_SetAuth($0, handle, &zeros) } } catch {}
@@ -197,6 +316,7 @@ final class Connection {
     /// program's.
     func close() {
         saved = [:]
+        forgetLockedContexts()
         if let resident, isStillOurs(resident.handle) { discard(resident.handle) }
         resident = nil
         guard let sessions = startedSessions, sessions.answer(in: context) else { return }

@@ -83,10 +83,12 @@ final class TPMContext {
     }
 
     /// Loads a saved object. Any refusal means that the chip was restarted since, or lacks a slot.
-    func load(_ saved: Answer<TPMS_CONTEXT>) throws(ChipFault) -> ESYS_TR {
+    func load(_ saved: Answer<TPMS_CONTEXT>) throws(ChipFault) -> ESYS_TR { try load(saved.pointer) }
+
+    func load(_ saved: UnsafePointer<TPMS_CONTEXT>) throws(ChipFault) -> ESYS_TR {
         var handle = ESYS_TR()
         do {
-            try run { Esys_ContextLoad($0, saved.pointer, &handle) }
+            try run { Esys_ContextLoad($0, saved, &handle) }
             return handle
         } catch .response(let code) where code.isOfChip && !code.isObjectMemory {
             throw .forgotten(code)

@@ -1,0 +1,129 @@
+import Enclave
+import Foundation
+import TPMTestSupport
+import Testing
+
+@testable import TPMEnclave
+
+/// The commands of a passcode's life, which the documents state: a chip needs up to 200 ms for each.
+@Suite(.timeLimit(.minutes(10))) struct TPMCommandTests {
+    private let tpm: SoftwareTPM
+    private let owner = Material.binding.owner
+    private var below: KeyBinding {
+        KeyBinding(owner: owner, outsideInfo: Material.binding.outsideInfo, requiresPasscode: true)
+    }
+
+    /// With the machine's storage key, as on a common machine.
+    init() throws {
+        tpm = try SoftwareTPM()
+        try tpm.keepStorageKey()
+    }
+
+    /// An enclave whose commands are recorded, with a resource manager and started sessions.
+    private func recorded(_ body: (TPMEnclave) throws -> Void) throws {
+        _ = try tpm.recorded("commands.pcap") { location in
+            let enclave = try TPMEnclave(at: location, storageKey: nil)
+            _ = try enclave.makeKey()
+            try body(enclave)
+        }
+        #expect(try tpm.handles() == [0, 0, 0])
+    }
+
+    private func commands(_ body: () throws -> Void) throws -> [RecordedCommand] {
+        try tpm.commands("commands.pcap", during: body)
+    }
+
+    private func made(in enclave: TPMEnclave) throws -> Data {
+        let passcode = try enclave.makePasscode(Material.secret(1), sealing: Material.secret(9), of: owner)
+        try enclave.use(passcode, of: owner)
+        return passcode
+    }
+
+    private func session(_ enclave: TPMEnclave, _ passcode: Data, _ value: UInt8 = 1) throws -> any PasscodeSession {
+        try enclave.openPasscode(passcode, of: owner, authorization: Material.secret(value)).session
+    }
+
+    @Test func `setting a passcode is twelve commands, and two more where one was left behind`() throws {
+        try recorded { enclave in
+            let written: [RecordedCommand] = [
+                .defineSpace, .load, .startSession, .policySecret, .policyCommandCode, .policyOr, .write, .flush,
+            ]
+            #expect(
+                try commands { _ = try made(in: enclave) } == [.create, .readIndex] + written + [.create, .create])
+            #expect(
+                try commands { _ = try made(in: enclave) }
+                    == [.create, .readIndex, .readIndex, .undefineSpace] + written + [.create, .create])
+        }
+    }
+
+    @Test func `a key below the passcode is made with six commands, any other with one`() throws {
+        try recorded { enclave in
+            _ = try made(in: enclave)
+            #expect(
+                try commands { _ = try enclave.makeKey(authorization: Material.secret(4), binding: below) }
+                    == [.load, .startSession, .policyCommandCode, .policyOr, .create, .flush])
+            #expect(try commands { _ = try enclave.makeKey() } == [.create])
+        }
+    }
+
+    @Test func `an entry is five commands and a wrong passcode three, also in a row`() throws {
+        try recorded { enclave in
+            let passcode = try made(in: enclave)
+            let right: [RecordedCommand] = [.startSession, .policySecret, .load, .unseal, .flush]
+            func wrong() { expect(.refused) { _ = try session(enclave, passcode, 2) } }
+            for _ in 1...2 { #expect(try commands { _ = try session(enclave, passcode) } == right) }
+            for _ in 1...3 { #expect(try commands(wrong) == [.startSession, .policySecret, .read]) }
+            #expect(try enclave.wrongTries(at: passcode) == WrongTries(count: 3, limit: 10))
+            #expect(try commands { _ = try session(enclave, passcode) } == right)
+            for _ in 1...9 { wrong() }
+            for value: UInt8 in [2, 1] {
+                let blocked = try commands { expect(.passcodeBlocked) { _ = try session(enclave, passcode, value) } }
+                #expect(blocked == [.startSession, .policySecret, .read])
+            }
+        }
+    }
+
+    @Test func `the first entry after a start reads the index too`() throws {
+        let first = try TPMEnclave(at: tpm.shared, storageKey: nil)
+        let passcode = try made(in: first)
+        try recorded { enclave in
+            #expect(
+                try commands { _ = try session(enclave, passcode) }
+                    == [.startSession, .readIndex, .policySecret, .load, .unseal, .flush])
+        }
+    }
+
+    @Test func `an entry with the key brought back is six commands, and seven more the first time`() throws {
+        try recorded { enclave in
+            let passcode = try made(in: enclave)
+            let key = try enclave.makeKey(authorization: Material.secret(4), binding: below)
+            func opened() throws -> any OpenEnclaveKey {
+                try enclave.openKey(
+                    key, authorization: Material.secret(4), binding: below, session: session(enclave, passcode))
+            }
+            let entry: [RecordedCommand] = [.startSession, .policySecret, .load, .unseal, .flush]
+            var open: (any OpenEnclaveKey)?
+            #expect(
+                try commands { open = try opened() }
+                    == entry + [.load, .startSession, .policySecret, .policyOr, .load, .flush, .sign])
+            #expect(try commands { try open?.expectSignature() } == [.sign])
+            #expect(try commands { open = nil } == [.readPublic, .contextSave, .flush])
+            for _ in 1...2 {
+                #expect(try commands { open = try opened() } == entry + [.contextLoad])
+                #expect(try commands { try open?.expectSignature() } == [.sign])
+                #expect(try commands { open = nil } == [.flush])
+            }
+        }
+    }
+
+    @Test func `a change is five commands`() throws {
+        try recorded { enclave in
+            let passcode = try made(in: enclave)
+            #expect(
+                try commands {
+                    try enclave.changePasscode(passcode, from: Material.secret(1), to: Material.secret(5))
+                } == [.startSession, .policyAuthValue, .policyCommandCode, .policyOr, .changeAuth])
+            _ = try session(enclave, passcode, 5)
+        }
+    }
+}
