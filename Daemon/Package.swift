@@ -64,6 +64,7 @@ let package = Package(
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CTSS2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
         .systemLibrary(name: "CFIDO2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
+        .systemLibrary(name: "CPCSC", pkgConfig: "libpcsclite", providers: [.apt(["libpcsclite-dev"])]),
         .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CInotify"),
@@ -174,10 +175,15 @@ let package = Package(
         .target(name: "SystemCallFilter", dependencies: ["CSeccomp"], swiftSettings: adapter),
         // Both sides of the helper that speaks to a security key.
         .target(name: "SecurityKeyProtocol", dependencies: [shared], swiftSettings: strict),
+        // Cards at readers, through pcscd.
+        .target(
+            name: "CardReaders", dependencies: [shared, "CPCSC", "PromptProtocol", "Threading"], swiftSettings: adapter
+        ),
         .target(
             name: "SecurityKeys",
             dependencies: [
-                shared, "AuthenticatorRequests", "FingerprintReader", "PromptProtocol", "SecurityKeyProtocol",
+                shared, "AuthenticatorRequests", "CardReaders", "FingerprintReader", "PromptProtocol",
+                "SecurityKeyProtocol",
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -313,13 +319,17 @@ let package = Package(
         // Security keys in software, with the real libfido2 in the real helper.
         .target(
             name: "SecurityKeyTestSupport",
-            dependencies: ["AuthenticatorRequests", "CTAP", "StoreTestSupport", shared, crypto],
+            dependencies: [
+                "AuthenticatorRequests", "CTAP", "CardReaders", "StoreTestSupport", "TerminalTestSupport", shared,
+                crypto,
+            ],
             path: "Tests/SecurityKeyTestSupport", swiftSettings: adapter),
         .testTarget(
             name: "SecurityKeysTests",
             dependencies: [
-                "SecurityKeys", "SecurityKeyProtocol", "AuthenticatorRequests", "CTAP", "SecurityKeyTestSupport",
-                "StoreTestSupport", "TerminalTestSupport", "ostiary-fido", "filter-breaker", shared, crypto,
+                "SecurityKeys", "SecurityKeyProtocol", "AuthenticatorRequests", "CTAP", "CardReaders",
+                "SecurityKeyTestSupport", "StoreTestSupport", "TerminalTestSupport", "ostiary-fido", "filter-breaker",
+                shared, crypto,
             ],
             swiftSettings: adapter),
         // Security keys as factors, over a whole broker.

@@ -60,6 +60,11 @@ extension CredentialQuestion {
 package enum CredentialStep: Sendable, Equatable {
     /// No security key is plugged in.
     case insert
+    /// The same, at a machine that has a card reader too. With `isLying` a card lies at the reader since before the question: it
+    /// counts only when the person holds it there again.
+    case insertOrHold(isLying: Bool)
+    /// The person holds a key at the reader of this name.
+    case hold(device: String)
     /// The person touches a key; its name as it says it, nil for any of several.
     case touch(device: String?)
     /// The person puts a finger on the sensor of the key.

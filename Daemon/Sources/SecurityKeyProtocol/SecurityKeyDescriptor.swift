@@ -2,10 +2,32 @@
 package enum SecurityKeyDescriptor {
     /// A socket that keeps messages apart (``SecurityKeyFrame``). The helper ends as soon as its other end is closed.
     package static let channel: Int32 = 3
-    /// One security key. A read gives a report of 64 bytes; a write takes the byte 0 and a report of 64 bytes, as hidraw does.
+    /// One security key over USB. A read gives a report of 64 bytes; a write takes the byte 0 and a report of 64 bytes, as hidraw does.
     package static let device: Int32 = 4
-    /// How many descriptors the helper is given.
-    package static let count = 5
+    /// One security key over NFC, instead of ``device``. A write takes a command APDU, and a read gives the answer to it, on a socket
+    /// that keeps messages apart. With a key over USB it does not exist.
+    package static let card: Int32 = 5
+
+    /// The descriptor of the key.
+    package static func key(over road: SecurityKeyRoad) -> Int32 {
+        switch road {
+        case .usb: device
+        case .nfc: card
+        }
+    }
+}
+
+/// How a security key is reached.
+package enum SecurityKeyRoad: Hashable, Sendable {
+    case usb, nfc
+
+    /// The name in lists of transports (WebAuthn 5.8.4).
+    package var transport: String {
+        switch self {
+        case .usb: "usb"
+        case .nfc: "nfc"
+        }
+    }
 }
 
 /// Limits that both sides keep.

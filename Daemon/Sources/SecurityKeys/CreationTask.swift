@@ -66,7 +66,7 @@ struct CreationTask: KeyTask {
         let object = try AttestationObject(made, isAnonymous: isAnonymous)
         var created = CreatedCredential(
             credentialIdentifier: made.identifier, attestationObject: object.bytes,
-            transports: description.transports.isEmpty ? ["usb"] : description.transports, attachment: .crossPlatform)
+            transports: description.transports, attachment: .crossPlatform)
         if creation.extensions.wantsPRF {
             created.supportsPRF = AuthenticatorData(made.authenticatorData).hasHMACSecret
         }

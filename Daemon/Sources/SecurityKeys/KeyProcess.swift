@@ -10,11 +10,14 @@ struct KeyProcess: ~Copyable {
     private let channel: Descriptor
 
     /// Starts it with an environment of our own, exactly its descriptors, and in a session of its own.
-    init(_ program: String, device: consuming Descriptor) throws(SystemCallError) {
+    init(
+        _ program: String, device: consuming Descriptor, road: SecurityKeyRoad
+    ) throws(SystemCallError) {
         let ends = try ChannelEnds()
-        var descriptors = [CInt](repeating: -1, count: SecurityKeyDescriptor.count)
+        let key = SecurityKeyDescriptor.key(over: road)
+        var descriptors = [CInt](repeating: -1, count: Int(key) + 1)
         descriptors[Int(SecurityKeyDescriptor.channel)] = ends.program.number
-        descriptors[Int(SecurityKeyDescriptor.device)] = device.number
+        descriptors[Int(key)] = device.number
         process = try ChildProcess(
             program: program, environment: ["SWIFT_BACKTRACE=enable=no", "LC_ALL=C.UTF-8"], descriptors: descriptors,
             leadsSession: true)

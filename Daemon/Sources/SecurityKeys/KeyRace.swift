@@ -189,7 +189,7 @@ final class KeyRace<Task: KeyTask> {
         let busy = keys.filter(\.isBusy)
         let step: CredentialStep
         if busy.isEmpty {
-            step = .insert
+            step = ports.absence()
         } else if let key = keys.first(where: \.isChosen) ?? (busy.count == 1 ? busy.first : nil) {
             step = self.step(for: key)
         } else {
@@ -203,6 +203,9 @@ final class KeyRace<Task: KeyTask> {
     private func step(for key: PluggedKey) -> CredentialStep {
         switch key.state {
         case .describing, .described, .settingPIN, .cancelled, .out: return .working
+        // A key at a reader has been touched: it was brought there.
+        case .selecting where key.port.road == .nfc: return .hold(device: key.name)
+        case .working where key.port.road == .nfc: return .hold(device: key.name)
         case .selecting: return .touch(device: key.name)
         case .working:
             guard task.plan(for: key.description).verifiesUser else { return .touch(device: key.name) }

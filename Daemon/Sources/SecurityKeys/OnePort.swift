@@ -1,3 +1,4 @@
+import AuthenticatorRequests
 import UnixSocket
 
 /// The port of one key among others.
@@ -6,6 +7,8 @@ struct OnePort: SecurityKeyPorts {
     let ports: any SecurityKeyPorts
 
     func present() -> [SecurityKeyPort] { ports.present().filter { $0 == port } }
+
+    func absence() -> CredentialStep { ports.absence() }
 
     func open(_ port: SecurityKeyPort) throws(SystemCallError) -> Descriptor { try ports.open(port) }
 }

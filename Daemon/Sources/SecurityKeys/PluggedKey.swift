@@ -42,7 +42,9 @@ final class PluggedKey {
     var state = State.describing(.decide)
     /// The beginning of its latest description.
     private(set) var describingSince = ContinuousClock.now
-    var description = KeyDescription()
+    var description = KeyDescription() {
+        didSet { if description.transports.isEmpty { description.transports = [port.road.transport] } }
+    }
     /// Whether the person has chosen it, by a touch or because it is the only one.
     var isChosen = false
     /// The PIN of its present request.
@@ -54,7 +56,7 @@ final class PluggedKey {
     init(_ port: SecurityKeyPort, program: String, ports: any SecurityKeyPorts) throws(SystemCallError) {
         self.port = port
         name = DisplayText(port.name, maximumScalarCount: 64).string
-        process = try KeyProcess(program, device: try ports.open(port))
+        process = try KeyProcess(program, device: try ports.open(port), road: port.road)
         _ = send(.describe)
     }
 

@@ -12,7 +12,7 @@ package struct SecurityKeys: CredentialAuthenticator {
     ///   - ports: where keys are found.
     ///   - limit: how long a creation or an assertion may take.
     package init(
-        program: String, ports: any SecurityKeyPorts = HIDRawPorts(), limit: Duration = .seconds(120)
+        program: String, ports: any SecurityKeyPorts = MachinePorts(), limit: Duration = .seconds(120)
     ) {
         self.program = program
         self.ports = ports
@@ -53,7 +53,7 @@ package struct SecurityKeys: CredentialAuthenticator {
     func run<Task: KeyTask>(
         _ task: Task, _ question: any CredentialQuestion, _ cancellation: any CredentialCancellation
     ) throws -> Task.Outcome {
-        try run(task, ports, limit, question, cancellation)
+        try run(task, TappedPorts(ports), limit, question, cancellation)
     }
 
     private func run<Task: KeyTask>(
@@ -100,7 +100,7 @@ package struct SecurityKeys: CredentialAuthenticator {
         until cancellation: any CredentialCancellation
     ) throws -> FactorTouch {
         let task = FactorOpeningTask(credentials: credentials, salts: salts, nonce: nonce, choosesByTouch: true)
-        do { return .output(try run(task, ports, Self.longLimit, question, cancellation)) } catch let needs
+        do { return .output(try run(task, TappedPorts(ports), Self.longLimit, question, cancellation)) } catch let needs
             as KeyNeedsPIN
         { return .needsPIN(needs.port) }
     }
@@ -115,6 +115,7 @@ package struct SecurityKeys: CredentialAuthenticator {
     ) throws -> FactorOutput {
         let task = FactorOpeningTask(credentials: credentials, salts: salts, nonce: nonce, choosesByTouch: false)
         guard let port else { return try run(task, question, cancellation) }
+        // The person has just held it at the reader, or touched it.
         let one = OnePort(port: port, ports: ports)
         guard !one.present().isEmpty else { throw CredentialRefusal.removed }
         return try run(task, one, limit, question, cancellation)

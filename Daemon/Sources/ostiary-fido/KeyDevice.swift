@@ -21,6 +21,7 @@ struct FIDOError: Error {
 /// reads fields that are set once the device is open.
 final class KeyDevice: @unchecked Sendable {
     private let handle: OpaquePointer?
+    private let road: SecurityKeyRoad
     private var isOpen = false
     private(set) var info: KeyInfo?
     private let isCancelled = Atomic<Bool>(false)
@@ -30,16 +31,21 @@ final class KeyDevice: @unchecked Sendable {
     /// How long a request may take; the daemon ends requests earlier.
     private static let requestMilliseconds: CInt = 600_000
 
-    init() {
+    init(_ road: SecurityKeyRoad) {
+        self.road = road
         handle = fido_dev_new()
         var functions = DeviceReports.functions
         fido_dev_set_io_functions(handle, &functions)
+        guard road == .nfc else { return }
+        var transport = CardMessages.functions
+        fido_dev_set_transport_functions(handle, &transport)
     }
 
     /// To be called before a request is handed over, by the thread that may cancel it.
     func prepare() {
         isCancelled.store(false, ordering: .releasing)
         DeviceReports.isEnded.store(false, ordering: .relaxed)
+        CardMessages.isCancelled.store(false, ordering: .releasing)
     }
 
     /// Ends the request that was handed over, even if it has not begun.
@@ -99,6 +105,8 @@ final class KeyDevice: @unchecked Sendable {
         guard !isOpen else { return }
         try FIDOError.check(fido_dev_set_timeout(handle, Self.openingMilliseconds))
         try FIDOError.check(fido_dev_open(handle, ""))
+        // libfido2 takes a key that gives no description for one of FIDO U2F.
+        guard road == .usb || !CardMessages.shared.isBroken else { throw FIDOError(code: FIDO_ERR_RX) }
         if isFIDO2 { info = try KeyInfo(of: handle) }
         try FIDOError.check(fido_dev_set_timeout(handle, Self.requestMilliseconds))
         isOpen = true
@@ -136,7 +144,8 @@ final class KeyDevice: @unchecked Sendable {
         var touched: CInt = 0
         while touched == 0 {
             try FIDOError.check(fido_dev_get_touch_status(handle, &touched, Self.touchMilliseconds))
-            guard !DeviceReports.isGone.load(ordering: .relaxed) else { throw FIDOError(code: FIDO_ERR_RX) }
+            let isOver = road == .nfc && touched == 0 && !CardMessages.shared.isAnswerDue
+            guard !isOver, !DeviceReports.isGone.load(ordering: .relaxed) else { throw FIDOError(code: FIDO_ERR_RX) }
             if isCancelled.load(ordering: .acquiring), !isFIDO2 { throw FIDOError(code: FIDO_ERR_KEEPALIVE_CANCEL) }
         }
     }

@@ -23,7 +23,7 @@ struct Program {
         guard OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil) == 1 else { exit(1) }
         fido_init(0)
         let work = RequestQueue()
-        let device = KeyDevice()
+        let device = KeyDevice(CardSocket.isThere ? .nfc : .usb)
         guard work.startThread(with: device) else { exit(1) }
         guard SystemCallFilter(allowing: systemCalls).apply() else { exit(1) }
         listen(work, device)

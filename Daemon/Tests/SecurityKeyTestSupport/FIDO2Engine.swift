@@ -17,11 +17,11 @@ package final class FIDO2Engine: KeyEngine {
     ///   - hasPIN: whether the key knows PINs.
     package init(
         _ finger: TestFinger, memory: KeyMemory = KeyMemory(), hasPIN: Bool = true, alwaysVerifies: Bool = false,
-        identifier: [UInt8] = FIDO2Engine.identifier
+        identifier: [UInt8] = FIDO2Engine.identifier, transports: [String] = ["usb"]
     ) {
         self.memory = memory
         let model = AuthenticatorModel(
-            identifier: identifier, transports: ["usb"], isPlatform: false, alwaysVerifies: alwaysVerifies,
+            identifier: identifier, transports: transports, isPlatform: false, alwaysVerifies: alwaysVerifies,
             allowsReset: true)
         let start = ContinuousClock.now
         authenticator = Mutex(

@@ -17,7 +17,7 @@ import Testing
 
     private func engine() throws -> U2FEngine { U2FEngine(finger, certificate: try certificate()) }
 
-    private func certificate() throws -> [UInt8] {
+    func certificate() throws -> [UInt8] {
         let path = fixture.folder.path("certificate.der")
         let process = try SpawnedProcess(
             "/usr/bin/openssl",

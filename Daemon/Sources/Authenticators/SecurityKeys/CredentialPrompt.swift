@@ -238,6 +238,10 @@ extension CredentialStep {
         let words =
             switch self {
             case .insert: "Insert your security key."
+            case .insertOrHold(isLying: false): "Insert your security key, or hold it at the reader."
+            case .insertOrHold(isLying: true):
+                "Insert your security key, or hold it at the reader. Lift it first if it lies there."
+            case .hold(let device): "Hold your security key at the reader “\(CredentialPrompt.shown(device))”."
             case .touch(nil): "Touch your security key."
             case .touch(let device?): "Touch the security key “\(CredentialPrompt.shown(device))”."
             case .verifyOnDevice(let device, let tries):
