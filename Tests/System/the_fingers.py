@@ -7,9 +7,11 @@ from machine import Machine
 from the_person import ASKED, NAME, typed
 
 PROGRAMS = "/usr/local/libexec/system-test"
-#: Runs a command as the person, in a session of logind at the machine's own screen, where its output is of no use.
+#: Runs a command as the person, in a session of logind at the machine's own screen, where its output is of no use. polkit takes
+#: the daemon for a part of the person's graphical session, if there is one besides that at the serial port.
 AT_SEAT = (
     f"systemd-run --quiet --wait --uid={NAME} -p PAMName=login -p TTYPath=/dev/tty1 -p StandardInput=tty "
+    "-p Environment=XDG_SESSION_TYPE=wayland "
     "-p StandardOutput=truncate:/run/at-seat -p StandardError=truncate:/run/at-seat"
 )
 
