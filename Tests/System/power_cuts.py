@@ -6,7 +6,7 @@ as they were at that moment, and as they would have been after a cut at some ear
 disk had a cache that forgets, so whatever was written after the last flush is there, is lost, or is there in part.
 
 The machine boots from the disks as they were, and each store has to be whole, and to have each change that was acknowledged before
-the cut. The disks of earlier moments are checked with the same programs outside of the machine, which is much quicker (`check-store`).
+the cut. The disks of earlier moments are checked with the same programs outside of the machine, which is much quicker (`store-outside`).
 """
 
 import bisect
@@ -42,8 +42,8 @@ KINDS = {
     "log": "a use recorded in the log",
     "chip": "a right created and removed in the TPM",
 }
-#: The chip knows the newest copy of a store, so the disk of an earlier moment would be refused.
-NEWEST_ONLY = {"chip"}
+#: Stores in the machine's chip. They are made in the machine; and the chip would refuse the disk of an earlier moment.
+IN_THE_CHIP = {"chip"}
 
 
 @dataclasses.dataclass
@@ -82,7 +82,9 @@ class Keeper:
 class PowerCuts:
     kinds = tuple(KINDS)
 
-    def __init__(self, checks: Checks, seed: int, cut_count: int):
+    def __init__(self, checks: Checks, root: pathlib.Path, seed: int, cut_count: int):
+        #: The machine's file system.
+        self.root = root
         self.checks, self.seed, self.cut_count = checks, seed, cut_count
         self.choice = random.Random(seed)
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ostiary-disks-"))
@@ -101,14 +103,18 @@ class PowerCuts:
         return self.folder / f"{kind}.{suffix}"
 
     def disks(self) -> dict[str, Disk]:
-        """A disk for each kind, with an empty file system; the machine sees it under the kind's name."""
+        """A disk for each kind, with a store; the machine sees it under the kind's name."""
         empty = self.folder / "empty"
         with empty.open("wb") as file:
             file.truncate(DISK_BYTES)
         subprocess.run(
             ["mke2fs", "-q", "-t", "ext4", "-E", "lazy_itable_init=0,lazy_journal_init=0", str(empty)], check=True)
+        self.checks.title("Stores are prepared")
+        self._each(sorted(set(KINDS) - IN_THE_CHIP), lambda kind: f"a store for: {KINDS[kind]}", self._prepare_outside)
+        for kind in IN_THE_CHIP:
+            shutil.copyfile(empty, self._file(kind, "before"))
         for kind in KINDS:
-            shutil.copyfile(empty, self._file(kind, "img"))
+            shutil.copyfile(self._file(kind, "before"), self._file(kind, "img"))
         return {kind: Disk(self._file(kind, "img"), self._file(kind, "log")) for kind in KINDS}
 
     def plain_disk(self, name: str) -> Disk:
@@ -122,14 +128,15 @@ class PowerCuts:
 
     def prepare(self, machine: Machine) -> None:
         """One store after the other, beside other parts of the test."""
-        with self.checks.part("Stores are prepared", machine):
+        with self.checks.part("The stores for changes", machine):
             with self.checks.check("each kind of change has a store"):
                 for kind in KINDS:
                     machine.root_beside.output(f"systemctl start store-keeper@{kind}", 60)
                     keeper = Keeper(machine.ports[kind])
                     keeper.finish("start")
                     keeper.do(f"mount /dev/disk/by-id/virtio-{kind}")
-                    keeper.do("prepare")
+                    if kind in IN_THE_CHIP:
+                        keeper.do("prepare")
                     self.acknowledged[kind].append(self._file(kind, "log").stat().st_size)
 
     def change_and_cut(self, machine: Machine) -> None:
@@ -184,9 +191,10 @@ class PowerCuts:
         if not marks:
             return
         log = write_log.entries(self._file(kind, "log"))
-        if kind in NEWEST_ONLY:
+        before = self._file(kind, "before")
+        if kind in IN_THE_CHIP:
             image = self._file(kind, "cut")
-            lost = write_log.cut(image, self.folder / "empty", log, len(log), self.choice)
+            lost = write_log.cut(image, before, log, len(log), self.choice)
             self.cuts.append(Cut(kind, len(marks) - 1, f"when the machine was killed, {lost}", image))
             return
         self.cuts.append(Cut(kind, len(marks) - 1, "when the machine was killed", self._file(kind, "img")))
@@ -196,7 +204,7 @@ class PowerCuts:
             count = self.choice.randint(first, len(log))
             end = positions[count] if count < len(log) else self._file(kind, "log").stat().st_size
             image = self._file(kind, f"cut{number}")
-            lost = write_log.cut(image, self.folder / "empty", log, count, self.choice)
+            lost = write_log.cut(image, before, log, count, self.choice)
             acknowledged = bisect.bisect_right(marks, end) - 1
             description = f"at request {count - first} of {len(log) - first}, {lost}"
             self.cuts.append(Cut(kind, acknowledged, description, image, is_earlier=True))
@@ -223,33 +231,32 @@ class PowerCuts:
         # Two at a time: the machine has two processors.
         self._each(
             [cut for cut in self.cuts if not cut.is_earlier],
+            lambda cut: cut.name,
             lambda cut: self._check_in(machine, cut),
         )
 
-    def check_earlier(self, root: pathlib.Path) -> None:
-        """The disks of earlier moments, with the machine's programs in `root`."""
+    def check_earlier(self) -> None:
+        """The disks of earlier moments, outside of the machine."""
         self.checks.title("Every store of an earlier moment opens and has what was acknowledged")
-        self._each([cut for cut in self.cuts if cut.is_earlier], lambda cut: self._check_outside(root, cut))
+        self._each([cut for cut in self.cuts if cut.is_earlier], lambda cut: cut.name, self._check_outside)
 
-    def _each(self, cuts: list[Cut], check) -> None:
-        """Calls the function with each of them, two at a time; it returns what was lost, or nothing."""
+    def _each(self, things: list, name, check) -> None:
+        """Makes a check of each thing, two at a time: it fails if the function raises."""
         lock = threading.Lock()
 
         def work():
             while True:
                 with lock:
-                    if not cuts:
+                    if not things:
                         return
-                    cut = cuts.pop()
+                    thing = things.pop()
                 begin = time.monotonic()
                 try:
-                    loss = check(cut)
-                except (Silence, OSError, subprocess.SubprocessError) as error:
-                    loss = f"{type(error).__name__}: {error}"
-                if loss is None:
-                    self.checks.passes(cut.name, begin)
+                    check(thing)
+                except Exception as error:
+                    self.checks.fail(name(thing), f"{type(error).__name__}: {error}")
                 else:
-                    self.checks.fail(cut.name, loss)
+                    self.checks.passes(name(thing), begin)
 
         threads = [threading.Thread(target=work, daemon=True) for _ in range(2)]
         for thread in threads:
@@ -257,22 +264,30 @@ class PowerCuts:
         for thread in threads:
             thread.join()
 
-    def _check_in(self, machine: Machine, cut: Cut) -> str | None:
+    def _check_in(self, machine: Machine, cut: Cut) -> None:
         keeper = Keeper(machine.ports[cut.kind])
         keeper.finish("start")
         keeper.do(f"mount /dev/disk/by-id/virtio-cuts {cut.offset} {DISK_BYTES}")
         keeper.do(f"check {cut.acknowledged}")
         keeper.do("unmount")
-        return None
 
-    def _check_outside(self, root: pathlib.Path, cut: Cut) -> str | None:
+    def _check_outside(self, cut: Cut) -> None:
+        self._outside("check", cut.kind, cut.image, str(cut.acknowledged))
+
+    def _prepare_outside(self, kind: str) -> None:
+        image = self._file(kind, "before")
+        shutil.copyfile(self.folder / "empty", image)
+        self._outside("prepare", kind, image)
+
+    def _outside(self, command: str, kind: str, image: pathlib.Path, *arguments: str) -> None:
         as_root = [] if os.geteuid() == 0 else ["sudo"]
-        program = pathlib.Path(__file__).with_name("check-store")
+        program = pathlib.Path(__file__).with_name("store-outside")
         run = subprocess.run(
-            [*as_root, str(program), str(root), cut.kind, str(cut.image), str(cut.acknowledged)],
+            [*as_root, str(program), command, str(self.root), kind, str(image), *arguments],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=ANSWER_SECONDS)
         answer = run.stdout.strip()
-        return None if run.returncode == 0 and answer == "done" else f"exit {run.returncode}: {answer} {run.stderr[-600:]}"
+        if run.returncode != 0 or answer != "done":
+            raise Silence(f"{command}: exit {run.returncode}: {answer} {run.stderr[-600:]}")
 
 
 def copy_data(image: pathlib.Path, disk, offset: int) -> None:

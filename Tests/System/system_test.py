@@ -28,7 +28,7 @@ def main() -> int:
     # So that everything is taken away, whoever ends it.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     checks = Checks()
-    cuts = power_cuts.PowerCuts(checks, chosen.seed, chosen.cuts)
+    cuts = power_cuts.PowerCuts(checks, chosen.image / "root", chosen.seed, chosen.cuts)
     with contextlib.suppress(PartStopped), cuts, Chip() as chip:
 
         def started(disks) -> Machine:
@@ -55,7 +55,7 @@ def main() -> int:
                 the_person.start(checks, machine)
                 checks.beside(lambda: the_chip.after_the_cut(checks, machine), lambda: cuts.check(machine))
 
-            checks.beside(after_the_start, lambda: cuts.check_earlier(chosen.image / "root"))
+            checks.beside(after_the_start, cuts.check_earlier)
     print(checks.summary())
     return 1 if checks.failed else 0
 

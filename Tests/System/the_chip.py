@@ -18,16 +18,12 @@ def log_in(machine: Machine) -> None:
     machine.other_person.log_in(NAME, PASSWORD)
 
 
-def finding(machine: Machine, check: str, status: int = 0) -> tuple[str, str]:
-    """What the doctor says of one thing, and its verdict."""
-    found = [each for each in machine.other_person.document("ostiary doctor --json", status)["findings"] if each["check"] == check]
-    expect(len(found) == 1, f"the doctor has {len(found)} lines on {check}")
-    return found[0]["verdict"], found[0]["message"]
-
-
-def expect_finding(machine: Machine, check: str, verdict: str, words: str, status: int = 0) -> None:
-    actual, message = finding(machine, check, status)
-    expect(actual == verdict and words in message, f"{check}: {actual}: {message}")
+def expect_of_the_doctor(machine: Machine, *lines: tuple[str, str, str]) -> None:
+    """Each is the name of a check, its verdict, and words of its message."""
+    findings = machine.other_person.document("ostiary doctor --json")["findings"]
+    for check, verdict, words in lines:
+        found = [each for each in findings if each["check"] == check]
+        expect([each["verdict"] for each in found] == [verdict] and words in found[0]["message"], f"{check}: {found}")
 
 
 def play(checks: Checks, machine: Machine) -> None:
@@ -50,8 +46,8 @@ def play(checks: Checks, machine: Machine) -> None:
         with checks.check("a member makes a store in it"):
             log_in(machine)
             person.typed(CONFIGURE)
-            expect_equal(person.document("ostiary status --json")["passcode"]["isSet"], False)
-            expect_finding(machine, "enclave", "ok", "The keys are in the TPM at device:/dev/tpmrm0.")
+            status = person.document("ostiary status --json")
+            expect_equal((status["passcode"]["isSet"], status["enclave"]), (False, "tpm"))
         with checks.check("its daemon is the user manager's, and holds the chip"):
             number = root.output(f"pgrep -x -u {NAME} ostiaryd")
             expect("/user@" in root.output(f"cat /proc/{number}/cgroup"), "it is not below the user manager")
@@ -64,11 +60,15 @@ def play(checks: Checks, machine: Machine) -> None:
             person.typed(VERIFY)
         with checks.check("the chip counts a wrong passcode, and the right one ends the count"):
             person.typed(SIGN, (("Passcode", "wrong horse 9\n"), ("Passcode", "\x03")), status=3)
-            expect_finding(machine, "wrong tries in the TPM", "notice", "counted 1 of 10")
+            expect_of_the_doctor(
+                machine,
+                ("enclave", "ok", "The keys are in the TPM at device:/dev/tpmrm0."),
+                ("wrong tries in the TPM", "notice", "counted 1 of 10"),
+            )
             person.typed(SIGN, ASKED)
-            expect_finding(machine, "wrong tries in the TPM", "ok", "counted 0 of 10")
         with checks.check("the store is the newest copy, and a copy of it is made"):
-            expect_finding(machine, "store counter", "ok", "The store is the newest copy")
+            expect_of_the_doctor(
+                machine, ("wrong tries in the TPM", "ok", "counted 0 of 10"), ("store counter", "ok", "The store is the newest copy"))
             person.typed("systemctl --user stop ostiaryd.service")
             person.typed(f"cp -a {STORE} older")
             person.typed("ostiary right create spare --require passcode && ostiary right remove spare")
@@ -86,7 +86,7 @@ def after_the_cut(checks: Checks, machine: Machine) -> None:
             person.typed(SIGN, ASKED)
             person.typed(VERIFY)
         with checks.check("the counter in the chip knows the store"):
-            expect_finding(machine, "store counter", "ok", "The store is the newest copy")
+            expect_of_the_doctor(machine, ("store counter", "ok", "The store is the newest copy"))
         with checks.check("the older copy of the folder is refused, and nothing is asked"):
             person.typed("systemctl --user stop ostiaryd.service")
             person.typed(f"mv {STORE} newest && mv older {STORE}")
