@@ -137,6 +137,7 @@ class PowerCuts:
                     keeper.do(f"mount /dev/disk/by-id/virtio-{kind}")
                     if kind in IN_THE_CHIP:
                         keeper.do("prepare")
+                    keeper.do("open")
                     self.acknowledged[kind].append(self._file(kind, "log").stat().st_size)
 
     def change_and_cut(self, machine: Machine) -> None:

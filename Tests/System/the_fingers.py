@@ -65,8 +65,10 @@ def opened_by_a_finger(checks: Checks, machine: Machine) -> None:
             typed(machine, f"openssl dgst -sha256 -verify {right}.pem -signature {right}.sig challenge.bin")
     with checks.check("another finger opens nothing, three times"):
         sign(machine, "finger", "thumb-skin", status=3, touches=3)
-    with checks.check("without a finger on the reader nothing is signed without a terminal"):
-        typed(machine, "setsid --wait ostiary right sign finger challenge.bin --output wrong.sig < /dev/null", status=3)
+    with checks.check("for a program that is not at the seat polkit refuses the reader, and nothing is signed"):
+        screen = typed(machine, "setsid --wait ostiary right sign finger challenge.bin --output wrong.sig < /dev/null", status=1)
+        expect("The system (polkit) does not let Ostiary use the fingerprint reader" in screen, "another refusal")
+        typed(machine, "test -e wrong.sig", status=1)
 
 
 def enter_passcode(machine: Machine) -> None:
