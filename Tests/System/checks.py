@@ -1,6 +1,8 @@
 """Counts named checks, and says what each came to."""
 
 import contextlib
+import resource
+import threading
 import time
 
 from machine import Machine
@@ -16,9 +18,15 @@ class Checks:
         self.failed: list[str] = []
         self.begin = time.monotonic()
         self.machine: Machine | None = None
+        # Parts run beside each other.
+        self._lock = threading.RLock()
 
     def title(self, text: str) -> None:
-        print(f"== {text} ({time.monotonic() - self.begin:.0f} s)", flush=True)
+        self.say(f"== {text} ({time.monotonic() - self.begin:.0f} s)")
+
+    def say(self, text: str) -> None:
+        with self._lock:
+            print(text, flush=True)
 
     @contextlib.contextmanager
     def check(self, name: str):
@@ -32,14 +40,16 @@ class Checks:
         self.passes(name, begin)
 
     def passes(self, name: str, begin: float) -> None:
-        self.passed += 1
-        print(f"ok {self.passed + len(self.failed):3}  {name} ({time.monotonic() - begin:.1f} s)", flush=True)
+        with self._lock:
+            self.passed += 1
+            self.say(f"ok {self.passed + len(self.failed):3}  {name} ({time.monotonic() - begin:.1f} s)")
 
     def fail(self, name: str, reason: str) -> None:
-        self.failed.append(name)
-        print(f"NOT OK {self.passed + len(self.failed)}  {name}\n  {reason}", flush=True)
-        if self.machine:
-            print(self.machine.last_lines(), flush=True)
+        with self._lock:
+            self.failed.append(name)
+            self.say(f"NOT OK {self.passed + len(self.failed)}  {name}\n  {reason}")
+            if self.machine:
+                self.say(self.machine.last_lines())
 
     @contextlib.contextmanager
     def part(self, text: str, machine: Machine):
@@ -52,13 +62,30 @@ class Checks:
             # Nothing else can be checked on a machine that is not there.
             if not machine.is_up:
                 raise
-        self.machine = None
+
+    def beside(self, *parts) -> None:
+        """Runs functions at the same time, and waits for all of them."""
+
+        def run(part):
+            try:
+                part()
+            except PartStopped:
+                pass
+            except Exception as error:
+                self.fail(f"{part.__module__}: the test itself", f"{type(error).__name__}: {error}")
+
+        threads = [threading.Thread(target=run, args=(part,), daemon=True) for part in parts]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
 
     def summary(self) -> str:
-        seconds = time.monotonic() - self.begin
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times = f"{time.monotonic() - self.begin:.0f} s, on the processors {used.ru_utime + used.ru_stime:.0f} s"
         if self.failed:
-            return f"System test: {self.passed} checks passed, {len(self.failed)} FAILED ({seconds:.0f} s): {'; '.join(self.failed)}"
-        return f"System test: {self.passed} checks passed ({seconds:.0f} s)"
+            return f"System test: {self.passed} checks passed, {len(self.failed)} FAILED ({times}): {'; '.join(self.failed)}"
+        return f"System test: {self.passed} checks passed ({times})"
 
 
 def expect_equal(actual, expected) -> None:

@@ -1,6 +1,7 @@
 """The serial ports of a machine, read the way a person reads a terminal."""
 
 import codecs
+import json
 import re
 import socket
 import threading
@@ -135,3 +136,15 @@ class Person(Console):
         status = self.expect(r"status=(\d+)\n", within)
         self.expect(re.escape(self.prompt) + "$", within)
         return int(status[1]), self.transcript[begin : status.start()]
+
+    def typed(self, command: str, answers=(), status: int = 0, within: float = 60) -> str:
+        """What is on the screen after a command; fails unless it exits with the status."""
+        actual, screen = self.type(command, answers, within)
+        if actual != status:
+            raise AssertionError(f"{command}: exit {actual} instead of {status}: {screen[-600:]}")
+        return screen
+
+    def document(self, command: str, status: int = 0) -> dict:
+        """The JSON document that a command prints."""
+        screen = self.typed(command, status=status)
+        return json.loads(screen[screen.index("\n{") : screen.rindex("}") + 1])

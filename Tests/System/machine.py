@@ -5,7 +5,18 @@ import shutil
 import subprocess
 import tempfile
 
+from chip import Chip
 from console import Console, Person, RootConsole
+
+
+KERNEL_OPTIONS = (
+    *("root=/dev/vda", "rw", "console=ttyS0", "quiet", "panic=-1", "no_timer_check", "module_blacklist=kvm,kvm_amd,kvm_intel,powernow_k8"),
+    "systemd.default_timeout_start_sec=120s",
+    # Emulation translates a program again when it lies elsewhere in memory: a start takes three times as long.
+    "norandmaps",
+    # Less to emulate: pages are large and are cleared once, and no processor has faults to work around.
+    *("transparent_hugepage=always", "init_on_alloc=0", "mitigations=off", "cryptomgr.notests"),
+)
 
 
 class Disk:
@@ -34,9 +45,9 @@ class Disk:
 class Machine:
     """One run of the machine, from power on. Its first disk forgets everything when it ends; the others keep what they took.
 
-    Serial ports: the kernel's console, a terminal for a person, a terminal for root. Each name in `ports` is a virtio port
-    `/dev/virtio-ports/NAME` in the machine. `devices` are more options of QEMU: the place for a TPM
-    (`-chardev socket,… -tpmdev emulator,… -device tpm-tis,…`, with an swtpm for each run).
+    Serial ports: the kernel's console, a terminal for a person, a terminal for root. Parts that run beside others have terminals
+    of their own: hvc0 for another person, hvc1 for root. Each name in `ports` is a virtio port `/dev/virtio-ports/NAME` in the
+    machine. A chip loses its power together with the machine. `devices` are more options of QEMU.
     """
 
     def __init__(
@@ -44,6 +55,7 @@ class Machine:
         image: pathlib.Path,
         disks: dict[str, Disk] | None = None,
         ports: tuple[str, ...] = (),
+        chip: Chip | None = None,
         devices: tuple[str, ...] = (),
         accelerator: str = "tcg,thread=multi",
     ):
@@ -51,6 +63,17 @@ class Machine:
         self.consoles: list[Console] = []
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ostiary-machine-"))
         serial = [self._socket("-serial", name, "unix:{},server=on,wait=off") for name in ("kernel", "person", "root")]
+        terminals = [
+            option
+            for name in ("other", "root-beside")
+            for option in (
+                *self._socket("-chardev", name, f"socket,id={name},path={{}},server=on,wait=off"),
+                "-device",
+                f"virtconsole,chardev={name}",
+            )
+        ]
+        self.chip = chip
+        chip_options = chip.power_on() if chip else []
         virtio = [
             option
             for name in ports
@@ -65,18 +88,20 @@ class Machine:
             ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-accel", accelerator, "-cpu", "max", "-m", "2048", "-smp", "2"]
             + ["-nodefaults", "-display", "none", "-no-reboot"]
             + ["-kernel", str(image / "vmlinuz"), "-initrd", str(image / "initrd.img")]
-            + ["-append", "root=/dev/vda rw console=ttyS0 quiet panic=-1 no_timer_check module_blacklist=kvm,kvm_amd,kvm_intel,powernow_k8 systemd.default_timeout_start_sec=60s"]
+            + ["-append", " ".join(KERNEL_OPTIONS)]
             + ["-drive", f"file={image / 'disk.img'},id=system,if=none,format=raw,snapshot=on"]
             + ["-device", "virtio-blk-pci,drive=system"]
             + [option for name, disk in (disks or {}).items() for option in disk.options(name)]
             + [option for options in serial for option in options]
-            + ["-device", "virtio-serial-pci,max_ports=31", *virtio, *devices],
+            + ["-device", "virtio-serial-pci,max_ports=31", *terminals, *virtio, *chip_options, *devices],
             stdin=subprocess.DEVNULL,
         )
         try:
             self.kernel = self._console(Console, "kernel")
             self.person = self._console(Person, "person")
             self.root = self._console(RootConsole, "root")
+            self.other_person = self._console(Person, "other")
+            self.root_beside = self._console(RootConsole, "root-beside")
             self.ports = {name: self._console(Console, name) for name in ports}
         except BaseException:
             self.cut()
@@ -93,6 +118,7 @@ class Machine:
     def wait_until_up(self, within: float = 150) -> None:
         """Waits until systemd has started everything."""
         self.root.wait_until_ready(within)
+        self.root_beside.wait_until_ready(within)
         self.is_up = True
 
     def power_off(self, within: float = 60) -> None:
@@ -104,6 +130,8 @@ class Machine:
     def cut(self) -> None:
         """Ends the machine at once, as a power cut does: what it kept in memory is gone."""
         self.process.kill()
+        if self.chip:
+            self.chip.power_off()
         self.process.wait()
         for console in self.consoles:
             console.wait_until_closed()
@@ -113,7 +141,8 @@ class Machine:
     def last_lines(self) -> str:
         return "\n".join(
             f"  {console.name} console, last lines:\n{console.last_lines()}"
-            for console in self.consoles[:3]
+            for console in self.consoles
+            if isinstance(console, (Person, RootConsole)) or console is self.kernel
         )
 
     def __enter__(self):

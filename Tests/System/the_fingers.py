@@ -7,9 +7,11 @@ from machine import Machine
 from the_person import ASKED, NAME, typed
 
 PROGRAMS = "/usr/local/libexec/system-test"
-#: Runs a command as the person, in a session of logind at the machine's own screen, where its output is of no use.
+#: Runs a command as the person, in a session of logind at the machine's own screen, where its output is of no use. polkit takes
+#: the daemon for a part of the person's graphical session, if there is one besides that at the serial port.
 AT_SEAT = (
     f"systemd-run --quiet --wait --uid={NAME} -p PAMName=login -p TTYPath=/dev/tty1 -p StandardInput=tty "
+    "-p Environment=XDG_SESSION_TYPE=wayland "
     "-p StandardOutput=truncate:/run/at-seat -p StandardError=truncate:/run/at-seat"
 )
 
@@ -63,8 +65,10 @@ def opened_by_a_finger(checks: Checks, machine: Machine) -> None:
             typed(machine, f"openssl dgst -sha256 -verify {right}.pem -signature {right}.sig challenge.bin")
     with checks.check("another finger opens nothing, three times"):
         sign(machine, "finger", "thumb-skin", status=3, touches=3)
-    with checks.check("without a finger on the reader nothing is signed without a terminal"):
-        typed(machine, "setsid --wait ostiary right sign finger challenge.bin --output wrong.sig < /dev/null", status=3)
+    with checks.check("for a program that is not at the seat polkit refuses the reader, and nothing is signed"):
+        screen = typed(machine, "setsid --wait ostiary right sign finger challenge.bin --output wrong.sig < /dev/null", status=1)
+        expect("The system (polkit) does not let Ostiary use the fingerprint reader" in screen, "another refusal")
+        typed(machine, "test -e wrong.sig", status=1)
 
 
 def enter_passcode(machine: Machine) -> None:
