@@ -160,7 +160,7 @@ struct Ostiaryd: ParsableCommand {
 
     func run() throws {
         // Another place of pcscd for libpcsclite: the program that starts the daemon must not choose who plays security keys.
-        unsetenv("PCSCLITE_CSOCK_NAME")
+        unsafe unsetenv("PCSCLITE_CSOCK_NAME")
         // First: a file that was opened before could be descriptor 3, and the report would be written into it.
         guard !reportsReadiness || ReadinessReport.hasReader else {
             throw StartError("--reports-readiness needs a pipe as descriptor 3.")

@@ -1,3 +1,4 @@
+import AuthenticatorRequests
 import Foundation
 import Glibc
 import SecretMemory
@@ -15,11 +16,16 @@ import UnixSocket
     /// The answer of the card to a command; nil gives none.
     typealias Card = @Sendable (_ command: [UInt8]) -> [UInt8]?
 
-    private final class Helper {
+    private final class Helper: Sendable {
         let process: SpawnedProcess
         private let channel: SharedDescriptor
         private let card: SharedDescriptor
-        let commands = Mutex<[[UInt8]]>([])
+        private let log = Log()
+
+        /// The commands that the card got.
+        var commands: [[UInt8]] { log.commands.withLock { $0 } }
+
+        private final class Log: Sendable { let commands = Mutex<[[UInt8]]>([]) }
 
         init(_ answer: @escaping Card) throws {
             let type = CInt(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
@@ -32,13 +38,13 @@ import UnixSocket
                 Build.program("ostiary-fido"), descriptors: [-1, -1, -1, messages[1], -1, cards[1]])
             close(messages[1])
             close(cards[1])
-            Thread.detachNewThread { [self, card] in
+            Thread.detachNewThread { [card, log] in
                 var command = [UInt8](repeating: 0, count: 512)
                 while true {
                     let count = read(card.number, &command, command.count)
                     guard count > 0 else { return }
                     let received = Array(command.prefix(count))
-                    commands.withLock { $0.append(received) }
+                    log.commands.withLock { $0.append(received) }
                     guard let answer = answer(received) else { continue }
                     guard !answer.isEmpty else {
                         shutdown(card.number, CInt(SHUT_RDWR))
@@ -84,7 +90,7 @@ import UnixSocket
     @Test func `the first command selects the applet, and no command is longer than a short one`() throws {
         let helper = try Helper { $0[1] == 0xA4 ? Self.version : Self.info + [0x90, 0x00] }
         _ = helper.ask(.describe)
-        let commands = helper.commands.withLock { $0 }
+        let commands = helper.commands
         #expect(
             commands.first == [0x00, 0xA4, 0x04, 0x00, 8, 0xA0, 0x00, 0x00, 0x06, 0x47, 0x2F, 0x00, 0x01, 0x00])
         #expect(commands.dropFirst().first == [0x80, 0x10, 0x80, 0x00, 1, 0x04, 0x00])
@@ -101,14 +107,14 @@ import UnixSocket
         let failure = try Self.failure(helper.ask(.describe))
         #expect(!failure.isGone)
         #expect(CredentialRefusal(failure) == .malformedAnswer)
-        #expect(helper.commands.withLock { $0.count } == 1)
+        #expect(helper.commands.count == 1)
     }
 
     @Test func `an answer whose rest never comes ends`() throws {
         let helper = try Helper { $0[1] == 0xA4 ? Self.version : $0[1] == 0xC0 ? [0x61, 0x10] : [0x00, 0x61, 0x10] }
         let failure = try Self.failure(helper.ask(.describe))
         #expect(!failure.isGone)
-        #expect(helper.commands.withLock { $0.count { $0[1] == 0xC0 } } == 1)
+        #expect(helper.commands.count { $0[1] == 0xC0 } == 1)
     }
 
     @Test func `an answer without an end is cut off`() throws {
@@ -117,7 +123,7 @@ import UnixSocket
         }
         let failure = try Self.failure(helper.ask(.describe))
         #expect(!failure.isGone)
-        #expect(helper.commands.withLock { $0.count { $0[1] == 0xC0 } } == 16)
+        #expect(helper.commands.count { $0[1] == 0xC0 } == 16)
     }
 
     @Test func `a card that takes a piece of a command and refuses the next gets no more`() throws {
@@ -133,10 +139,10 @@ import UnixSocket
         request.allowed = [.init([UInt8](repeating: 2, count: 600), salts: [])]
         let failure = try Self.failure(helper.ask(.assert(request)))
         #expect(!failure.isGone)
-        #expect(helper.commands.withLock { $0.count { $0[0] == 0x90 } } == 1)
+        #expect(helper.commands.count { $0[0] == 0x90 } == 1)
         // Its state is unknown from then on.
         #expect(throws: Never.self) { try Self.failure(helper.ask(.describe)) }
-        #expect(helper.commands.withLock { $0.last?[0] } == 0x90)
+        #expect(helper.commands.last?[0] == 0x90)
     }
 
     @Test func `a card that is taken away is told as gone`() throws {
@@ -155,6 +161,6 @@ import UnixSocket
             return number % 3 == 0 ? Self.info + [0x90, 0x00] : [0x01, 0x91, 0x00]
         }
         guard case .description? = helper.ask(.describe) else { throw Unexpected(report: nil) }
-        #expect(helper.commands.withLock { $0.contains([0x80, 0x11, 0x00, 0x00, 0x00]) })
+        #expect(helper.commands.contains([0x80, 0x11, 0x00, 0x00, 0x00]))
     }
 }

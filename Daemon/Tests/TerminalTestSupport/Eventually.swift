@@ -11,4 +11,6 @@ public func eventually(_ what: String, _ holds: () throws -> Bool) throws {
 
 public struct NeverHappened: Error {
     public let what: String
+
+    public init(what: String) { self.what = what }
 }
