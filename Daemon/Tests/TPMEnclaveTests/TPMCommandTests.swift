@@ -29,8 +29,11 @@ import Testing
         #expect(try tpm.handles() == [0, 0, 0])
     }
 
-    private func commands(_ body: () throws -> Void) throws -> [RecordedCommand] {
-        try tpm.commands("commands.pcap", during: body)
+    private func expectCommands(
+        _ expected: [RecordedCommand], _ location: SourceLocation = #_sourceLocation, from body: () throws -> Void
+    ) throws {
+        let commands = try tpm.commands("commands.pcap", during: body)
+        #expect(commands == expected, sourceLocation: location)
     }
 
     private func made(in enclave: TPMEnclave) throws -> Data {
@@ -48,21 +51,20 @@ import Testing
             let written: [RecordedCommand] = [
                 .defineSpace, .load, .startSession, .policySecret, .policyCommandCode, .policyOr, .write, .flush,
             ]
-            #expect(
-                try commands { _ = try made(in: enclave) } == [.create, .readIndex] + written + [.create, .create])
-            #expect(
-                try commands { _ = try made(in: enclave) }
-                    == [.create, .readIndex, .readIndex, .undefineSpace] + written + [.create, .create])
+            try expectCommands([.create, .readIndex] + written + [.create, .create]) { _ = try made(in: enclave) }
+            try expectCommands([.create, .readIndex, .readIndex, .undefineSpace] + written + [.create, .create]) {
+                _ = try made(in: enclave)
+            }
         }
     }
 
     @Test func `a key below the passcode is made with six commands, any other with one`() throws {
         try recorded { enclave in
             _ = try made(in: enclave)
-            #expect(
-                try commands { _ = try enclave.makeKey(authorization: Material.secret(4), binding: below) }
-                    == [.load, .startSession, .policyCommandCode, .policyOr, .create, .flush])
-            #expect(try commands { _ = try enclave.makeKey() } == [.create])
+            try expectCommands([.load, .startSession, .policyCommandCode, .policyOr, .create, .flush]) {
+                _ = try enclave.makeKey(authorization: Material.secret(4), binding: below)
+            }
+            try expectCommands([.create]) { _ = try enclave.makeKey() }
         }
     }
 
@@ -71,14 +73,15 @@ import Testing
             let passcode = try made(in: enclave)
             let right: [RecordedCommand] = [.startSession, .policySecret, .load, .unseal, .flush]
             func wrong() { expect(.refused) { _ = try session(enclave, passcode, 2) } }
-            for _ in 1...2 { #expect(try commands { _ = try session(enclave, passcode) } == right) }
-            for _ in 1...3 { #expect(try commands(wrong) == [.startSession, .policySecret, .read]) }
+            for _ in 1...2 { try expectCommands(right) { _ = try session(enclave, passcode) } }
+            for _ in 1...3 { try expectCommands([.startSession, .policySecret, .read], from: wrong) }
             #expect(try enclave.wrongTries(at: passcode) == WrongTries(count: 3, limit: 10))
-            #expect(try commands { _ = try session(enclave, passcode) } == right)
+            try expectCommands(right) { _ = try session(enclave, passcode) }
             for _ in 1...9 { wrong() }
             for value: UInt8 in [2, 1] {
-                let blocked = try commands { expect(.passcodeBlocked) { _ = try session(enclave, passcode, value) } }
-                #expect(blocked == [.startSession, .policySecret, .read])
+                try expectCommands([.startSession, .policySecret, .read]) {
+                    expect(.passcodeBlocked) { _ = try session(enclave, passcode, value) }
+                }
             }
         }
     }
@@ -87,9 +90,9 @@ import Testing
         let first = try TPMEnclave(at: tpm.shared, storageKey: nil)
         let passcode = try made(in: first)
         try recorded { enclave in
-            #expect(
-                try commands { _ = try session(enclave, passcode) }
-                    == [.startSession, .readIndex, .policySecret, .load, .unseal, .flush])
+            try expectCommands([.startSession, .readIndex, .policySecret, .load, .unseal, .flush]) {
+                _ = try session(enclave, passcode)
+            }
         }
     }
 
@@ -103,15 +106,15 @@ import Testing
             }
             let entry: [RecordedCommand] = [.startSession, .policySecret, .load, .unseal, .flush]
             var open: (any OpenEnclaveKey)?
-            #expect(
-                try commands { open = try opened() }
-                    == entry + [.load, .startSession, .policySecret, .policyOr, .load, .flush, .sign])
-            #expect(try commands { try open?.expectSignature() } == [.sign])
-            #expect(try commands { open = nil } == [.readPublic, .contextSave, .flush])
+            try expectCommands(entry + [.load, .startSession, .policySecret, .policyOr, .load, .flush, .sign]) {
+                open = try opened()
+            }
+            try expectCommands([.sign]) { try open?.expectSignature() }
+            try expectCommands([.readPublic, .contextSave, .flush]) { open = nil }
             for _ in 1...2 {
-                #expect(try commands { open = try opened() } == entry + [.contextLoad])
-                #expect(try commands { try open?.expectSignature() } == [.sign])
-                #expect(try commands { open = nil } == [.flush])
+                try expectCommands(entry + [.contextLoad]) { open = try opened() }
+                try expectCommands([.sign]) { try open?.expectSignature() }
+                try expectCommands([.flush]) { open = nil }
             }
         }
     }
@@ -119,10 +122,9 @@ import Testing
     @Test func `a change is five commands`() throws {
         try recorded { enclave in
             let passcode = try made(in: enclave)
-            #expect(
-                try commands {
-                    try enclave.changePasscode(passcode, from: Material.secret(1), to: Material.secret(5))
-                } == [.startSession, .policyAuthValue, .policyCommandCode, .policyOr, .changeAuth])
+            try expectCommands([.startSession, .policyAuthValue, .policyCommandCode, .policyOr, .changeAuth]) {
+                try enclave.changePasscode(passcode, from: Material.secret(1), to: Material.secret(5))
+            }
             _ = try session(enclave, passcode, 5)
         }
     }
