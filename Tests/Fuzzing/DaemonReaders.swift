@@ -123,6 +123,7 @@ private func readReports(_ bytes: [UInt8]) {
         switch action {
         case .send(let reports), .abort(let reports): check(reports)
         case .run(let request):
+            precondition(!request.bytes.isEmpty, "a command has a byte")
             check(endpoint.keepalive(needsUser: true) ?? [])
             check(endpoint.finish(request, with: request.bytes))
         case .cancel, nil: break
