@@ -36,11 +36,11 @@ def play(checks: Checks, machine: Machine) -> None:
         with checks.check("who is no member is refused, and told of the group"):
             as_eve = "runuser -u eve -- env -C /home/eve"
             root.output(f"{as_eve} sh -c '{CONFIGURE}'")
-            status, output = root.run(f"{as_eve} ostiary status", 60)
+            status, output = root.run(f"{as_eve} ostiary status")
             expect(status != 0, f"exit {status}: {output}")
             for words in ("you may not use /dev/tpmrm0", "`tss`", "Nothing was changed."):
                 expect(words in output, output)
-            status, output = root.run(f"{as_eve} ostiary doctor", 60)
+            status, output = root.run(f"{as_eve} ostiary doctor")
             expect(status != 0 and "you may not use /dev/tpmrm0" in output, f"exit {status}: {output}")
             root.output(f"test -z \"$(find /home/eve/{STORE} -name 'vault*')\"")
         with checks.check("a member makes a store in it"):

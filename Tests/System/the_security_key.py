@@ -46,9 +46,9 @@ def play(checks: Checks, machine: Machine) -> None:
             tell(machine, "hold")
             waiting = int(root.output(f"grep -c waiting {SAID}"))
             with signing(machine, status=0):
-                root.wait_for(f"test $(grep -c waiting {SAID}) -gt {waiting}", 60)
+                root.wait_for(f"test $(grep -c waiting {SAID}) -gt {waiting}")
                 pull_out(machine)
-                root.wait_for("grep -q 'Insert your security key' /dev/vcs1", 60)
+                root.wait_for("grep -q 'Insert your security key' /dev/vcs1")
                 expect(root.run(f"test -e {HOME}/keyed.sig")[0] != 0, "there is a signature")
                 tell(machine, "touch")
                 plug_in(machine)
@@ -57,7 +57,7 @@ def play(checks: Checks, machine: Machine) -> None:
             pull_out(machine)
             expect_equal(root.output("fido2-token -L"), "")
             with signing(machine, status=3):
-                root.wait_for("grep -q 'Insert your security key' /dev/vcs1", 60)
+                root.wait_for("grep -q 'Insert your security key' /dev/vcs1")
                 root.output(f"{PROGRAMS}/type-at-seat '' $'\\x03'")
             expect(root.run(f"test -e {HOME}/keyed.sig")[0] != 0, "there is a signature")
 
