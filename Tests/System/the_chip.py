@@ -92,8 +92,7 @@ def after_the_cut(checks: Checks, machine: Machine) -> None:
             person.typed(f"mv {STORE} newest && mv older {STORE}")
             screen = person.typed("ostiary right authorize chip", status=1)
             expect("The daemon did not start." in screen and "Passcode:" not in screen, screen)
-            journal = "journalctl --quiet --no-pager _SYSTEMD_USER_UNIT=ostiaryd.service"
-            root.wait_for(f"{journal} | grep -q 'Somebody put back an older copy of the folder'")
+            root.wait_for("journalctl --boot --quiet --no-pager --output=cat | grep 'Somebody put back an older copy of the folder'")
         with checks.check("the newest one works"):
             person.typed(f"systemctl --user reset-failed ostiaryd.service; rm -r {STORE} && mv newest {STORE}")
             person.typed(SIGN, ASKED)
