@@ -82,21 +82,21 @@ class RootConsole(Console):
     def wait_until_ready(self, within: float) -> None:
         self.expect(r"<<ready 0>>\n", within)
 
-    def run(self, command: str, within: float = 30) -> tuple[int, str]:
+    def run(self, command: str, within: float = 120) -> tuple[int, str]:
         """The exit status and what it printed."""
         begin = self._taken
         self.send(command + "\n")
         match = self.expect(r"\n<<status (\d+)>>\n", within)
         return int(match[1]), self.transcript[begin : match.start()].strip()
 
-    def output(self, command: str, within: float = 30) -> str:
+    def output(self, command: str, within: float = 120) -> str:
         """What it printed; fails unless it succeeds."""
         status, output = self.run(command, within)
         if status != 0:
             raise Silence(f"{command}: exit {status}:\n{output}")
         return output
 
-    def wait_for(self, command: str, within: float = 30) -> str:
+    def wait_for(self, command: str, within: float = 120) -> str:
         """Runs it again until it succeeds."""
         deadline = time.monotonic() + within
         while True:
@@ -113,7 +113,7 @@ class Person(Console):
 
     prompt = "here you are> "
 
-    def log_in(self, name: str, password: str, within: float = 90) -> None:
+    def log_in(self, name: str, password: str, within: float = 180) -> None:
         self.send("\n")
         self.expect(r"login: $", within)
         self.send(name + "\n")
@@ -124,7 +124,7 @@ class Person(Console):
         self.send("stty cols 250 rows 50; bind 'set enable-bracketed-paste off'\nexport SYSTEMD_PAGER=cat PS1='here you are''> '\n")
         self.expect(f"^{self.prompt}$", within)
 
-    def type(self, command: str, answers: tuple[tuple[str, str], ...] = (), within: float = 60) -> tuple[int, str]:
+    def type(self, command: str, answers: tuple[tuple[str, str], ...] = (), within: float = 180) -> tuple[int, str]:
         """Types a command, answers each prompt in turn; returns its exit status and everything on the screen since."""
         begin = self._taken
         self.send(command + "; echo status=$?\n")
@@ -137,7 +137,7 @@ class Person(Console):
         self.expect(re.escape(self.prompt) + "$", within)
         return int(status[1]), self.transcript[begin : status.start()]
 
-    def typed(self, command: str, answers=(), status: int = 0, within: float = 60) -> str:
+    def typed(self, command: str, answers=(), status: int = 0, within: float = 180) -> str:
         """What is on the screen after a command; fails unless it exits with the status."""
         actual, screen = self.type(command, answers, within)
         if actual != status:

@@ -131,7 +131,7 @@ class PowerCuts:
         with self.checks.part("The stores for changes", machine):
             with self.checks.check("each kind of change has a store"):
                 for kind in KINDS:
-                    machine.root_beside.output(f"systemctl start store-keeper@{kind}", 60)
+                    machine.root_beside.output(f"systemctl start store-keeper@{kind}")
                     keeper = Keeper(machine.ports[kind])
                     keeper.finish("start")
                     keeper.do(f"mount /dev/disk/by-id/virtio-{kind}")
@@ -228,7 +228,7 @@ class PowerCuts:
         with self.checks.part("Every store opens and has what was acknowledged", machine):
             with self.checks.check("every store can be looked at"):
                 for kind in KINDS:
-                    machine.root_beside.output(f"systemctl start store-keeper@{kind}", 60)
+                    machine.root_beside.output(f"systemctl start store-keeper@{kind}")
         # Two at a time: the machine has two processors.
         self._each(
             [cut for cut in self.cuts if not cut.is_earlier],

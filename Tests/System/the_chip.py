@@ -36,11 +36,11 @@ def play(checks: Checks, machine: Machine) -> None:
         with checks.check("who is no member is refused, and told of the group"):
             as_eve = "runuser -u eve -- env -C /home/eve"
             root.output(f"{as_eve} sh -c '{CONFIGURE}'")
-            status, output = root.run(f"{as_eve} ostiary status", 60)
+            status, output = root.run(f"{as_eve} ostiary status")
             expect(status != 0, f"exit {status}: {output}")
             for words in ("you may not use /dev/tpmrm0", "`tss`", "Nothing was changed."):
                 expect(words in output, output)
-            status, output = root.run(f"{as_eve} ostiary doctor", 60)
+            status, output = root.run(f"{as_eve} ostiary doctor")
             expect(status != 0 and "you may not use /dev/tpmrm0" in output, f"exit {status}: {output}")
             root.output(f"test -z \"$(find /home/eve/{STORE} -name 'vault*')\"")
         with checks.check("a member makes a store in it"):
@@ -92,8 +92,7 @@ def after_the_cut(checks: Checks, machine: Machine) -> None:
             person.typed(f"mv {STORE} newest && mv older {STORE}")
             screen = person.typed("ostiary right authorize chip", status=1)
             expect("The daemon did not start." in screen and "Passcode:" not in screen, screen)
-            journal = "journalctl --quiet --no-pager _SYSTEMD_USER_UNIT=ostiaryd.service"
-            root.wait_for(f"{journal} | grep -q 'Somebody put back an older copy of the folder'")
+            root.wait_for("journalctl --boot --quiet --no-pager --output=cat | grep 'Somebody put back an older copy of the folder'")
         with checks.check("the newest one works"):
             person.typed(f"systemctl --user reset-failed ostiaryd.service; rm -r {STORE} && mv newest {STORE}")
             person.typed(SIGN, ASKED)

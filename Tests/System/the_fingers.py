@@ -20,18 +20,18 @@ def play(checks: Checks, machine: Machine) -> None:
     root = machine.root
     with checks.part("Fingers", machine):
         with checks.check("ostiary-templates.socket can be enabled"):
-            root.output("systemctl enable --now ostiary-templates.socket", 60)
+            root.output("systemctl enable --now ostiary-templates.socket")
         with checks.check("each user is told the own templates: none"):
             start_asking(machine, NAME)
             start_asking(machine, "eve")
             root.wait_for(f"grep -q '^1 none 0*$' /run/{NAME}.answers && grep -q '^1 none 0*$' /run/eve.answers")
         with checks.check("fprintd enrols a finger"):
             touch(machine, "index-skin", 5)
-            expect("enroll-completed" in root.output(f"fprintd-enroll -f right-index-finger {NAME}", 60), "not enrolled")
+            expect("enroll-completed" in root.output(f"fprintd-enroll -f right-index-finger {NAME}"), "not enrolled")
         with checks.check("fprintd-verify at the machine's seat: the finger matches, another does not"):
             for skin, result in (("index-skin", "verify-match"), ("thumb-skin", "verify-no-match")):
                 touch(machine, skin)
-                root.run(f"{AT_SEAT} fprintd-verify", 60)
+                root.run(f"{AT_SEAT} fprintd-verify")
                 screen = root.output("cat /run/at-seat")
                 expect(f"{result} (done)" in screen, screen)
         with checks.check("and at a serial port polkit refuses it"):
@@ -44,7 +44,7 @@ def play(checks: Checks, machine: Machine) -> None:
         with checks.check("another finger under the same name has another digest"):
             root.output(f"fprintd-delete {NAME}")
             touch(machine, "other-skin", 5)
-            root.output(f"fprintd-enroll -f right-index-finger {NAME}", 60)
+            root.output(f"fprintd-enroll -f right-index-finger {NAME}")
             root.wait_for(f"test $(grep enrolled /run/{NAME}.answers | sort -u | wc -l) = 2")
         with checks.check("the new finger opens what any finger opens, after the passcode, and not what the first one was for"):
             enter_passcode(machine)
@@ -120,4 +120,4 @@ def sandbox(checks: Checks, machine: Machine) -> None:
         networks = root.output(f"readlink /proc/{number}/ns/net /proc/1/ns/net").split()
         expect(networks[0] != networks[1], "it has the machine's network")
     with checks.check("systemd-analyze security says at most 1.9 of 10"):
-        root.output("systemd-analyze security --no-pager --threshold=19 ostiary-templates@.service | tail -n 1", 60)
+        root.output("systemd-analyze security --no-pager --threshold=19 ostiary-templates@.service | tail -n 1")

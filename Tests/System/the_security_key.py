@@ -45,10 +45,10 @@ def play(checks: Checks, machine: Machine) -> None:
         with checks.check("pulled out while it waits for the touch it opens nothing, until it is plugged in and touched"):
             tell(machine, "hold")
             waiting = int(root.output(f"grep -c waiting {SAID}"))
-            with signing(machine, status=0):
-                root.wait_for(f"test $(grep -c waiting {SAID}) -gt {waiting}", 60)
+            with signing(machine, status=0, first=WHEN_GIVEN):
+                root.wait_for(f"test $(grep -c waiting {SAID}) -gt {waiting}")
                 pull_out(machine)
-                root.wait_for("grep -q 'Insert your security key' /dev/vcs1", 60)
+                root.wait_for("grep -q 'Insert your security key' /dev/vcs1")
                 expect(root.run(f"test -e {HOME}/keyed.sig")[0] != 0, "there is a signature")
                 tell(machine, "touch")
                 plug_in(machine)
@@ -57,7 +57,7 @@ def play(checks: Checks, machine: Machine) -> None:
             pull_out(machine)
             expect_equal(root.output("fido2-token -L"), "")
             with signing(machine, status=3):
-                root.wait_for("grep -q 'Insert your security key' /dev/vcs1", 60)
+                root.wait_for("grep -q 'Insert your security key' /dev/vcs1")
                 root.output(f"{PROGRAMS}/type-at-seat '' $'\\x03'")
             expect(root.run(f"test -e {HOME}/keyed.sig")[0] != 0, "there is a signature")
 
@@ -69,11 +69,11 @@ def at_seat(machine: Machine, command: str) -> None:
 
 
 @contextlib.contextmanager
-def signing(machine: Machine, status: int):
+def signing(machine: Machine, status: int, first: str = ""):
     """While the person at the seat signs; afterwards the command has ended with this status."""
     root = machine.root
     root.output(f"rm -f {HOME}/keyed.sig /run/signed; {CLEAR}")
-    root.output(f"({AT_SEAT} {SIGN}; echo $? > /run/signed) > /dev/null 2>&1 &")
+    root.output(f"({AT_SEAT} sh -c '{first} {SIGN}'; echo $? > /run/signed) > /dev/null 2>&1 &")
     yield
     root.wait_for("test -s /run/signed", 120)
     expect_equal(root.output("cat /run/signed"), str(status))

@@ -72,10 +72,12 @@ final class KeyRace<Task: KeyTask> {
             guard keys.count < Self.keyCount else { return }
             do throws(SystemCallError) {
                 keys.append(try PluggedKey(port, program: program, ports: ports))
+                startFailure = nil
             } catch {
-                refused.insert(port)
                 // Without the helper no key will ever work; a key that cannot be opened is one of possibly several.
                 guard error.call != "posix_spawn" else { throw CredentialRefusal.helperFailed(reason: "\(error)") }
+                // udev gives a device to the person a moment after the kernel shows it, so opening is tried again.
+                if error.call != "open" { refused.insert(port) }
                 startFailure = "\(error)"
             }
         }
