@@ -97,7 +97,7 @@ struct CardKeyTests {
         #expect(engine.memory.publicKey(of: created.credentialIdentifier) != nil)
     }
 
-    @Test(arguments: [32, 255])
+    @Test(arguments: [7, 255])
     func `long commands go in pieces, and long answers come in pieces`(_ pieceByteCount: Int) throws {
         let engine = fido2
         let (port, cards) = (readers.ports[0], cards)
@@ -116,19 +116,13 @@ struct CardKeyTests {
         #expect(commands.allSatisfy { $0.count <= 261 })
     }
 
-    @Test func `a key of U2F registers and authenticates`() throws {
+    @Test func `a key of U2F registers`() throws {
         let engine = U2FEngine(finger, certificate: try U2FTests().certificate())
         let (port, cards) = (readers.ports[0], cards)
         let question = tapping { cards.put(try CardKey(at: port, engine)) }
         let created = try create(question, KeyFixture.creation { $0.attestation = .direct })
         #expect(created.attestationObject.contains(Array("fido-u2f".utf8)))
         #expect(created.transports == ["nfc"])
-        cards.removeAll()
-        try eventually("the card is gone") { CardReaders().present().isEmpty }
-        let asserted = try keys().assert(
-            KeyFixture.assertion(allowing: [created.credentialIdentifier]),
-            with: tapping { cards.put(try CardKey(at: port, engine)) }, until: cancellation)
-        #expect(verifies(asserted, with: engine.publicKey(of: created.credentialIdentifier)))
     }
 
     @Test func `a cancel reaches a key that still works`() throws {
