@@ -222,7 +222,9 @@ private final class Authorizing: Sendable {
 struct FingerMomentTests {
     /// Done past fprintd, as root can.
     private func plantTemplate(_ fixture: FingerFixture) {
-        fixture.reader.once(.beforeArming) { [stack = fixture.stack] in
+        // The test's thread waits for the answer meanwhile.
+        nonisolated(unsafe) let stack = fixture.stack
+        fixture.reader.once(.beforeArming) {
             do { try stack.plantTemplate() } catch { Issue.record("\(error)") }
         }
     }
@@ -251,7 +253,8 @@ struct FingerMomentTests {
 
     @Test func `no finger can be enrolled or deleted between the look at them and the start of the reader`() throws {
         let fixture = try FingerFixture()
-        fixture.reader.once(.beforeArming) { [stack = fixture.stack] in
+        nonisolated(unsafe) let stack = fixture.stack
+        fixture.reader.once(.beforeArming) {
             #expect(throws: ReaderFailure.busy) { try stack.enroll(.leftThumb, skin: "second") }
             #expect(throws: ReaderFailure.busy) {
                 try stack.fingerprintReader().withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in

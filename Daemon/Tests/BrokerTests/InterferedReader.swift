@@ -31,9 +31,12 @@ final class InterferedReader: FingerSensor {
     ) throws(ReaderFailure) -> Result {
         try reader.withTouches(until: stop) { (wait) throws(ReaderFailure) in
             defer { act(.beforeRelease) }
-            return try body { (duration, report) throws(ReaderFailure) in
-                act(.beforeArming)
-                return try wait(duration, report)
+            // The compiler forbids a closure that does not escape in another one.
+            return try withoutActuallyEscaping(wait) { (wait) throws(ReaderFailure) in
+                try body { (duration, report) throws(ReaderFailure) in
+                    act(.beforeArming)
+                    return try wait(duration, report)
+                }
             }
         }
     }
