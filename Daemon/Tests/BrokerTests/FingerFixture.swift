@@ -19,7 +19,6 @@ import Testing
 final class FingerFixture {
     let stack: FingerprintStack
     let templates: TemplatesHelper?
-    let reader: InterferedReader
     let broker: BrokerFixture
     var prompter: ScriptedPrompter { broker.prompter }
 
@@ -38,13 +37,10 @@ final class FingerFixture {
         let templates = hasTemplates ? try TemplatesHelper(folder: stack.templates) : nil
         (self.stack, self.templates) = (stack, templates)
         if !readers.isEmpty { try stack.enroll(.rightIndex, skin: "owner") }
-        let reader = InterferedReader(FingerprintReader(socketPath: stack.bus.path, serviceUserID: getuid()))
-        self.reader = reader
-        let fingers = FingerSources(
-            systemBus: stack.bus.path, serviceUserID: getuid(),
-            templatesSocket: templates?.socketPath ?? "/nowhere/templates", templatesUserID: getuid())
         broker = try BrokerFixture(
-            fingers: FingerSources { BiometrySources(reader: reader, templates: fingers.make($0).templates) },
+            fingers: FingerSources(
+                systemBus: stack.bus.path, serviceUserID: getuid(),
+                templatesSocket: templates?.socketPath ?? "/nowhere/templates", templatesUserID: getuid()),
             face: face?.source)
         try broker.setPasscode()
         guard !readers.isEmpty else { return }

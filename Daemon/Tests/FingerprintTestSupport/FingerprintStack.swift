@@ -183,10 +183,4 @@ public final class FingerprintStack {
         let folder = "\(templates)/\(TemplatesHelper.userName)/\(VirtualReader.verifying.templateFolder)"
         try FileManager.default.copyItem(atPath: "\(folder)/7", toPath: "\(folder)/1")
     }
-
-    /// Takes back ``plantTemplate()``.
-    public func removePlantedTemplate() throws {
-        let folder = "\(templates)/\(TemplatesHelper.userName)/\(VirtualReader.verifying.templateFolder)"
-        try FileManager.default.removeItem(atPath: "\(folder)/1")
-    }
 }

@@ -134,12 +134,12 @@ package final class Biometry: Sendable {
         let mark: EnrolledSetMark?
     }
 
-    /// - Parameter known: the reader's state, where it was asked for since the reader is claimed. While it is claimed, fprintd lets
-    ///   nobody enrol or delete a finger at it. Only the helper notices changes past fprintd (decision 0054).
+    /// - Parameter known: the reader's state of a moment ago. It is asked for once more only where the names of the fingers are
+    ///   all that tells the enrolled set.
     func look(knowing known: ReaderState? = nil) -> Look {
         if let known {
             let set = sources.templates.enrolledSet()
-            return Look(reader: known, set: set, mark: EnrolledSetMark(set, fingers: known))
+            if set != .absent { return Look(reader: known, set: set, mark: EnrolledSetMark(set, fingers: known)) }
         }
         let reader = sources.reader.readerState()
         // Where there is no service nobody can have enrolled a finger.
