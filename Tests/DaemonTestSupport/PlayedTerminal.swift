@@ -43,12 +43,16 @@ public struct PlayedTerminal {
         status = process.terminationStatus
     }
 
-    /// Starts `process` with no signal blocked: a worker thread blocks most of them, what it starts inherits that, and
-    /// then Ctrl-C would be without effect.
+    /// Starts `process` with no signal blocked and with Ctrl-C not ignored, because a program inherits both: a worker
+    /// thread blocks most signals, and a shell without job control ignores Ctrl-C in what it starts in the background.
     private static func run(_ process: Process) throws {
         var (none, before) = (sigset_t(), sigset_t())
         pthread_sigmask(SIG_SETMASK, &none, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        let interruption = signal(SIGINT, SIG_DFL)
+        defer {
+            signal(SIGINT, interruption)
+            pthread_sigmask(SIG_SETMASK, &before, nil)
+        }
         try process.run()
     }
 

@@ -55,8 +55,10 @@ import Testing
         }
         let requests = Set(try Samples.requests(seed: 1).map { try $0.canonicalBytes[Self.numberOffset] })
         let replies = Set(try Samples.replies(seed: 1).map { try $0.canonicalBytes[Self.numberOffset] })
-        #expect(requests == readable(WireRequest.OneOf_Body.self) && requests.count == 57)
-        #expect(replies == readable(WireReply.OneOf_Body.self) && replies.count == 24)
+        #expect(requests == readable(WireRequest.OneOf_Body.self))
+        #expect(replies == readable(WireReply.OneOf_Body.self))
+        #expect(requests.count == 58)
+        #expect(replies.count == 24)
     }
 
     /// Counts the fields that a message lists, and looks into those that are messages.
