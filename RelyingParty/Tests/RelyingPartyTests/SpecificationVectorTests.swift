@@ -83,9 +83,9 @@ import Testing
             do {
                 let registration = try await Self.register(vector, verifier)
                 #expect(registration.format == format && registration.trust == trust, "\(vector.name)")
-                #expect(
-                    registration.aaguid == vector.aaguid.bytes
-                        && registration.credential.id == vector.credentialID.bytes)
+                // The example of fido-u2f has a model, which its statement does not cover.
+                let aaguid = format == .fidoU2F ? Data(count: 16) : vector.aaguid.bytes
+                #expect(registration.aaguid == aaguid && registration.credential.id == vector.credentialID.bytes)
                 accepted.insert(vector.name)
             } catch {
                 Issue.record("\(vector.name): \(error)")

@@ -5,10 +5,17 @@ package import SwiftASN1
 /// A certificate and others that may lead from it to an authority.
 package struct CertificateChain {
     package let leaf: Certificate
+    /// At most one for each subject.
     package let others: [Certificate]
 
+    /// - Parameter others: in any order. Of several with the same subject only the first counts.
     package init(_ leaf: Certificate, others: [Certificate]) {
-        (self.leaf, self.others) = (leaf, others)
+        // The search for a chain checks a signature for each order in which certificates can stand. With eight that all
+        // name themselves as their issuer, a stranger would cost thousands of signatures. Each issuer that stands for one
+        // certificate leaves one order.
+        var subjects: Set<DistinguishedName> = []
+        self.leaf = leaf
+        self.others = others.filter { subjects.insert($0.subject).inserted }
     }
 
     /// Whether a chain leads to one of `anchors` (RFC 5280).

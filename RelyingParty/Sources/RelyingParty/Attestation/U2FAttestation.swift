@@ -9,7 +9,6 @@ enum U2FAttestation {
         let signature = try statement.bytes(.sig)
         let certificates = try statement.certificates(count: 1...1)
         guard let point = subject.publicKey.p256Point else { throw .keyMismatch }
-        // A U2F key has no model. The specification's own example has one, so it is not required to be zero.
         let message: [UInt8] =
             [0x00] + subject.authenticatorData.relyingPartyHash + subject.message.clientDataHash
             + subject.credential.id + point

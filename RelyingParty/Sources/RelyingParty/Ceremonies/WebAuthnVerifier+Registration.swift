@@ -22,7 +22,11 @@ public struct Registration: Sendable {
     public let credential: CredentialRecord
     public let format: AttestationFormat
     public let trust: AttestationTrust
-    /// The model of the authenticator, 16 bytes; only an anchored attestation proves it.
+    /// The model of the authenticator, 16 bytes.
+    ///
+    /// An anchored attestation of the formats `packed`, `tpm` and `apple` proves it. That of `android-key` does not: a program
+    /// with such a key writes the model itself. Keys of `fido-u2f` have no model, and then all bytes are zero, whatever was
+    /// sent, because the statement does not cover it.
     public let aaguid: Data
 }
 
@@ -53,12 +57,15 @@ extension WebAuthnVerifier {
             message: SignedMessage(
                 authenticatorData: data.bytes, clientDataHash: SHA256.hash(data: response.clientDataJSON)))
         let (format, trust) = try await attest(object, subject, at: date)
+        let isUserVerified = data.flags.contains(.userVerified) && format.coversAuthenticatorData
+        guard isUserVerified || requirements.verification != .required else { throw .userNotVerified }
+        let aaguid = format.coversAuthenticatorData ? Data(credential.aaguid) : Data(count: credential.aaguid.count)
         let record = CredentialRecord(
             id: Data(credential.id), userHandle: userHandle, publicKey: Data(credential.publicKey),
-            signatureCounter: data.signatureCounter, isUserVerified: data.flags.contains(.userVerified),
+            signatureCounter: data.signatureCounter, isUserVerified: isUserVerified,
             isBackupEligible: data.flags.contains(.backupEligible), isBackedUp: data.flags.contains(.backedUp),
             transports: response.transports)
-        return Registration(credential: record, format: format, trust: trust, aaguid: Data(credential.aaguid))
+        return Registration(credential: record, format: format, trust: trust, aaguid: aaguid)
     }
 
     private func attest(

@@ -115,6 +115,20 @@ import X509
         #expect(try await Self.register(chain: seven).trust == .certificate)
     }
 
+    @Test func `of certificates with the same subject one is tried, so that a search stays short`() async throws {
+        let root = try TestAuthority("Root")
+        let issuer = try TestAuthority("Issuer", issuedBy: root)
+        let verifier = try WebAuthnVerifier.trusting(root.certificate, .packed)
+        let leaf = try issuer.issue(try TestLeaf(), for: try TestKey(.es256).certificateKey)
+        let strangers = try (0..<7).map { _ in try TestAuthority("Issuer").certificate }
+        let chain = CertificateChain(leaf, others: [issuer.certificate] + strangers + [root.certificate])
+        #expect(chain.others == [issuer.certificate, root.certificate])
+        let others = [root.certificate, issuer.certificate] + strangers.prefix(5)
+        #expect(try await Self.register(verifier, authority: issuer, chain: others).trust == .anchored)
+        let late = strangers.prefix(1) + [issuer.certificate]
+        #expect(try await Self.register(verifier, authority: issuer, chain: Array(late)).trust == .certificate)
+    }
+
     @Test func `bytes that are no certificate are refused by their place`() async throws {
         let der = try TestAuthority().certificate.der
         for bytes in [[], [0x30, 0x00], Array(der.dropLast()), der + [0]] {

@@ -9,12 +9,13 @@ import X509
 @Suite struct U2FAttestationTests {
     private static func register(
         _ verifier: WebAuthnVerifier = .example, authority: TestAuthority? = nil, signer: TestKey? = nil,
-        credential: COSEAlgorithm = .es256, _ change: (inout TestStatement) throws -> Void = { _ in },
-        signed: (([UInt8]) -> [UInt8])? = nil
+        credential: COSEAlgorithm = .es256, aaguid: UInt8 = 0, flags: UInt8 = 0x01,
+        verification: UserRequirements.Verification = .preferred,
+        _ change: (inout TestStatement) throws -> Void = { _ in }, signed: (([UInt8]) -> [UInt8])? = nil
     ) async throws -> Registration {
         var authenticator = try TestAuthenticator(credential)
-        authenticator.aaguid = [UInt8](repeating: 0, count: 16)
-        authenticator.flags = 0x01
+        authenticator.aaguid = [UInt8](repeating: aaguid, count: 16)
+        authenticator.flags = flags
         let signer = try signer ?? TestKey(.es256)
         let certificate = try (authority ?? TestAuthority()).issue(try TestLeaf(), for: signer.certificateKey)
         let response = try authenticator.registration(format: "fido-u2f") { data, hash in
@@ -27,7 +28,7 @@ import X509
             try change(&statement)
             return statement.item
         }
-        return try await verifier.register(response)
+        return try await verifier.register(response, requirements: UserRequirements(verification: verification))
     }
 
     private func refused(_ error: AttestationError) -> CeremonyError { .attestation(error) }
@@ -38,6 +39,17 @@ import X509
         let registration = try await Self.register(verifier, authority: root)
         #expect(registration.format == .fidoU2F && registration.trust == .anchored)
         #expect(try await Self.register().trust == .certificate)
+    }
+
+    @Test func `a model and a verified user, which the statement does not cover, do not count`() async throws {
+        let root = try TestAuthority()
+        let verifier = try WebAuthnVerifier.trusting(root.certificate, .fidoU2F, .anchored)
+        let registration = try await Self.register(verifier, authority: root, aaguid: 7, flags: 0x05)
+        #expect(registration.trust == .anchored)
+        #expect(registration.aaguid == Data(count: 16) && !registration.credential.isUserVerified)
+        await #expect(throws: CeremonyError.userNotVerified) {
+            try await Self.register(verifier, authority: root, flags: 0x05, verification: .required)
+        }
     }
 
     @Test func `members are there, of their types, and no others`() async throws {
