@@ -1,6 +1,7 @@
 import AssociationFiles
 import AuthenticatorRequests
 import CTAP
+import CTAPHID
 import CanonicalCBOR
 import Foundation
 import Glibc
