@@ -40,7 +40,7 @@ public struct RightAttestation: Sendable {
     /// Verifies a statement.
     ///
     /// - Parameters:
-    ///   - challenge: the challenge of the server. Take it out of its ``RelyingParty/ChallengeStore`` before, so that no
+    ///   - challenge: the challenge of the server, 16 to 1024 bytes. Take it out of its ``RelyingParty/ChallengeStore`` before, so that no
     ///     statement counts twice.
     ///   - key: the machine's attestation key, as it was enrolled.
     ///   - publicKey: the key that the server expects, `04`, x and y; nil for any.
@@ -146,7 +146,11 @@ private struct StatementSigner {
     private let qualifiedName: [UInt8]
     private let digest: SHA256Digest
 
+    /// As the daemon takes them. A shorter one could be guessed, and its statement made beforehand.
+    private static let challengeByteCounts = 16...1024
+
     init(_ key: KnownAttestationKey, challenge: Data) throws(RightAttestationError) {
+        guard Self.challengeByteCounts.contains(challenge.count) else { throw .challengeByteCount(challenge.count) }
         self.key = try key.signingKey
         qualifiedName = key.qualifiedName
         digest = SHA256.hash(data: Data("ostiary.attestation.v1".utf8) + challenge)

@@ -32,6 +32,8 @@ public enum RightAttestationError: Error, Equatable, Sendable {
     case signature(AttestedPart)
     /// The signing key does not lie below the endorsement hierarchy in the way that was enrolled.
     case signer(AttestedPart)
+    /// The server's own challenge is shorter than 16 bytes or longer than 1024. The number is its length.
+    case challengeByteCount(Int)
     /// The statement was made for another challenge.
     case challenge(AttestedPart)
     /// The TPM signed for another object than the statement shows.

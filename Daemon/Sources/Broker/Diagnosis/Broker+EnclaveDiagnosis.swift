@@ -17,7 +17,7 @@ extension Broker {
                 "enclave",
                 "The keys are in software. `enclave = tpm` counts for new stores, and this one was made before.",
                 advice:
-                    "To keep them in the TPM, end the daemon, move the state folder away, and make rights and items again."
+                    "To keep them in the TPM, make a new store with `ostiary enclave move tpm`, which says what comes along."
             )
         }
         do {
@@ -35,7 +35,9 @@ extension Broker {
             + "authorizations by any program, and forgets one after \(Refusal.readable(lockout.interval))."
         guard lockout.isLockedOut else { return .ok("enclave", counted) }
         return .notice(
-            "enclave", counted + " It is locked out: other programs' keys may be refused. Ostiary's are not.",
+            "enclave",
+            counted + " It is locked out: it refuses keys that count wrong authorizations. Ostiary's do not count them, but the "
+                + "machine's storage key above them may.",
             advice:
                 "Find the program that tries wrong values. The owner of the TPM can end the lockout: `tpm2_dictionarylockout -c`."
         )

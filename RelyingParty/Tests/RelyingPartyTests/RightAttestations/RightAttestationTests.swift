@@ -53,11 +53,22 @@ import Testing
 
     @Test func `the recorded chip answers no other challenge`() throws {
         let challenge = try Recording.challenge()
-        for other in [Data(), challenge.dropLast(), challenge + [0], Data(SHA256.hash(data: challenge))] {
+        let others = [
+            challenge.dropLast(), challenge + [0], Data(SHA256.hash(data: challenge)), Data(count: 16), Data(count: 1024),
+        ]
+        for other in others {
             #expect(throws: RightAttestationError.challenge(.key)) {
                 try RightAttestation(
                     verifying: Recording.statement(on: .passcode), challenge: other, by: Recording.knownKey())
             }
+        }
+    }
+
+    @Test(arguments: [0, 1, 15, 1025])
+    func `a challenge that somebody could guess, or that no daemon takes, is refused`(_ count: Int) throws {
+        #expect(throws: RightAttestationError.challengeByteCount(count)) {
+            try RightAttestation(
+                verifying: Recording.statement(on: .passcode), challenge: Data(count: count), by: Recording.knownKey())
         }
     }
 
