@@ -75,7 +75,8 @@ extension RightAttestationError {
         case .signer: "the attestation key lies elsewhere in the TPM than when it was enrolled."
         case .challenge: "the statement answers another challenge."
         case .subject: "the TPM speaks of something else than the statement shows."
-        case .challengeByteCount(let count): "the challenge has \(count) bytes; it must have 16 to 1024, which nobody can guess."
+        case .challengeByteCount(let count):
+            "the challenge has \(count) bytes; 16 to 1024 are needed, so that nobody guesses it."
         case .otherKey: "the statement is about another key than the expected one."
         case .key: "the key is not bound to the TPM, or was not made in it."
         case .approver:

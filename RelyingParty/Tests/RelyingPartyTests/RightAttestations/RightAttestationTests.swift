@@ -54,7 +54,8 @@ import Testing
     @Test func `the recorded chip answers no other challenge`() throws {
         let challenge = try Recording.challenge()
         let others = [
-            challenge.dropLast(), challenge + [0], Data(SHA256.hash(data: challenge)), Data(count: 16), Data(count: 1024),
+            challenge.dropLast(), challenge + [0], Data(SHA256.hash(data: challenge)), Data(count: 16),
+            Data(count: 1024),
         ]
         for other in others {
             #expect(throws: RightAttestationError.challenge(.key)) {
