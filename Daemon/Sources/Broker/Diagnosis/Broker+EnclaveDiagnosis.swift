@@ -36,8 +36,8 @@ extension Broker {
         guard lockout.isLockedOut else { return .ok("enclave", counted) }
         return .notice(
             "enclave",
-            counted + " It is locked out: it refuses keys that count wrong authorizations. Ostiary's do not count them, "
-                + "but the machine's storage key above them may.",
+            counted + " It is locked out: it refuses keys that count wrong authorizations. Ostiary's do not count "
+                + "them, but the machine's storage key above them may.",
             advice:
                 "Find the program that tries wrong values. The owner of the TPM can end the lockout: `tpm2_dictionarylockout -c`."
         )
