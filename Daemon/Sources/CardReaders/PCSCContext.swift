@@ -28,15 +28,24 @@ struct PCSCContext: ~Copyable {
 
     /// The card at one reader.
     borrowing func card(at reader: String) -> PresentCard? {
+        guard let state = state(of: reader) else { return nil }
+        guard state & DWORD(SCARD_STATE_PRESENT) != 0, state & DWORD(SCARD_STATE_MUTE) == 0 else { return nil }
+        return PresentCard(reader: reader, eventCount: Self.eventCount(in: state))
+    }
+
+    /// How many cards came to a reader and went since pcscd knows it; nil when there is no such reader.
+    borrowing func eventCount(at reader: String) -> UInt16? { state(of: reader).map { Self.eventCount(in: $0) } }
+
+    /// The upper half counts (SCardGetStatusChange of pcsc-lite).
+    private static func eventCount(in state: DWORD) -> UInt16 { UInt16(truncatingIfNeeded: state >> 16) }
+
+    private borrowing func state(of reader: String) -> DWORD? {
         reader.withCString { name in
             var state = SCARD_READERSTATE()
             state.szReader = name
             state.dwCurrentState = DWORD(SCARD_STATE_UNAWARE)
             guard SCardGetStatusChange(context, 0, &state, 1) == 0 else { return nil }
-            let event = state.dwEventState
-            guard event & DWORD(SCARD_STATE_PRESENT) != 0, event & DWORD(SCARD_STATE_MUTE) == 0 else { return nil }
-            // The upper half counts (SCardGetStatusChange of pcsc-lite).
-            return PresentCard(reader: reader, eventCount: UInt16(truncatingIfNeeded: event >> 16))
+            return state.dwEventState
         }
     }
 
