@@ -346,6 +346,35 @@ def fingers():
     key.close()
 
 
+def mixed_permissions():
+    """One question gives a token to manage credentials or to sign, but not for both."""
+    key = Authenticator(PROGRAM, "--uv", "--pin", "1234")
+    ctap = Ctap2(key.device())
+    credential = register(ctap, pin="1234")
+    pins, permission = ClientPin(ctap), ClientPin.PERMISSION
+    signing = (permission.MAKE_CREDENTIAL, permission.GET_ASSERTION)
+
+    def question_count():
+        key.tell("touch")  # Its answer comes behind all earlier lines.
+        return sum(line.startswith("waiting") for line in key.lines)
+
+    before = question_count()
+    for mask in (*signing, signing[0] | signing[1]):
+        refused(ERR.UNAUTHORIZED_PERMISSION, pins.get_uv_token, mask | permission.CREDENTIAL_MGMT, RP["id"])
+    assert question_count() == before, "the user was asked"
+    secret = pins.get_uv_token(permission.CREDENTIAL_MGMT)
+    assert CredentialManagement(ctap, pins.protocol, secret).get_metadata()[1] == 1
+    parameter = pins.protocol.authenticate(secret, HASH)
+    refused(ERR.PIN_AUTH_INVALID, ctap.get_assertion, RP["id"], HASH, [descriptor(credential)], None, None, parameter, 2)
+    # Clients ask for both of these to register beside a list of excluded credentials.
+    secret = pins.get_uv_token(signing[0] | signing[1], RP["id"])
+    parameter = pins.protocol.authenticate(secret, HASH)
+    ctap.get_assertion(RP["id"], HASH, [descriptor(credential)], None, None, parameter, 2)
+    # With a PIN the authenticator asks for a touch before it signs.
+    token(ctap, "1234", permission.CREDENTIAL_MGMT | permission.GET_ASSERTION, RP["id"])
+    key.close()
+
+
 def reset():
     key = Authenticator(PROGRAM, "--pin", "1234")
     ctap = Ctap2(key.device())
