@@ -375,6 +375,30 @@ def mixed_permissions():
     key.close()
 
 
+def silent_look():
+    """A look for a credential leaves the token, and says nothing of the user."""
+    key = Authenticator(PROGRAM, "--uv")
+    ctap = Ctap2(key.device())
+    credential = register(ctap, rk=False)
+    pins = ClientPin(ctap)
+    secret = pins.get_uv_token(ClientPin.PERMISSION.GET_ASSERTION, RP["id"])
+    parameter = pins.protocol.authenticate(secret, HASH)
+
+    def sign(options):
+        answer = ctap.get_assertion(RP["id"], HASH, [descriptor(credential)], None, options, parameter, 2)
+        answer.verify(HASH, credential.public_key)
+        return answer.auth_data
+
+    for _ in range(3):
+        data = sign({"up": False})
+        assert not data.is_user_present() and not data.is_user_verified(), data.flags
+    data = sign(None)
+    assert data.is_user_present() and data.is_user_verified(), data.flags
+    refused(ERR.PIN_AUTH_INVALID, sign, None)
+    refused(ERR.PIN_AUTH_INVALID, sign, {"up": False})
+    key.close()
+
+
 def reset():
     key = Authenticator(PROGRAM, "--pin", "1234")
     ctap = Ctap2(key.device())
