@@ -94,7 +94,7 @@ package struct PlatformAuthenticator: CredentialAuthenticator {
         let allowed = Set(assertion.allowed.map(\.identifier))
         let found = try passkeys.store.all().filter {
             $0.attributes.relyingParty.identifier == assertion.relyingParty.identifier
-                && (allowed.isEmpty || allowed.contains($0.identifier))
+                && (allowed.isEmpty ? $0.attributes.isDiscoverable : allowed.contains($0.identifier))
         }
         guard !found.isEmpty else { throw CredentialRefusal.noCredential }
         return found

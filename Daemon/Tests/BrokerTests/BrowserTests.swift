@@ -46,17 +46,26 @@ struct BrowserTests {
         return [UInt8](answer.tail)
     }
 
-    private static let making: [UInt8] = command(
-        .makeCredential,
-        .map([
-            1: .bytes([UInt8](repeating: 7, count: 32)), 2: .map(["id": .text(domain)]),
-            3: .map(["id": .bytes([1]), "name": .text("ada")]),
-            4: .array([.map(["alg": .number(-7), "type": .text("public-key")])]),
-            7: .map(["rk": .boolean(true)]),
-        ]))
+    private static let making = creation(isDiscoverable: true)
 
-    private static let asserting: [UInt8] = command(
-        .getAssertion, .map([1: .text(domain), 2: .bytes([UInt8](repeating: 7, count: 32))]))
+    private static func creation(isDiscoverable: Bool) -> [UInt8] {
+        command(
+            .makeCredential,
+            .map([
+                1: .bytes([UInt8](repeating: 7, count: 32)), 2: .map(["id": .text(domain)]),
+                3: .map(["id": .bytes([1]), "name": .text("ada")]),
+                4: .array([.map(["alg": .number(-7), "type": .text("public-key")])]),
+                7: .map(["rk": .boolean(isDiscoverable)]),
+            ]))
+    }
+
+    private static let asserting = assertion(allowing: nil)
+
+    private static func assertion(allowing identifier: [UInt8]?) -> [UInt8] {
+        let allowed = identifier.map { CBORValue.array([.map(["id": .bytes($0), "type": .text("public-key")])]) }
+        return command(
+            .getAssertion, .map([1: .text(domain), 2: .bytes([UInt8](repeating: 7, count: 32)), 3: allowed]))
+    }
 
     private static func command(_ command: CTAPCommand, _ parameters: CBORValue) -> [UInt8] {
         [command.rawValue] + parameters.encoded
@@ -107,6 +116,44 @@ struct BrowserTests {
         #expect(try fixture.account.passkeys.all().map(\.attributes.signatureCount) == [2])
         let events = try client.log().map(\.event)
         for event in ["passkey-create", "credential-register", "passkey-sign"] { #expect(events.contains(event)) }
+    }
+
+    /// The credential that an answer names.
+    private func credential(in answer: [UInt8]) throws -> [UInt8] {
+        try #require(answer.first == 0)
+        let map = try #require(try CBORDecoder.decode(answer.dropFirst(), .canonical).map)
+        #expect(map[5] == nil, "there are other accounts")
+        return [UInt8](try #require(map[1]?.map?["id"]?.bytes))
+    }
+
+    @Test func `a passkey that is not discoverable answers only by its name, and is never replaced`() throws {
+        try register()
+        var made: [[UInt8]] = []
+        for isDiscoverable in [false, true, false, true] {
+            let former = try Set(fixture.account.passkeys.all().map(\.identifier))
+            fixture.prompter.prepare([Self.passcode])
+            #expect(try send(Self.creation(isDiscoverable: isDiscoverable)).first == 0)
+            let new = try fixture.account.passkeys.all().map(\.identifier).filter { !former.contains($0) }
+            made += new
+            #expect(new.count == 1)
+            guard !isDiscoverable else { continue }
+            fixture.prompter.prepare([Self.passcode])
+            // Nothing answers without a name, or the discoverable one does.
+            let answer = try send(Self.asserting)
+            if made.count == 1 {
+                #expect(answer == [CTAPStatus.noCredentials.rawValue])
+            } else {
+                #expect(try credential(in: answer) == made[1])
+            }
+        }
+        // The second discoverable passkey of the account has replaced the first.
+        #expect(try Set(fixture.account.passkeys.all().map(\.identifier)) == [made[0], made[2], made[3]])
+        for identifier in [made[0], made[2], made[3]] {
+            fixture.prompter.prepare([Self.passcode])
+            #expect(try credential(in: send(Self.assertion(allowing: identifier))) == identifier)
+        }
+        fixture.prompter.prepare([Self.passcode])
+        #expect(try credential(in: send(Self.asserting)) == made[3])
     }
 
     @Test func `a registration that is taken back while the person is asked makes nothing`() throws {

@@ -361,14 +361,28 @@ struct PasskeyTests {
         let attributes = PasskeyAttributes(.forTests, signatureCount: 7)
         let bytes = attributes.encoded
         // The example of Documentation/formats/passkeys.md.
-        let example = "01000b6578616d706c652e6f726701000745786" + "16d706c65030102030100036164610003" + "0100000007"
+        let example = "02000b6578616d706c652e6f726701000745786" + "16d706c65030102030100036164610003" + "010100000007"
         #expect(bytes.map { String(format: "%02x", $0) }.joined() == example)
         #expect(try PasskeyAttributes(encoded: bytes) == attributes)
         for count in 0..<bytes.count {
             #expect(throws: UnreadablePasskey()) { try PasskeyAttributes(encoded: bytes.prefix(count)) }
         }
         #expect(throws: UnreadablePasskey()) { try PasskeyAttributes(encoded: bytes + [0]) }
-        #expect(throws: UnreadablePasskey()) { try PasskeyAttributes(encoded: Data([2]) + bytes.dropFirst()) }
+        #expect(throws: UnreadablePasskey()) { try PasskeyAttributes(encoded: Data([3]) + bytes.dropFirst()) }
+        #expect(throws: UnreadablePasskey()) { try PasskeyAttributes(encoded: Data([1]) + bytes.dropFirst()) }
+    }
+
+    @Test func `attributes of version 1 are those of a discoverable passkey`() throws {
+        var attributes = PasskeyAttributes(.forTests, signatureCount: 7)
+        for isDiscoverable in [true, false] {
+            attributes.isDiscoverable = isDiscoverable
+            #expect(try PasskeyAttributes(encoded: attributes.encoded) == attributes)
+        }
+        attributes.isDiscoverable = true
+        // Without the flag, which stands before the four bytes of the counter.
+        let bytes = attributes.encoded
+        let former = Data([1]) + bytes.dropFirst().dropLast(5) + bytes.suffix(4)
+        #expect(try PasskeyAttributes(encoded: former) == attributes)
     }
 }
 
