@@ -179,7 +179,8 @@ final class KeyRace<Task: KeyTask> {
         var wasWrong = wasWrong
         while true {
             let tries = isNew ? nil : key.description.pinTries.map(Int.init)
-            let pin = KeyPIN(try question.pin(for: key.name, triesLeft: tries, isNew: isNew, wasWrong: wasWrong))
+            let typed = try question.pin(for: key.name, triesLeft: tries, isNew: isNew, wasWrong: wasWrong)
+            let pin = KeyPIN(typed.inNormalizationFormC())
             if pin.isWellFormed { return pin }
             wasWrong = true
         }

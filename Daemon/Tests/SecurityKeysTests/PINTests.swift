@@ -1,4 +1,6 @@
 import AuthenticatorRequests
+import Foundation
+import SecretMemory
 import SecurityKeyTestSupport
 import Testing
 
@@ -43,6 +45,44 @@ import Testing
         _ = try fixture.create(verified, question)
         #expect(question.pinRequests.map(\.triesLeft) == [8, 8, 8, 8, 8, 8])
         #expect(question.pinRequests.map(\.wasWrong) == [false, true, true, true, true, true])
+        withExtendedLifetime(key) {}
+    }
+
+    /// "ä" and "é" as they come from keyboards with dead keys, as they come from some input methods, and mixed.
+    @Test(arguments: ["\u{E4}b\u{E9}c", "a\u{308}be\u{301}c", "\u{E4}be\u{301}c"])
+    func `a PIN is the same however its letters are composed`(_ typed: String) throws {
+        let memory = KeyMemory()
+        let key = try fixture.plugIn(FIDO2Engine(finger, memory: memory))
+        _ = try fixture.create(verified, ScriptedQuestion(pins: [typed]))
+        #expect(memory.pinHash() == KeyMemory(pin: "\u{E4}b\u{E9}c").pinHash())
+        _ = try fixture.create(verified, ScriptedQuestion(pins: [typed]))
+        #expect(memory.pinTriesLeft() == 8)
+        withExtendedLifetime(key) {}
+    }
+
+    @Test func `the form of a PIN is that of its whole text`() {
+        let texts = [
+            "", "1234", "pass word", "a\u{308}", "\u{308}a", "q\u{307}\u{323}", "\u{212B}", "\u{1100}\u{1161}\u{11A8}x",
+            "\u{0928}\u{093C}", "\u{1D160}", "\u{1F600}e\u{301}", "a" + String(repeating: "\u{301}\u{323}", count: 20),
+        ]
+        for text in texts {
+            let normal = SecretBytes(Data(text.utf8)).inNormalizationFormC()
+            let expected = SecretBytes(Data(text.precomposedStringWithCanonicalMapping.utf8))
+            let isSame = normal.isEqual(to: expected)
+            #expect(isSame, "\(text.unicodeScalars.map(\.value))")
+        }
+        for bytes: [UInt8] in [[0xFF], [0x61, 0xCC], [0x61, 0xCC, 0x88, 0xC0], [0xED, 0xA0, 0x80]] {
+            let isSame = SecretBytes(Data(bytes)).inNormalizationFormC().isEqual(to: SecretBytes(Data(bytes)))
+            #expect(isSame)
+        }
+    }
+
+    @Test func `a PIN is as long as its composed letters`() throws {
+        let key = try fixture.plugIn(FIDO2Engine(finger, memory: memory))
+        // Six scalars, and three characters.
+        let question = ScriptedQuestion(pins: ["a\u{308}e\u{301}o\u{308}", "1234"])
+        _ = try fixture.create(verified, question)
+        #expect(question.pinRequests.map(\.triesLeft) == [8, 8])
         withExtendedLifetime(key) {}
     }
 
