@@ -2,6 +2,7 @@ import AuthenticatorRequests
 import Foundation
 import SecretMemory
 import SecurityKeyTestSupport
+import Synchronization
 import Testing
 
 @testable import SecurityKeys
@@ -134,6 +135,66 @@ import Testing
         #expect(question.pinRequests == [Request(triesLeft: nil, isNew: true)])
         #expect(memory.pinHash() == KeyMemory(pin: "24680").pinHash())
         _ = try fixture.create(verified, ScriptedQuestion(pins: ["24680"]))
+        withExtendedLifetime(key) {}
+    }
+
+    /// A key whose policy refuses the first new PIN.
+    private final class StrictKey: KeyEngine {
+        private let engine: FIDO2Engine
+        /// The subcommands that set or change the PIN.
+        let settings = Mutex<[UInt8]>([])
+        var capabilities: UInt8 { engine.capabilities }
+
+        init(_ engine: FIDO2Engine) { self.engine = engine }
+
+        func respond(toCBOR request: [UInt8], until cancellation: TestCancellation) -> [UInt8] {
+            // authenticatorClientPIN: a map that begins with the protocol and the subcommand.
+            let subcommand = request.count > 5 && request[0] == 0x06 && request[4] == 0x02 ? request[5] : 0
+            guard [3, 4].contains(subcommand) else { return engine.respond(toCBOR: request, until: cancellation) }
+            let isFirst = settings.withLock { settings in
+                settings.append(subcommand)
+                return settings.count == 1
+            }
+            return isFirst ? [0x37] : engine.respond(toCBOR: request, until: cancellation)
+        }
+
+        func respond(toMessage request: [UInt8]) -> [UInt8] { engine.respond(toMessage: request) }
+    }
+
+    @Test func `a new PIN that the key's policy refuses is asked for again, and the present one is not`() throws {
+        let strict = StrictKey(FIDO2Engine(finger, memory: memory))
+        let key = try fixture.plugIn(strict)
+        let question = ScriptedQuestion(pins: ["1234", "1111", "24680"])
+        try fixture.keys().setPIN(with: question, until: fixture.cancellation)
+        #expect(
+            question.pinRequests == [
+                Request(triesLeft: 8), Request(triesLeft: nil, isNew: true),
+                Request(triesLeft: nil, isNew: true, wasWrong: true),
+            ])
+        #expect(strict.settings.withLock { $0 } == [4, 4])
+        #expect(memory.pinHash() == KeyMemory(pin: "24680").pinHash() && memory.pinTriesLeft() == 8)
+        withExtendedLifetime(key) {}
+    }
+
+    @Test func `a first PIN that the key's policy refuses is asked for again`() throws {
+        let memory = KeyMemory()
+        let strict = StrictKey(FIDO2Engine(finger, memory: memory))
+        let key = try fixture.plugIn(strict)
+        let question = ScriptedQuestion(pins: ["1111", "24680"])
+        try fixture.keys().setPIN(with: question, until: fixture.cancellation)
+        #expect(question.pinRequests.map(\.wasWrong) == [false, true] && question.pinRequests.allSatisfy(\.isNew))
+        #expect(strict.settings.withLock { $0 } == [3, 3])
+        #expect(memory.pinHash() == KeyMemory(pin: "24680").pinHash())
+        withExtendedLifetime(key) {}
+    }
+
+    @Test func `a person who has no other PIN leaves the key as it is`() throws {
+        let strict = StrictKey(FIDO2Engine(finger, memory: memory))
+        let key = try fixture.plugIn(strict)
+        #expect(throws: CredentialRefusal.cancelled) {
+            try fixture.keys().setPIN(with: ScriptedQuestion(pins: ["1234", "1111"]), until: fixture.cancellation)
+        }
+        #expect(memory.pinHash() == KeyMemory(pin: "1234").pinHash())
         withExtendedLifetime(key) {}
     }
 

@@ -151,7 +151,7 @@ package final class CredentialPrompt: CredentialQuestion {
 
     package func pin(for device: String, triesLeft: Int?, isNew: Bool, wasWrong: Bool) throws -> SecretBytes {
         dismiss()
-        var notice = wasWrong ? DisplayText("Wrong PIN.") : nil
+        var notice = wasWrong ? (isNew ? Self.refusedPIN : DisplayText("Wrong PIN.")) : nil
         for _ in 1...Self.repetitionCount {
             let entered = try secret(
                 question(isNew ? .newKeyPIN : .keyPIN, device: device, notice: notice, triesLeft: triesLeft))
@@ -162,6 +162,9 @@ package final class CredentialPrompt: CredentialQuestion {
         }
         throw CredentialRefusal.cancelled
     }
+
+    private static let refusedPIN = DisplayText(
+        "The security key does not take this PIN. Choose another, for example a longer one.")
 
     package func insists(onLastPINTryOf device: String) throws -> Bool {
         dismiss()
