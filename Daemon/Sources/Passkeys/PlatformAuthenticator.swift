@@ -118,9 +118,11 @@ package struct PlatformAuthenticator: CredentialAuthenticator {
     }
 
     /// Programs get the outputs themselves. Over CTAP they are encrypted for a client far away.
-    private func outputs(of salts: PRFSalts, _ identifier: [UInt8]) throws -> PRFOutputs {
+    ///
+    /// - Returns: nil for a passkey without secrets, which a browser may have made. The sign-in succeeds all the same.
+    private func outputs(of salts: PRFSalts, _ identifier: [UInt8]) throws -> PRFOutputs? {
         let credential = try passkeys.store.find(identifier).credential
-        guard credential.hasSecret else { throw CredentialRefusal.unsupported(what: "prf") }
+        guard credential.hasSecret else { return nil }
         do {
             return try passkeys.outputs(of: salts, with: credential, isVerified: true, under: passkeys.proof)
         } catch {

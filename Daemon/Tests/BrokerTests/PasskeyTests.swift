@@ -239,6 +239,25 @@ struct PasskeyTests {
         #expect(try create(creation).prf != outputs)
     }
 
+    @Test func `a passkey without secrets signs in without outputs`() throws {
+        // Browsers make such passkeys; programs never do.
+        let passkeys = fixture.account.ownerPasskeys(try asking(), fixture.broker.trail, through: .browser)
+        let making = CBORValue.map([
+            1: .bytes(Self.hash(Data())), 2: .map(["id": .text(Self.domain)]), 3: .map(["id": .bytes([1])]),
+            4: .array([.map(["alg": .number(-7), "type": .text("public-key")])]), 7: .map(["rk": .boolean(true)]),
+        ])
+        fixture.prompter.prepare([Self.passcode])
+        let answer = try BrowserAuthenticator()
+            .answer([CTAPCommand.makeCredential.rawValue] + making.encoded, with: passkeys)
+        try #require(answer.first == CTAPStatus.success.rawValue)
+        try PlatformAuthenticator(passkeys).finishCreation(isReleased: true)
+        var assertion = Self.assertion()
+        assertion.salts = PRFSalts(first: [UInt8](repeating: 1, count: 32))
+        let asserted = try assert(assertion)
+        #expect(asserted.prf == nil && asserted.authenticatorData[32] == 0x05)
+        #expect(fixture.prompter.asked.count == 1)
+    }
+
     // MARK: their owner
 
     private func listed() throws -> [WirePasskey] {
