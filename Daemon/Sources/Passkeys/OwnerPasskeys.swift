@@ -37,6 +37,8 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     private let asking: Asking
     private let door: Door
     private let whileChanging: Exclusion
+    /// The daemon's time since the boot, suspended time included.
+    let clock: @Sendable () -> Duration
     private let first = Mutex<(any Error)?>(nil)
     private let latestProof = Mutex<PasskeyProof?>(nil)
     private let created = Mutex<Creation?>(nil)
@@ -50,7 +52,8 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
 
     package init(
         _ store: PasskeyStore, evaluator: Evaluator, keeper: any PasscodeKeeper, stretching: PasscodeStretching,
-        trail: AuditTrail, asking: Asking, through door: Door, whileChanging: @escaping Exclusion
+        trail: AuditTrail, asking: Asking, through door: Door, clock: @escaping @Sendable () -> Duration,
+        whileChanging: @escaping Exclusion
     ) {
         self.store = store
         self.evaluator = evaluator
@@ -59,6 +62,7 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
         self.trail = trail
         self.asking = asking
         self.door = door
+        self.clock = clock
         self.whileChanging = whileChanging
     }
 

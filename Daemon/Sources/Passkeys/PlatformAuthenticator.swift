@@ -1,7 +1,6 @@
 package import AuthenticatorRequests
 import CTAP
 import CanonicalCBOR
-import Dispatch
 import Foundation
 
 /// This machine as an authenticator, for one request of a program.
@@ -105,8 +104,7 @@ package struct PlatformAuthenticator: CredentialAuthenticator {
         _ command: CTAPCommand, _ parameters: CBORValue, _ cancellation: any CredentialCancellation
     ) throws -> CBORMap {
         var authenticator = CTAPAuthenticator(
-            Self.model, storage: passkeys, pins: nil, interaction: passkeys,
-            clock: { .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds)) })
+            Self.model, storage: passkeys, pins: nil, interaction: passkeys, clock: passkeys.clock)
         let answer = authenticator.respond(to: [command.rawValue] + parameters.encoded, until: cancellation)
         guard answer.first == CTAPStatus.success.rawValue else {
             throw passkeys.error ?? CredentialRefusal(answer.first.flatMap { CTAPStatus(rawValue: $0) } ?? .other)
