@@ -196,6 +196,28 @@ struct BrowserTests {
         #expect(fixture.prompter.asked.isEmpty)
     }
 
+    @Test func `a client learns that wrong passcodes have blocked the verification`() throws {
+        try register()
+        let asking = Self.command(.clientPIN, .map([1: .number(2), 2: .number(7)]))
+        func triesLeft() throws -> Int? {
+            let answer = try send(asking)
+            return try CBORDecoder.decode(answer.dropFirst(), .canonical).map?[5]?.integer
+        }
+        #expect(try triesLeft() == 1)
+        let wrong = ScriptedPrompter.Answer.text("wrong")
+        fixture.prompter.prepare([wrong, wrong, wrong])
+        #expect(try send(Self.making) == [CTAPStatus.verificationInvalid.rawValue])
+        #expect(try triesLeft() == 1)
+        fixture.prompter.prepare([wrong, wrong])
+        #expect(try send(Self.making) == [CTAPStatus.verificationBlocked.rawValue])
+        #expect(try triesLeft() == 0)
+        fixture.prompter.prepare([])
+        #expect(try send(Self.making) == [CTAPStatus.verificationBlocked.rawValue])
+        #expect(fixture.prompter.asked.isEmpty)
+        fixture.clock.advance(by: .seconds(60))
+        #expect(try triesLeft() == 1)
+    }
+
     @Test func `a cancelled command answers so, and one that comes in between is refused`() throws {
         try register()
         fixture.prompter.prepare([.wait])

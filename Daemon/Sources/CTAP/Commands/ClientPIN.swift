@@ -136,7 +136,6 @@ extension CTAPAuthenticator {
         guard !request.permissions.mixManagement else { throw .unauthorizedPermission }
         guard interaction.isVerificationReady == true else { throw .notAllowed }
         let secret = try secret(parameters)
-        guard interaction.verificationTriesLeft > 0 else { throw .verificationBlocked }
         let proof = try interaction.verify(
             for: InteractionRequest(
                 purpose: request.permissions.purpose,
