@@ -402,6 +402,37 @@ struct CredentialTests {
                 && choice.notice?.string == "Type a number from 1 to 2.")
     }
 
+    @Test func `all options of a registration are for the account that the question shows`() throws {
+        try register()
+        func offerBoth(_ change: (inout WireCredentialCreation) -> Void) throws {
+            let options = [
+                Self.creation(),
+                Self.creation {
+                    $0.attachment = .platform
+                    change(&$0)
+                },
+            ]
+            try client.call(.registerCredential(.with { $0.creations = options }))
+        }
+        let others: [(inout WireCredentialCreation) -> Void] = [
+            { $0.userID = Data("bob".utf8) }, { $0.userName = "bob@example.com" }, { $0.userName = "" },
+        ]
+        for change in others {
+            play()
+            let refused = try refused { try offerBoth(change) }
+            #expect(refused?.code == .invalidParameter && refused?.cause == "credential.accounts")
+            #expect(fixture.prompter.asked.isEmpty)
+        }
+        let names = [("Anne Johnson", "“anne@example.com”, called “Anne Johnson”"), ("", "“anne@example.com”")]
+        for (name, shown) in names {
+            // The security key: it is the first.
+            play(.text("1"))
+            try offerBoth { $0.userDisplayName = name }
+            let question = try #require(fixture.prompter.asked.first)
+            #expect(question.operation.string == "register a credential for the account \(shown)")
+        }
+    }
+
     @Test(arguments: [
         (CredentialRefusal.excluded, WireFailureCode.credentialExcluded), (.noCredential, .noCredential),
         (.timedOut, .timedOut), (.pinBlocked, .authenticatorFailed), (.storageFull, .authenticatorFailed),
