@@ -54,6 +54,7 @@ package final class OwnerAccount: Sendable {
     let environmentChanges = Mutex(EnvironmentChanges())
     /// When the environment will be looked at, because a delay after wrong passcodes has ended; on CLOCK_BOOTTIME.
     let nextLook = Mutex<Duration?>(nil)
+    let clock: any BootClock
 
     /// - Parameters:
     ///   - seeds: those of the store's log; a new passcode wraps them again.
@@ -72,6 +73,7 @@ package final class OwnerAccount: Sendable {
         self.user = user
         id = owner.id
         self.vault = vault
+        self.clock = clock
         self.ring = ring
         self.stretching = stretching
         eraser = JournalEraser(vault: vault, log: log)

@@ -26,7 +26,7 @@ package protocol UserInteraction: Sendable {
 
     /// Whether the authenticator verifies users itself: nil if it cannot, false while nothing is enrolled.
     var isVerificationReady: Bool? { get }
-    /// Tries left of that verification.
+    /// Tries left of that verification; 0 while ``verify(for:until:)`` would refuse before it looks at the user.
     var verificationTriesLeft: Int { get }
 
     /// Verifies the user, who is then present too.

@@ -1,6 +1,5 @@
 import AuthenticatorRequests
 import CTAP
-import Dispatch
 import OstiaryMessages
 package import Refusals
 import Synchronization
@@ -58,8 +57,7 @@ package final class BrowserAuthenticator: Sendable {
             let engine =
                 state.engine.take()
                 ?? CTAPAuthenticator(
-                    Self.model, storage: passkeys, pins: nil, interaction: passkeys,
-                    clock: { .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds)) })
+                    Self.model, storage: passkeys, pins: nil, interaction: passkeys, clock: passkeys.clock)
             return (engine, state.generation)
         }
         guard let begun else { throw Self.busy }

@@ -37,6 +37,8 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     private let asking: Asking
     private let door: Door
     private let whileChanging: Exclusion
+    /// The daemon's time since the boot, suspended time included.
+    let clock: @Sendable () -> Duration
     private let first = Mutex<(any Error)?>(nil)
     private let latestProof = Mutex<PasskeyProof?>(nil)
     private let created = Mutex<Creation?>(nil)
@@ -50,7 +52,8 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
 
     package init(
         _ store: PasskeyStore, evaluator: Evaluator, keeper: any PasscodeKeeper, stretching: PasscodeStretching,
-        trail: AuditTrail, asking: Asking, through door: Door, whileChanging: @escaping Exclusion
+        trail: AuditTrail, asking: Asking, through door: Door, clock: @escaping @Sendable () -> Duration,
+        whileChanging: @escaping Exclusion
     ) {
         self.store = store
         self.evaluator = evaluator
@@ -59,6 +62,7 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
         self.trail = trail
         self.asking = asking
         self.door = door
+        self.clock = clock
         self.whileChanging = whileChanging
     }
 
@@ -85,7 +89,21 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     }
 
     package var isVerificationReady: Bool? { store.rights.ring.isPasscodeSet }
-    package var verificationTriesLeft: Int { 1 }
+
+    /// 1, or 0 while a question could not verify the owner: neither a finger nor the passcode would count, for example after wrong
+    /// ones. The number of tries is told nowhere; some of them cost a delay only.
+    package var verificationTriesLeft: Int {
+        do {
+            try evaluator.preflight(demand("", ""), forProcess: asking.caller.program.processID)
+            return 1
+        } catch { return 0 }
+    }
+
+    private func demand(_ object: String, _ operation: String) -> Demand {
+        Demand(
+            requirements: [PasskeyStore.requirement], availability: PasskeyStore.availability, object: object,
+            operation: operation, isShownInFull: true)
+    }
 
     /// Presence alone is never asked: each question verifies.
     package func confirmPresence(
@@ -99,11 +117,9 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     ) throws(CTAPStatus) -> (any UserProof)? {
         try status(.operationDenied) {
             try requirePasscode()
-            var demand = Demand(
-                requirements: [PasskeyStore.requirement], availability: PasskeyStore.availability,
-                object: request.relyingParty?.identifier ?? object(request),
-                operation: door == .browser ? "in a browser: \(operation(request))" : operation(request),
-                isShownInFull: true)
+            var demand = demand(
+                request.relyingParty?.identifier ?? object(request),
+                door == .browser ? "in a browser: \(operation(request))" : operation(request))
             demand.account = (request.user ?? named(request.credentials))?.shownName
             let evaluation = try evaluator.evaluate(demand, asking: asking)
             let proof = PasskeyProof(evaluation)

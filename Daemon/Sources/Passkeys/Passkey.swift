@@ -20,7 +20,7 @@ package struct Passkey: Sendable {
     /// As the commands of CTAP see it.
     var credential: StoredCredential {
         let new = NewCredential(
-            relyingParty: attributes.relyingParty, user: attributes.user, isDiscoverable: true,
+            relyingParty: attributes.relyingParty, user: attributes.user, isDiscoverable: attributes.isDiscoverable,
             protection: attributes.protection, hasSecret: attributes.hasSecret)
         // The stored point begins with the byte 4 (X9.63).
         return StoredCredential(identifier: identifier, new, publicKey: [UInt8](record.publicKey.dropFirst()))

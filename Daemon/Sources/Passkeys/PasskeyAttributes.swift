@@ -12,8 +12,12 @@ package struct PasskeyAttributes: Sendable, Equatable {
     package var signatureCount: UInt32
     var protection: CredentialProtection
     var hasSecret: Bool
+    /// Whether it answers a relying party that names no credential.
+    var isDiscoverable: Bool
 
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
+    /// Had no flag of discoverability.
+    private static let formerVersion: UInt8 = 1
 
     var encoded: Data {
         var writer = CanonicalWriter()
@@ -25,6 +29,7 @@ package struct PasskeyAttributes: Sendable, Equatable {
         Self.write(user.displayName, to: &writer)
         writer.write(protection.rawValue)
         writer.write(flag: hasSecret)
+        writer.write(flag: isDiscoverable)
         writer.write(signatureCount)
         return Data(writer.bytes)
     }
@@ -34,11 +39,13 @@ package struct PasskeyAttributes: Sendable, Equatable {
         if let name { writer.write(Array(name.utf8), length: UInt16.self) }
     }
 
-    /// - Throws: ``UnreadablePasskey`` for anything that ``encoded`` does not produce.
+    /// - Throws: ``UnreadablePasskey`` for anything that ``encoded`` does not produce, and has not produced in version 1. All
+    ///   passkeys of that version count as discoverable.
     init(encoded: Data) throws(UnreadablePasskey) {
         do {
             var reader = CanonicalReader(Array(encoded))
-            guard try reader.read(UInt8.self) == Self.version else { throw UnreadablePasskey() }
+            let version = try reader.read(UInt8.self)
+            guard [Self.formerVersion, Self.version].contains(version) else { throw UnreadablePasskey() }
             let domain = try reader.readText(length: UInt16.self)
             relyingParty = RelyingPartyName(identifier: domain, name: try Self.readName(from: &reader))
             user = CredentialUser(identifier: try reader.read(length: UInt8.self))
@@ -49,6 +56,7 @@ package struct PasskeyAttributes: Sendable, Equatable {
             }
             self.protection = protection
             hasSecret = try Self.readFlag(from: &reader)
+            isDiscoverable = version == Self.formerVersion ? true : try Self.readFlag(from: &reader)
             signatureCount = try reader.read(UInt32.self)
             try reader.finish()
         } catch {
@@ -73,6 +81,7 @@ package struct PasskeyAttributes: Sendable, Equatable {
         user = new.user
         protection = new.protection
         hasSecret = new.hasSecret
+        isDiscoverable = new.isDiscoverable
         self.signatureCount = signatureCount
     }
 }

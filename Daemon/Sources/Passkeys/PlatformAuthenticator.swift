@@ -1,7 +1,6 @@
 package import AuthenticatorRequests
 import CTAP
 import CanonicalCBOR
-import Dispatch
 import Foundation
 
 /// This machine as an authenticator, for one request of a program.
@@ -94,7 +93,7 @@ package struct PlatformAuthenticator: CredentialAuthenticator {
         let allowed = Set(assertion.allowed.map(\.identifier))
         let found = try passkeys.store.all().filter {
             $0.attributes.relyingParty.identifier == assertion.relyingParty.identifier
-                && (allowed.isEmpty || allowed.contains($0.identifier))
+                && (allowed.isEmpty ? $0.attributes.isDiscoverable : allowed.contains($0.identifier))
         }
         guard !found.isEmpty else { throw CredentialRefusal.noCredential }
         return found
@@ -105,8 +104,7 @@ package struct PlatformAuthenticator: CredentialAuthenticator {
         _ command: CTAPCommand, _ parameters: CBORValue, _ cancellation: any CredentialCancellation
     ) throws -> CBORMap {
         var authenticator = CTAPAuthenticator(
-            Self.model, storage: passkeys, pins: nil, interaction: passkeys,
-            clock: { .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds)) })
+            Self.model, storage: passkeys, pins: nil, interaction: passkeys, clock: passkeys.clock)
         let answer = authenticator.respond(to: [command.rawValue] + parameters.encoded, until: cancellation)
         guard answer.first == CTAPStatus.success.rawValue else {
             throw passkeys.error ?? CredentialRefusal(answer.first.flatMap { CTAPStatus(rawValue: $0) } ?? .other)
@@ -118,9 +116,11 @@ package struct PlatformAuthenticator: CredentialAuthenticator {
     }
 
     /// Programs get the outputs themselves. Over CTAP they are encrypted for a client far away.
-    private func outputs(of salts: PRFSalts, _ identifier: [UInt8]) throws -> PRFOutputs {
+    ///
+    /// - Returns: nil for a passkey without secrets, which a browser may have made. The sign-in succeeds all the same.
+    private func outputs(of salts: PRFSalts, _ identifier: [UInt8]) throws -> PRFOutputs? {
         let credential = try passkeys.store.find(identifier).credential
-        guard credential.hasSecret else { throw CredentialRefusal.unsupported(what: "prf") }
+        guard credential.hasSecret else { return nil }
         do {
             return try passkeys.outputs(of: salts, with: credential, isVerified: true, under: passkeys.proof)
         } catch {

@@ -139,9 +139,7 @@ final class KeyRace<Task: KeyTask> {
         case .refuse(let refusal): throw refusal
         case .askForPIN: try askForPIN(key, wasWrong: false)
         case .setFirstPIN:
-            let pin = try typedPIN(for: key, isNew: true, wasWrong: false)
-            key.state = .settingPIN(pin)
-            key.send(.setPIN, pin: pin)
+            give(try typedPIN(for: key, isNew: true, wasWrong: false), to: key, replacing: nil)
         }
     }
 
@@ -169,9 +167,17 @@ final class KeyRace<Task: KeyTask> {
             guard let request = task.plan(for: key.description).withPIN().request else { return }
             return begin(request, on: key, pin: pin)
         }
-        let new = try typedPIN(for: key, isNew: true, wasWrong: false)
-        key.state = .settingPIN(new)
-        key.send(.changePIN(currentByteCount: UInt8(pin.byteCount)), pin: pin.joined(with: new))
+        give(try typedPIN(for: key, isNew: true, wasWrong: false), to: key, replacing: pin)
+    }
+
+    /// - Parameter current: the present PIN; nil for a key without one.
+    private func give(_ new: KeyPIN, to key: PluggedKey, replacing current: KeyPIN?) {
+        key.state = .settingPIN(new, replacing: current)
+        if let current {
+            key.send(.changePIN(currentByteCount: UInt8(current.byteCount)), pin: current.joined(with: new))
+        } else {
+            key.send(.setPIN, pin: new)
+        }
     }
 
     /// Asks again until a key would look at the PIN: an ill-formed PIN must not cost a try.
@@ -179,7 +185,8 @@ final class KeyRace<Task: KeyTask> {
         var wasWrong = wasWrong
         while true {
             let tries = isNew ? nil : key.description.pinTries.map(Int.init)
-            let pin = KeyPIN(try question.pin(for: key.name, triesLeft: tries, isNew: isNew, wasWrong: wasWrong))
+            let typed = try question.pin(for: key.name, triesLeft: tries, isNew: isNew, wasWrong: wasWrong)
+            let pin = KeyPIN(typed.inNormalizationFormC())
             if pin.isWellFormed { return pin }
             wasWrong = true
         }
@@ -271,7 +278,7 @@ final class KeyRace<Task: KeyTask> {
         case (.touched, .selecting(let next)):
             choose(key)
             try proceed(key, next)
-        case (.done, .settingPIN(let pin)):
+        case (.done, .settingPIN(let pin, _)):
             key.description.features.subtract(.needsNewPIN)
             guard let request = task.plan(for: key.description).withPIN().request else { return nil }
             begin(request, on: key, pin: pin)
@@ -324,13 +331,9 @@ final class KeyRace<Task: KeyTask> {
             key.describe(then: .askForPIN(wasWrong: false))
         // The key wants its PIN for a request that seemed to need none.
         case (0x36, .working) where !key.isChosen: select(key, .askForPIN)
-        // The new PIN breaks a rule of the key.
-        case (0x37, .settingPIN) where key.description.features.contains(.needsNewPIN):
-            try askForPIN(key, wasWrong: false)
-        case (0x37, .settingPIN):
-            let pin = try typedPIN(for: key, isNew: true, wasWrong: true)
-            key.state = .settingPIN(pin)
-            key.send(.setPIN, pin: pin)
+        // The new PIN breaks a rule of the key, which has accepted its present one.
+        case (0x37, .settingPIN(_, let current)):
+            give(try typedPIN(for: key, isNew: true, wasWrong: true), to: key, replacing: current)
         // Nobody touched it; there is time left.
         case (0x2F, .working) where !key.isChosen, (0x3A, .working) where !key.isChosen,
             (0x2F, .selecting), (0x3A, .selecting):

@@ -16,8 +16,8 @@ final class PluggedKey {
         case selecting(Next)
         /// It works on the request, which ends with a touch.
         case working
-        /// It gets its first PIN, or a new one. It then works on the request with this PIN.
-        case settingPIN(KeyPIN)
+        /// It gets its first PIN, or a new one in place of its present one. It then works on the request with the new PIN.
+        case settingPIN(KeyPIN, replacing: KeyPIN?)
         /// It was cancelled, and has not said so yet.
         case cancelled
         /// It takes no part any more.

@@ -46,17 +46,26 @@ struct BrowserTests {
         return [UInt8](answer.tail)
     }
 
-    private static let making: [UInt8] = command(
-        .makeCredential,
-        .map([
-            1: .bytes([UInt8](repeating: 7, count: 32)), 2: .map(["id": .text(domain)]),
-            3: .map(["id": .bytes([1]), "name": .text("ada")]),
-            4: .array([.map(["alg": .number(-7), "type": .text("public-key")])]),
-            7: .map(["rk": .boolean(true)]),
-        ]))
+    private static let making = creation(isDiscoverable: true)
 
-    private static let asserting: [UInt8] = command(
-        .getAssertion, .map([1: .text(domain), 2: .bytes([UInt8](repeating: 7, count: 32))]))
+    private static func creation(of account: UInt8 = 1, isDiscoverable: Bool) -> [UInt8] {
+        command(
+            .makeCredential,
+            .map([
+                1: .bytes([UInt8](repeating: 7, count: 32)), 2: .map(["id": .text(domain)]),
+                3: .map(["id": .bytes([account]), "name": .text("ada")]),
+                4: .array([.map(["alg": .number(-7), "type": .text("public-key")])]),
+                7: .map(["rk": .boolean(isDiscoverable)]),
+            ]))
+    }
+
+    private static let asserting = assertion(allowing: nil)
+
+    private static func assertion(allowing identifier: [UInt8]?) -> [UInt8] {
+        let allowed = identifier.map { CBORValue.array([.map(["id": .bytes($0), "type": .text("public-key")])]) }
+        return command(
+            .getAssertion, .map([1: .text(domain), 2: .bytes([UInt8](repeating: 7, count: 32)), 3: allowed]))
+    }
 
     private static func command(_ command: CTAPCommand, _ parameters: CBORValue) -> [UInt8] {
         [command.rawValue] + parameters.encoded
@@ -109,6 +118,44 @@ struct BrowserTests {
         for event in ["passkey-create", "credential-register", "passkey-sign"] { #expect(events.contains(event)) }
     }
 
+    /// The credential that an answer names.
+    private func credential(in answer: [UInt8]) throws -> [UInt8] {
+        try #require(answer.first == 0)
+        let map = try #require(try CBORDecoder.decode(answer.dropFirst(), .canonical).map)
+        #expect(map[5] == nil, "there are other accounts")
+        return [UInt8](try #require(map[1]?.map?["id"]?.bytes))
+    }
+
+    @Test func `a passkey that is not discoverable answers only by its name, and is never replaced`() throws {
+        try register()
+        var made: [[UInt8]] = []
+        for isDiscoverable in [false, true, false, true] {
+            let former = try Set(fixture.account.passkeys.all().map(\.identifier))
+            fixture.prompter.prepare([Self.passcode])
+            #expect(try send(Self.creation(isDiscoverable: isDiscoverable)).first == 0)
+            let new = try fixture.account.passkeys.all().map(\.identifier).filter { !former.contains($0) }
+            made += new
+            #expect(new.count == 1)
+            guard !isDiscoverable else { continue }
+            fixture.prompter.prepare([Self.passcode])
+            // Nothing answers without a name, or the discoverable one does.
+            let answer = try send(Self.asserting)
+            if made.count == 1 {
+                #expect(answer == [CTAPStatus.noCredentials.rawValue])
+            } else {
+                #expect(try credential(in: answer) == made[1])
+            }
+        }
+        // The second discoverable passkey of the account has replaced the first.
+        #expect(try Set(fixture.account.passkeys.all().map(\.identifier)) == [made[0], made[2], made[3]])
+        for identifier in [made[0], made[2], made[3]] {
+            fixture.prompter.prepare([Self.passcode])
+            #expect(try credential(in: send(Self.assertion(allowing: identifier))) == identifier)
+        }
+        fixture.prompter.prepare([Self.passcode])
+        #expect(try credential(in: send(Self.asserting)) == made[3])
+    }
+
     @Test func `a registration that is taken back while the person is asked makes nothing`() throws {
         try register()
         fixture.prompter.prepare([Self.passcode])
@@ -149,6 +196,28 @@ struct BrowserTests {
         #expect(fixture.prompter.asked.isEmpty)
     }
 
+    @Test func `a client learns that wrong passcodes have blocked the verification`() throws {
+        try register()
+        let asking = Self.command(.clientPIN, .map([1: .number(2), 2: .number(7)]))
+        func triesLeft() throws -> Int? {
+            let answer = try send(asking)
+            return try CBORDecoder.decode(answer.dropFirst(), .canonical).map?[5]?.integer
+        }
+        #expect(try triesLeft() == 1)
+        let wrong = ScriptedPrompter.Answer.text("wrong")
+        fixture.prompter.prepare([wrong, wrong, wrong])
+        #expect(try send(Self.making) == [CTAPStatus.verificationInvalid.rawValue])
+        #expect(try triesLeft() == 1)
+        fixture.prompter.prepare([wrong, wrong])
+        #expect(try send(Self.making) == [CTAPStatus.verificationBlocked.rawValue])
+        #expect(try triesLeft() == 0)
+        fixture.prompter.prepare([])
+        #expect(try send(Self.making) == [CTAPStatus.verificationBlocked.rawValue])
+        #expect(fixture.prompter.asked.isEmpty)
+        fixture.clock.advance(by: .seconds(60))
+        #expect(try triesLeft() == 1)
+    }
+
     @Test func `a cancelled command answers so, and one that comes in between is refused`() throws {
         try register()
         fixture.prompter.prepare([.wait])
@@ -172,16 +241,27 @@ struct BrowserTests {
         #expect(try send(Self.making).first == 0)
     }
 
+    @Test func `the accounts that wait are gone after half a minute of the daemon's clock`() throws {
+        try register()
+        for number: UInt8 in [1, 2] {
+            fixture.prompter.prepare([Self.passcode])
+            #expect(try send(Self.creation(of: number, isDiscoverable: true)).first == 0)
+        }
+        // The clock counts the time of a suspend; the processor's own time stands still in it, as between these commands.
+        for (seconds, status) in [(29, CTAPStatus.success), (30, .notAllowed)] {
+            fixture.prompter.prepare([Self.passcode])
+            #expect(try send(Self.asserting).first == 0)
+            fixture.clock.advance(by: .seconds(seconds))
+            #expect(try send([CTAPCommand.getNextAssertion.rawValue]).first == status.rawValue)
+        }
+    }
+
     @Test func `a lock ends the question and the accounts that wait`() throws {
         try register()
         fixture.prompter.prepare([Self.passcode])
         #expect(try send(Self.making).first == 0)
-        var other = Self.making
-        // Another account of the relying party: its one byte.
-        let index = try #require(other.indices.dropFirst().first { other[$0 - 1] == 0x41 && other[$0] == 1 })
-        other[index] = 2
         fixture.prompter.prepare([Self.passcode])
-        #expect(try send(other).first == 0)
+        #expect(try send(Self.creation(of: 2, isDiscoverable: true)).first == 0)
         for isLocked in [false, true] {
             fixture.prompter.prepare([Self.passcode])
             #expect(try send(Self.asserting).first == 0)

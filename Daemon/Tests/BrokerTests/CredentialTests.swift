@@ -59,7 +59,9 @@ struct CredentialTests {
 
     /// Answers the questions for typing or confirmation with these, in order. A question about the key stays until it is taken
     /// away.
-    private func play(_ answers: ScriptedPrompter.Answer...) {
+    private func play(_ answers: ScriptedPrompter.Answer...) { play(answers) }
+
+    private func play(_ answers: [ScriptedPrompter.Answer]) {
         final class Rest: Sendable {
             let answers: Mutex<[ScriptedPrompter.Answer]>
             init(_ answers: [ScriptedPrompter.Answer]) { self.answers = Mutex(answers) }
@@ -400,6 +402,66 @@ struct CredentialTests {
         #expect(
             choice.kind.options.map(\.string) == ["“anne@example.com”, called “Anne Johnson”", "“bob”"]
                 && choice.notice?.string == "Type a number from 1 to 2.")
+    }
+
+    @Test func `each of many accounts can be chosen`() throws {
+        try register()
+        var made: [Data] = []
+        for number in 1...18 {
+            fixture.prompter.prepare([.wait])
+            let name = "user \(number)"
+            made.append(
+                try create {
+                    ($0.userID, $0.userName, $0.userDisplayName) = (Data(name.utf8), name, "")
+                }.0.credentialID)
+        }
+        /// The chosen account, counted from 1, and the sizes of the lists.
+        func choose(_ answers: String...) throws -> (Int?, [Int]) {
+            play(answers.map { .text($0) })
+            let (chosen, _) = try assert()
+            return (
+                made.firstIndex(of: chosen.credentialID).map { $0 + 1 },
+                fixture.prompter.asked.map(\.kind.options.count).filter { $0 > 0 }
+            )
+        }
+        #expect(try choose("8") == (8, [9]))
+        #expect(try choose("9", "1") == (9, [9, 9]))
+        #expect(try choose("9", "2") == (10, [9, 9]))
+        #expect(try choose("9", "9", "2") == (18, [9, 9, 3]))
+        #expect(try choose("9", "9", "10", "3", "1") == (1, [9, 9, 3, 3, 9]))
+        let list = try #require(fixture.prompter.asked.first { !$0.kind.options.isEmpty })
+        #expect(list.kind.options.map(\.string).suffix(2) == ["“user 8”", "Other accounts (10)"])
+    }
+
+    @Test func `all options of a registration are for the account that the question shows`() throws {
+        try register()
+        func offerBoth(_ change: (inout WireCredentialCreation) -> Void) throws {
+            let options = [
+                Self.creation(),
+                Self.creation {
+                    $0.attachment = .platform
+                    change(&$0)
+                },
+            ]
+            try client.call(.registerCredential(.with { $0.creations = options }))
+        }
+        let others: [(inout WireCredentialCreation) -> Void] = [
+            { $0.userID = Data("bob".utf8) }, { $0.userName = "bob@example.com" }, { $0.userName = "" },
+        ]
+        for change in others {
+            play()
+            let refused = try refused { try offerBoth(change) }
+            #expect(refused?.code == .invalidParameter && refused?.cause == "credential.accounts")
+            #expect(fixture.prompter.asked.isEmpty)
+        }
+        let names = [("Anne Johnson", "“anne@example.com”, called “Anne Johnson”"), ("", "“anne@example.com”")]
+        for (name, shown) in names {
+            // The security key: it is the first.
+            play(.text("1"))
+            try offerBoth { $0.userDisplayName = name }
+            let question = try #require(fixture.prompter.asked.first)
+            #expect(question.operation.string == "register a credential for the account \(shown)")
+        }
     }
 
     @Test(arguments: [

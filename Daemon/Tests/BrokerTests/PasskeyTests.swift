@@ -239,6 +239,25 @@ struct PasskeyTests {
         #expect(try create(creation).prf != outputs)
     }
 
+    @Test func `a passkey without secrets signs in without outputs`() throws {
+        // Browsers make such passkeys; programs never do.
+        let passkeys = fixture.account.ownerPasskeys(try asking(), fixture.broker.trail, through: .browser)
+        let making = CBORValue.map([
+            1: .bytes(Self.hash(Data())), 2: .map(["id": .text(Self.domain)]), 3: .map(["id": .bytes([1])]),
+            4: .array([.map(["alg": .number(-7), "type": .text("public-key")])]), 7: .map(["rk": .boolean(true)]),
+        ])
+        fixture.prompter.prepare([Self.passcode])
+        let answer = try BrowserAuthenticator()
+            .answer([CTAPCommand.makeCredential.rawValue] + making.encoded, with: passkeys)
+        try #require(answer.first == CTAPStatus.success.rawValue)
+        try PlatformAuthenticator(passkeys).finishCreation(isReleased: true)
+        var assertion = Self.assertion()
+        assertion.salts = PRFSalts(first: [UInt8](repeating: 1, count: 32))
+        let asserted = try assert(assertion)
+        #expect(asserted.prf == nil && asserted.authenticatorData[32] == 0x05)
+        #expect(fixture.prompter.asked.count == 1)
+    }
+
     // MARK: their owner
 
     private func listed() throws -> [WirePasskey] {
@@ -361,14 +380,28 @@ struct PasskeyTests {
         let attributes = PasskeyAttributes(.forTests, signatureCount: 7)
         let bytes = attributes.encoded
         // The example of Documentation/formats/passkeys.md.
-        let example = "01000b6578616d706c652e6f726701000745786" + "16d706c65030102030100036164610003" + "0100000007"
+        let example = "02000b6578616d706c652e6f726701000745786" + "16d706c65030102030100036164610003" + "010100000007"
         #expect(bytes.map { String(format: "%02x", $0) }.joined() == example)
         #expect(try PasskeyAttributes(encoded: bytes) == attributes)
         for count in 0..<bytes.count {
             #expect(throws: UnreadablePasskey()) { try PasskeyAttributes(encoded: bytes.prefix(count)) }
         }
         #expect(throws: UnreadablePasskey()) { try PasskeyAttributes(encoded: bytes + [0]) }
-        #expect(throws: UnreadablePasskey()) { try PasskeyAttributes(encoded: Data([2]) + bytes.dropFirst()) }
+        #expect(throws: UnreadablePasskey()) { try PasskeyAttributes(encoded: Data([3]) + bytes.dropFirst()) }
+        #expect(throws: UnreadablePasskey()) { try PasskeyAttributes(encoded: Data([1]) + bytes.dropFirst()) }
+    }
+
+    @Test func `attributes of version 1 are those of a discoverable passkey`() throws {
+        var attributes = PasskeyAttributes(.forTests, signatureCount: 7)
+        for isDiscoverable in [true, false] {
+            attributes.isDiscoverable = isDiscoverable
+            #expect(try PasskeyAttributes(encoded: attributes.encoded) == attributes)
+        }
+        attributes.isDiscoverable = true
+        // Without the flag, which stands before the four bytes of the counter.
+        let bytes = attributes.encoded
+        let former = Data([1]) + bytes.dropFirst().dropLast(5) + bytes.suffix(4)
+        #expect(try PasskeyAttributes(encoded: former) == attributes)
     }
 }
 

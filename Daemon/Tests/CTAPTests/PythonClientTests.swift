@@ -11,7 +11,7 @@ import Testing
         .timeLimit(.minutes(10)),
         arguments: [
             "relying_party", "information", "pins", "permissions", "accounts", "management", "secrets_of_credentials",
-            "protection", "touches", "fingers", "reset", "framing",
+            "protection", "touches", "fingers", "mixed_permissions", "silent_look", "reset", "framing",
         ])
     func `python-fido2 is served`(_ scene: String) throws {
         let python = Self.package.appendingPathComponent("RelyingParty/.build/witnesses/bin/python3").path

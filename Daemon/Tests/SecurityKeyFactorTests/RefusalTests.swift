@@ -1,4 +1,5 @@
 import AccessControl
+import Authenticators
 import BrokerTestSupport
 import CTAP
 import Foundation
@@ -10,6 +11,7 @@ import Passkeys
 import Prompting
 import SecurityKeyTestSupport
 import StoreTestSupport
+import Synchronization
 import TerminalTestSupport
 import Testing
 
@@ -44,6 +46,30 @@ import Testing
         #expect(try fixture.misses() >= 1)
         #expect(try fixture.grants().isEmpty)
         withExtendedLifetime(stranger) {}
+    }
+
+    /// A key with a PIN is removed while its PIN is asked for.
+    @Test(arguments: [false, true])
+    func `a key that is removed while the question is open opens nothing`(_ hasPIN: Bool) throws {
+        let finger = TestFinger(touches: 2, verifies: hasPIN ? nil : true)
+        let key = try fixture.plugIn(KeyMemory(pin: hasPIN ? "1234" : nil), finger, hasPIN: hasPIN)
+        fixture.answer(pins: ["1234"])
+        let enrolled = try fixture.enroll()
+        try fixture.create("vault")
+        let life = try #require(fixture.fixture.account.securityKeys).life
+        let isRemoved = Mutex(false)
+        fixture.prompter.always { question in
+            if question.kind == (hasPIN ? .keyPIN : .sensor), !isRemoved.withLock({ $0 }) {
+                #expect(throws: Never.self) { try life.remove(enrolled.keyID) }
+                isRemoved.withLock { $0 = true }
+            }
+            for _ in 1...4 { finger.touch() }
+            return question.kind == .keyPIN ? .text("1234") : .wait
+        }
+        expect(.authenticationFailed, "security-key.wrong")
+        #expect(isRemoved.withLock { $0 })
+        #expect(try fixture.grants().isEmpty)
+        withExtendedLifetime(key) {}
     }
 
     @Test func `a key that another store enrolled opens nothing here`() throws {

@@ -128,13 +128,19 @@ struct CardKeyTests {
         #expect(commands.allSatisfy { $0.count <= 261 })
     }
 
-    @Test func `a key of U2F registers`() throws {
+    @Test func `a key of U2F registers, and signs when it is held there again`() throws {
         let engine = U2FEngine(finger, certificate: try U2FTests().certificate())
         let (port, cards) = (readers.ports[0], cards)
         let question = tapping { cards.put(try CardKey(at: port, engine)) }
         let created = try create(question, KeyFixture.creation { $0.attestation = .direct })
         #expect(created.attestationObject.contains(Array("fido-u2f".utf8)))
         #expect(created.transports == ["nfc"])
+        cards.removeAll()
+        try eventually("the card is gone") { CardReaders().present().isEmpty }
+        let second = tapping { cards.put(try CardKey(at: port, engine)) }
+        let asserted = try keys().assert(
+            KeyFixture.assertion(allowing: [created.credentialIdentifier]), with: second, until: cancellation)
+        #expect(verifies(asserted, with: engine.publicKey(of: created.credentialIdentifier)))
     }
 
     @Test func `a cancel reaches a key that still works`() throws {

@@ -151,7 +151,7 @@ package final class CredentialPrompt: CredentialQuestion {
 
     package func pin(for device: String, triesLeft: Int?, isNew: Bool, wasWrong: Bool) throws -> SecretBytes {
         dismiss()
-        var notice = wasWrong ? DisplayText("Wrong PIN.") : nil
+        var notice = wasWrong ? (isNew ? Self.refusedPIN : DisplayText("Wrong PIN.")) : nil
         for _ in 1...Self.repetitionCount {
             let entered = try secret(
                 question(isNew ? .newKeyPIN : .keyPIN, device: device, notice: notice, triesLeft: triesLeft))
@@ -162,6 +162,9 @@ package final class CredentialPrompt: CredentialQuestion {
         }
         throw CredentialRefusal.cancelled
     }
+
+    private static let refusedPIN = DisplayText(
+        "The security key does not take this PIN. Choose another, for example a longer one.")
 
     package func insists(onLastPINTryOf device: String) throws -> Bool {
         dismiss()
@@ -178,9 +181,21 @@ package final class CredentialPrompt: CredentialQuestion {
         }
     }
 
+    /// More accounts than a question lists come in several questions, one after the other. The last leads to the first again.
     package func choose(among accounts: [CredentialUser]) throws -> Int {
         guard accounts.count > 1 else { return 0 }
-        return try choose(accounts.prefix(Self.accountCount).map(\.shownName))
+        let names = accounts.map(\.shownName)
+        guard names.count > Self.optionCount else { return try choose(names) }
+        var start = 0
+        while true {
+            let page = Array(names[start...].prefix(Self.optionCount - 1))
+            // Names of accounts stand in quotation marks, so none looks like this.
+            let others = DisplayText("Other accounts (\(names.count - page.count))")
+            let index = try choose(page + [others])
+            if index < page.count { return start + index }
+            start += page.count
+            if start == names.count { start = 0 }
+        }
     }
 
     /// Lets the person choose one of several things.
@@ -197,8 +212,8 @@ package final class CredentialPrompt: CredentialQuestion {
         throw CredentialRefusal.cancelled
     }
 
-    /// The accounts that a question lists; a key tells the latest first.
-    private static let accountCount = 9
+    /// The options that a question lists: as many as a window, a terminal and the one line of a pinentry can show.
+    private static let optionCount = 9
     /// Mistakes until it counts as a no.
     private static let repetitionCount = 3
 

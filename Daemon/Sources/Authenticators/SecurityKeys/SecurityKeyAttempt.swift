@@ -64,7 +64,12 @@ final class SecurityKeyAttempt: SensingAttempt {
         guard count < Self.missLimit else { throw Refusal(ofFactor: .noCredential) }
     }
 
+    /// - Throws: ``CredentialRefusal/noCredential`` for a key that is enrolled no more.
     private func proof(of output: FactorOutput) throws -> Proof {
+        // The owner may have removed the key since the question was put; its old wraps would still open.
+        guard try authenticator.record().keys.contains(where: { $0.credential == output.identifier }) else {
+            throw CredentialRefusal.noCredential
+        }
         let used = try authenticator.opened(by: output, of: record)
         var proof = Proof(
             factor: .securityKey, strength: used.key.isVerified ? authenticator.strength : .touchOnly,

@@ -1,5 +1,6 @@
 package import Auditing
 package import Authenticators
+import Passcodes
 package import Passkeys
 
 extension OwnerAccount {
@@ -14,7 +15,7 @@ extension OwnerAccount {
     func ownerPasskeys(_ asking: Asking, _ trail: AuditTrail, through door: OwnerPasskeys.Door) -> OwnerPasskeys {
         OwnerPasskeys(
             passkeys, evaluator: evaluator, keeper: keeper, stretching: stretching, trail: trail, asking: asking,
-            through: door
+            through: door, clock: { [clock] in clock.now().time }
         ) { [changing] body in try changing.withLock(body) }
     }
 }

@@ -20,10 +20,11 @@ extension Broker {
         var options: [RequestedCreation] = []
         for message in body.creations { options.append(try RequestedCreation(message)) }
         let relyingParty = try relyingParty(of: options.map(\.relyingParty), options.map(\.attachment))
+        let account = try Self.account(of: options.map(\.creation.user))
         let asking = try credentialAsking(request, session, cancellation)
         try requireAssociation(of: relyingParty, session, asking)
         options.removeAll { authenticator($0.attachment, session, asking) == nil }
-        guard let account = options.first?.creation.user else { throw Refusal.noAuthenticator }
+        guard !options.isEmpty else { throw Refusal.noAuthenticator }
         let prompt = prompt(
             relyingParty, "register a credential for the account \(account.shownName.string)", asking)
         let (option, (made, maker)) = try carryOut(
@@ -117,6 +118,20 @@ extension Broker {
                 cause: "credential.options")
         }
         return first
+    }
+
+    /// The one account that all options are for, as the question shows it, whichever the person chooses. Requests for security keys
+    /// name the account's owner too, which those for this machine need not do.
+    private static func account(of users: [CredentialUser]) throws(Refusal) -> CredentialUser {
+        guard var account = users.first,
+            users.allSatisfy({ $0.identifier == account.identifier && $0.name == account.name })
+        else {
+            throw Refusal(
+                .invalidParameter, "The request registers different accounts. Register them one by one.",
+                cause: "credential.accounts")
+        }
+        if !users.allSatisfy({ $0.displayName == account.displayName }) { account.displayName = nil }
+        return account
     }
 
     private func credentialAsking(

@@ -131,9 +131,11 @@ extension CTAPAuthenticator {
         _ parameters: Parameters, until cancellation: any CredentialCancellation
     ) throws(CTAPStatus) -> CBORValue {
         let request = try TokenRequest(parameters)
+        // The user's answer to the one question is all that the token needs later, so it is for one purpose. A PIN is
+        // different: the authenticator still asks for a touch before it signs.
+        guard !request.permissions.mixManagement else { throw .unauthorizedPermission }
         guard interaction.isVerificationReady == true else { throw .notAllowed }
         let secret = try secret(parameters)
-        guard interaction.verificationTriesLeft > 0 else { throw .verificationBlocked }
         let proof = try interaction.verify(
             for: InteractionRequest(
                 purpose: request.permissions.purpose,
@@ -172,6 +174,11 @@ private struct TokenRequest {
 }
 
 extension PINUserToken.Permissions {
+    /// Whether management of credentials comes together with something that signs.
+    fileprivate var mixManagement: Bool {
+        contains(.credentialManagement) && !isDisjoint(with: [.makeCredential, .getAssertion])
+    }
+
     /// What the user agrees to.
     fileprivate var purpose: InteractionRequest.Purpose {
         if contains(.credentialManagement) { return .management }

@@ -57,7 +57,9 @@ extension CTAPAuthenticator {
             try confirm(&authorization, for: question, until: cancellation)
             token?.spend()
         } else {
-            authorization.isUserPresent = false
+            // A client looks so for a credential before it uses its token, maybe several times (CTAP 2.1, pre-flight). The
+            // token stays, so the signature must not say that somebody was there or was verified.
+            (authorization.isUserPresent, authorization.isUserVerified) = (false, false)
         }
         return try assert(found, request, authorization, salts)
     }

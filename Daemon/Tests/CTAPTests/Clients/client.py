@@ -346,6 +346,59 @@ def fingers():
     key.close()
 
 
+def mixed_permissions():
+    """One question gives a token to manage credentials or to sign, but not for both."""
+    key = Authenticator(PROGRAM, "--uv", "--pin", "1234")
+    ctap = Ctap2(key.device())
+    credential = register(ctap, pin="1234")
+    pins, permission = ClientPin(ctap), ClientPin.PERMISSION
+    signing = (permission.MAKE_CREDENTIAL, permission.GET_ASSERTION)
+
+    def question_count():
+        key.tell("touch")  # Its answer comes behind all earlier lines.
+        return sum(line.startswith("waiting") for line in key.lines)
+
+    before = question_count()
+    for mask in (*signing, signing[0] | signing[1]):
+        refused(ERR.UNAUTHORIZED_PERMISSION, pins.get_uv_token, mask | permission.CREDENTIAL_MGMT, RP["id"])
+    assert question_count() == before, "the user was asked"
+    secret = pins.get_uv_token(permission.CREDENTIAL_MGMT)
+    assert CredentialManagement(ctap, pins.protocol, secret).get_metadata()[1] == 1
+    parameter = pins.protocol.authenticate(secret, HASH)
+    refused(ERR.PIN_AUTH_INVALID, ctap.get_assertion, RP["id"], HASH, [descriptor(credential)], None, None, parameter, 2)
+    # Clients ask for both of these to register beside a list of excluded credentials.
+    secret = pins.get_uv_token(signing[0] | signing[1], RP["id"])
+    parameter = pins.protocol.authenticate(secret, HASH)
+    ctap.get_assertion(RP["id"], HASH, [descriptor(credential)], None, None, parameter, 2)
+    # With a PIN the authenticator asks for a touch before it signs.
+    token(ctap, "1234", permission.CREDENTIAL_MGMT | permission.GET_ASSERTION, RP["id"])
+    key.close()
+
+
+def silent_look():
+    """A look for a credential leaves the token, and says nothing of the user."""
+    key = Authenticator(PROGRAM, "--uv")
+    ctap = Ctap2(key.device())
+    credential = register(ctap, rk=False)
+    pins = ClientPin(ctap)
+    secret = pins.get_uv_token(ClientPin.PERMISSION.GET_ASSERTION, RP["id"])
+    parameter = pins.protocol.authenticate(secret, HASH)
+
+    def sign(options):
+        answer = ctap.get_assertion(RP["id"], HASH, [descriptor(credential)], None, options, parameter, 2)
+        answer.verify(HASH, credential.public_key)
+        return answer.auth_data
+
+    for _ in range(3):
+        data = sign({"up": False})
+        assert not data.is_user_present() and not data.is_user_verified(), data.flags
+    data = sign(None)
+    assert data.is_user_present() and data.is_user_verified(), data.flags
+    refused(ERR.PIN_AUTH_INVALID, sign, None)
+    refused(ERR.PIN_AUTH_INVALID, sign, {"up": False})
+    key.close()
+
+
 def reset():
     key = Authenticator(PROGRAM, "--pin", "1234")
     ctap = Ctap2(key.device())
