@@ -135,8 +135,7 @@ struct CardKeyTests {
         let created = try create(question, KeyFixture.creation { $0.attestation = .direct })
         #expect(created.attestationObject.contains(Array("fido-u2f".utf8)))
         #expect(created.transports == ["nfc"])
-        cards.removeAll()
-        try eventually("the card is gone") { CardReaders().present().isEmpty }
+        try takeAway()
         let second = tapping { cards.put(try CardKey(at: port, engine)) }
         let asserted = try keys().assert(
             KeyFixture.assertion(allowing: [created.credentialIdentifier]), with: second, until: cancellation)
