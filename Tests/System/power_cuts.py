@@ -26,8 +26,8 @@ from console import Console, Silence
 from machine import Disk, Machine
 
 DISK_BYTES = 64 << 20
-#: How long stores are changed before the machine may be killed, and how long after that it is killed at the latest.
-CHANGING_SECONDS, MOMENT_SECONDS = 20, 4
+#: How long after the last of the changes that are waited for the machine is killed at the latest.
+MOMENT_SECONDS = 4
 #: Much longer than it takes where nothing else runs: emulation is slow.
 ANSWER_SECONDS = 240
 #: The names of the users in the machine, and what is done to their stores.
@@ -46,6 +46,21 @@ KINDS = {
 IN_THE_CHIP = {"chip"}
 
 
+@dataclasses.dataclass(frozen=True)
+class Extent:
+    """How much is done."""
+
+    #: Each kind of change is acknowledged at least so often before the cut.
+    least_changes: int
+    #: So many, and the kind waits for the others: the processors are theirs.
+    ahead: int
+    #: Moments at which each store is cut, besides the last.
+    earlier_cuts: int
+    #: How many stores the machine itself looks at after the cut, besides those in its chip; None for all.
+    checked_in_machine: int | None = None
+
+
+
 @dataclasses.dataclass
 class Cut:
     kind: str
@@ -53,8 +68,8 @@ class Cut:
     acknowledged: int
     description: str
     image: pathlib.Path
-    #: Whether the disk of an earlier moment was made.
-    is_earlier: bool = False
+    #: Whether the machine itself mounts the disk, and not e2fsck outside.
+    is_for_machine: bool = False
     #: Where the image begins on the disk of all cuts.
     offset: int = 0
 
@@ -82,10 +97,10 @@ class Keeper:
 class PowerCuts:
     kinds = tuple(KINDS)
 
-    def __init__(self, checks: Checks, root: pathlib.Path, seed: int, cut_count: int):
+    def __init__(self, checks: Checks, root: pathlib.Path, seed: int, extent: Extent):
         #: The machine's file system.
         self.root = root
-        self.checks, self.seed, self.cut_count = checks, seed, cut_count
+        self.checks, self.seed, self.extent = checks, seed, extent
         self.choice = random.Random(seed)
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ostiary-disks-"))
         #: For each kind how much of the log there was when each change was acknowledged; the first one is the preparation.
@@ -94,6 +109,11 @@ class PowerCuts:
         self.failures: list[str] = []
 
     def __enter__(self):
+        self._empty = self.folder / "empty"
+        with self._empty.open("wb") as file:
+            file.truncate(DISK_BYTES)
+        subprocess.run(
+            ["mke2fs", "-q", "-t", "ext4", "-E", "lazy_itable_init=0,lazy_journal_init=0", str(self._empty)], check=True)
         return self
 
     def __exit__(self, *error):
@@ -104,15 +124,10 @@ class PowerCuts:
 
     def disks(self) -> dict[str, Disk]:
         """A disk for each kind, with a store; the machine sees it under the kind's name."""
-        empty = self.folder / "empty"
-        with empty.open("wb") as file:
-            file.truncate(DISK_BYTES)
-        subprocess.run(
-            ["mke2fs", "-q", "-t", "ext4", "-E", "lazy_itable_init=0,lazy_journal_init=0", str(empty)], check=True)
         self.checks.title("Stores are prepared")
         self._each(sorted(set(KINDS) - IN_THE_CHIP), lambda kind: f"a store for: {KINDS[kind]}", self._prepare_outside)
         for kind in IN_THE_CHIP:
-            shutil.copyfile(empty, self._file(kind, "before"))
+            shutil.copyfile(self._empty, self._file(kind, "before"))
         for kind in KINDS:
             shutil.copyfile(self._file(kind, "before"), self._file(kind, "img"))
         return {kind: Disk(self._file(kind, "img"), self._file(kind, "log")) for kind in KINDS}
@@ -121,7 +136,7 @@ class PowerCuts:
         """A disk without a log, empty the first time."""
         image = self._file(name, "img")
         if not image.exists():
-            shutil.copyfile(self.folder / "empty", image)
+            shutil.copyfile(self._empty, image)
         return Disk(image)
 
     # MARK: the cut
@@ -142,7 +157,7 @@ class PowerCuts:
 
     def change_and_cut(self, machine: Machine) -> None:
         with self.checks.part(f"Stores are changed until the power is cut (seed {self.seed})", machine):
-            with self.checks.check("every kind of change is acknowledged at least twice"):
+            with self.checks.check(f"every kind of change is acknowledged at least {self.extent.least_changes} times"):
                 threads = [
                     threading.Thread(target=self._change, args=(kind, machine), daemon=True)
                     for kind, marks in self.acknowledged.items() if marks]
@@ -161,6 +176,7 @@ class PowerCuts:
                 self.checks.say(f"        killed {moment:.3f} s later; acknowledged: {counts}")
         for kind in KINDS:
             self._choose_cuts(kind)
+        self._choose_for_machine()
 
     def _change(self, kind: str, machine: Machine) -> None:
         """Has one change after the other made, until the machine ends."""
@@ -168,6 +184,7 @@ class PowerCuts:
         number = 0
         try:
             while True:
+                self._wait_for_others(kind)
                 number += 1
                 keeper.do(f"change {number}")
                 # Nothing of the next change is in the log yet: it is asked for afterwards.
@@ -175,11 +192,19 @@ class PowerCuts:
         except (Silence, OSError) as error:
             self.failures.append(f"{kind}: {error}")
 
+    def _wait_for_others(self, kind: str) -> None:
+        """Quick changes would keep the processors from slow ones, which all wait for."""
+        while len(self.acknowledged[kind]) > self.extent.ahead and not self._are_enough() and not self.failures:
+            time.sleep(0.05)
+
+    def _are_enough(self) -> bool:
+        return all(len(marks) > self.extent.least_changes for marks in self.acknowledged.values())
+
     def _wait_for_changes(self) -> None:
         begin = time.monotonic()
         while not self.failures:
             seconds = time.monotonic() - begin
-            if seconds > CHANGING_SECONDS and all(len(marks) > 2 for marks in self.acknowledged.values()):
+            if self._are_enough():
                 return
             if seconds > ANSWER_SECONDS:
                 counts = {kind: len(marks) - 1 for kind, marks in self.acknowledged.items()}
@@ -187,7 +212,7 @@ class PowerCuts:
             time.sleep(0.05)
 
     def _choose_cuts(self, kind: str) -> None:
-        """The disk as it was left, and as it would have been after cuts at some moments since the preparation."""
+        """The disk as the power cut left it, and as cuts at some moments since the preparation would have."""
         marks = self.acknowledged[kind]
         if not marks:
             return
@@ -201,21 +226,31 @@ class PowerCuts:
         self.cuts.append(Cut(kind, len(marks) - 1, "when the machine was killed", self._file(kind, "img")))
         positions = [entry.position for entry in log]
         first = bisect.bisect_left(positions, marks[0])
-        for number in range(self.cut_count):
+        for number in range(self.extent.earlier_cuts):
             count = self.choice.randint(first, len(log))
             end = positions[count] if count < len(log) else self._file(kind, "log").stat().st_size
             image = self._file(kind, f"cut{number}")
             lost = write_log.cut(image, before, log, count, self.choice)
             acknowledged = bisect.bisect_right(marks, end) - 1
             description = f"at request {count - first} of {len(log) - first}, {lost}"
-            self.cuts.append(Cut(kind, acknowledged, description, image, is_earlier=True))
+            self.cuts.append(Cut(kind, acknowledged, description, image))
+
+    def _choose_for_machine(self) -> None:
+        last = [cut for cut in self.cuts if cut.image in (self._file(cut.kind, "img"), self._file(cut.kind, "cut"))]
+        others = [cut for cut in last if cut.kind not in IN_THE_CHIP]
+        if self.extent.checked_in_machine is not None:
+            others = self.choice.sample(others, min(self.extent.checked_in_machine, len(others)))
+        for cut in last:
+            cut.is_for_machine = cut.kind in IN_THE_CHIP or cut in others
 
     # MARK: after the cut
 
     def disks_after_cuts(self) -> dict[str, Disk]:
         """One disk with the file systems that the machine checks, one behind the other."""
         path = self.folder / "cuts"
-        cuts = [cut for cut in self.cuts if not cut.is_earlier]
+        cuts = [cut for cut in self.cuts if cut.is_for_machine]
+        if not cuts:
+            return {}
         with path.open("wb") as disk:
             for number, cut in enumerate(cuts):
                 cut.offset = number * DISK_BYTES
@@ -225,21 +260,18 @@ class PowerCuts:
         return {"cuts": Disk(path)}
 
     def check(self, machine: Machine) -> None:
+        cuts = [cut for cut in self.cuts if cut.is_for_machine]
         with self.checks.part("Every store opens and has what was acknowledged", machine):
             with self.checks.check("every store can be looked at"):
-                for kind in KINDS:
-                    machine.root_beside.output(f"systemctl start store-keeper@{kind}")
+                for cut in cuts:
+                    machine.root_beside.output(f"systemctl start store-keeper@{cut.kind}")
         # Two at a time: the machine has two processors.
-        self._each(
-            [cut for cut in self.cuts if not cut.is_earlier],
-            lambda cut: cut.name,
-            lambda cut: self._check_in(machine, cut),
-        )
+        self._each(cuts, lambda cut: cut.name, lambda cut: self._check_in(machine, cut))
 
-    def check_earlier(self) -> None:
-        """The disks of earlier moments, outside of the machine."""
-        self.checks.title("Every store of an earlier moment opens and has what was acknowledged")
-        self._each([cut for cut in self.cuts if cut.is_earlier], lambda cut: cut.name, self._check_outside)
+    def check_outside(self) -> None:
+        """The other disks, outside of the machine."""
+        self.checks.title("Outside, too, every store opens and has what was acknowledged")
+        self._each([cut for cut in self.cuts if not cut.is_for_machine], lambda cut: cut.name, self._check_outside)
 
     def _each(self, things: list, name, check) -> None:
         """Makes a check of each thing, two at a time: it fails if the function raises."""
@@ -277,7 +309,7 @@ class PowerCuts:
 
     def _prepare_outside(self, kind: str) -> None:
         image = self._file(kind, "before")
-        shutil.copyfile(self.folder / "empty", image)
+        shutil.copyfile(self._empty, image)
         self._outside("prepare", kind, image)
 
     def _outside(self, command: str, kind: str, image: pathlib.Path, *arguments: str) -> None:

@@ -3,7 +3,7 @@
 import re
 
 from checks import Checks, expect, expect_equal
-from machine import Machine
+from machine import SYSTEM_DISK, Machine
 from the_person import ASKED, NAME, typed
 
 PROGRAMS = "/usr/local/libexec/system-test"
@@ -27,7 +27,7 @@ def play(checks: Checks, machine: Machine) -> None:
             root.wait_for(f"grep -q '^1 none 0*$' /run/{NAME}.answers && grep -q '^1 none 0*$' /run/eve.answers")
         with checks.check("fprintd enrols a finger"):
             touch(machine, "index-skin", 5)
-            expect("enroll-completed" in root.output(f"fprintd-enroll -f right-index-finger {NAME}"), "not enrolled")
+            expect("enroll-completed" in root.output(f"timeout 100 fprintd-enroll -f right-index-finger {NAME}"), "not enrolled")
         with checks.check("fprintd-verify at the machine's seat: the finger matches, another does not"):
             for skin, result in (("index-skin", "verify-match"), ("thumb-skin", "verify-no-match")):
                 touch(machine, skin)
@@ -44,7 +44,7 @@ def play(checks: Checks, machine: Machine) -> None:
         with checks.check("another finger under the same name has another digest"):
             root.output(f"fprintd-delete {NAME}")
             touch(machine, "other-skin", 5)
-            root.output(f"fprintd-enroll -f right-index-finger {NAME}")
+            root.output(f"timeout 100 fprintd-enroll -f right-index-finger {NAME}")
             root.wait_for(f"test $(grep enrolled /run/{NAME}.answers | sort -u | wc -l) = 2")
         with checks.check("the new finger opens what any finger opens, after the passcode, and not what the first one was for"):
             enter_passcode(machine)
@@ -107,11 +107,13 @@ def sandbox(checks: Checks, machine: Machine) -> None:
         lines += [rf"{each}:\s+0+" for each in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")]
         for line in lines:
             expect(re.search(f"^{line}$", status, re.MULTILINE), f"no {line}:\n{status}")
-        expect_equal(root.output("pgrep -x ostiary-templat | wc -l"), "2")
+        # Two ask here, and the person's daemon when it likes.
+        units = root.output("for each in $(pgrep -x ostiary-templat); do cat /proc/$each/cgroup; done 2>&1; true").splitlines()
+        expect(len(set(units)) == len(units) >= 2, str(units))
     with checks.check("it sees no homes, no disks and no network, and can write nothing"):
         inside = f"nsenter -t {number} -m --"
         expect_equal(root.output(f"{inside} ls -A /home /root | grep -v : | grep . || true"), "")
-        expect(root.run(f"{inside} test -e /dev/vda")[0] != 0, "it sees /dev/vda")
+        expect(root.run(f"{inside} test -e {SYSTEM_DISK}")[0] != 0, f"it sees {SYSTEM_DISK}")
         # Everything that is mounted there, but the kernel's own, where it would need capabilities.
         places = root.output(f"{inside} findmnt --noheadings --list --output TARGET --invert --types proc,sysfs,devpts")
         for place in ("/etc", "/var/lib/fprint", "/run/systemd", "/usr/local/libexec/ostiary", *places.split()):

@@ -15,7 +15,7 @@ SIGN = f"ostiary right sign keyed {HOME}/challenge.bin --output {HOME}/keyed.sig
 VERIFY = "openssl dgst -sha256 -verify keyed.pem -signature keyed.sig challenge.bin"
 CLEAR = "printf '\\033[2J\\033[H' > /dev/tty1"
 #: logind gives the device to the person a moment after the session began.
-WHEN_GIVEN = "until test -w /dev/hidraw0; do sleep 0.1; done; "
+WHEN_GIVEN = "until test -w /dev/hidraw0; do sleep 0.4; done; "
 
 
 def play(checks: Checks, machine: Machine) -> None:
