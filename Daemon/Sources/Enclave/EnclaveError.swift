@@ -33,6 +33,8 @@ public enum EnclaveError: Error, Equatable, Sendable {
     case lockedOut(remaining: Duration)
     /// The chip counted too many wrong passcodes in a row, and looks at none any more.
     case passcodeBlocked
+    /// Another program put an index of its own in the place of the passcode's one while the chip made that. Nothing was sealed.
+    case passcodeIndexExchanged
     /// The device that made the store's keys is gone or was cleared. Nothing of the store opens without it.
     case deviceLost
     /// The chip gave no answer within this time. It may still work on the request.

@@ -58,7 +58,7 @@ import Testing
         #expect(ChipFault.response(ResponseCode(0xa000a)).mayEndWithNewConnection)
         for fault: ChipFault in [
             .response(ResponseCode(0x921)), .response(ResponseCode(0x902)), .otherStorageKey, .foreignObject,
-            .wrongAuthorization, .malformedAnswer,
+            .wrongAuthorization, .indexExchanged, .malformedAnswer,
         ] {
             #expect(!fault.mayEndWithNewConnection)
         }

@@ -46,13 +46,14 @@ import Testing
         try enclave.openPasscode(passcode, of: owner, authorization: Material.secret(value)).session
     }
 
-    @Test func `setting a passcode is twelve commands, and two more where one was left behind`() throws {
+    @Test func `setting a passcode is twelve commands, and three more where one was left behind`() throws {
         try recorded { enclave in
             let written: [RecordedCommand] = [
-                .defineSpace, .load, .startSession, .policySecret, .policyCommandCode, .policyOr, .write, .flush,
+                .defineSpace, .load, .startSession, .policySecret, .policyOr, .write, .flush, .read,
             ]
-            try expectCommands([.create, .readIndex] + written + [.create, .create]) { _ = try made(in: enclave) }
-            try expectCommands([.create, .readIndex, .readIndex, .undefineSpace] + written + [.create, .create]) {
+            try expectCommands([.create, .capability] + written + [.create, .create]) { _ = try made(in: enclave) }
+            let former: [RecordedCommand] = [.capability, .readIndex, .readIndex, .undefineSpace]
+            try expectCommands([.create] + former + written + [.create, .create]) {
                 _ = try made(in: enclave)
             }
         }

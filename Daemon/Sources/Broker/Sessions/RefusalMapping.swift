@@ -112,6 +112,12 @@ enum RefusalMapping {
                 cause: "key.not-approved")
         case .passcodeNeeded: Refusal.passcodeNeeded
         case .passcodeBlocked: Refusal.passcodeBlocked
+        case .passcodeIndexExchanged:
+            Refusal(
+                .internal,
+                "Another program exchanged the passcode's index in the TPM while it was made. No passcode was set. Find that "
+                    + "program: it runs as root or as a member of the TPM's group (`ostiary doctor` names the group). Then set "
+                    + "the passcode again.", cause: "enclave.index-exchanged")
         case .lockedOut(let remaining):
             Refusal(
                 .lockedOut,

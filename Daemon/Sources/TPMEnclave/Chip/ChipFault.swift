@@ -16,6 +16,8 @@ enum ChipFault: Error, Equatable {
     case notApproved
     /// The index has counted too many wrong passcodes.
     case passcodeBlocked
+    /// Another index took the place of the passcode's one while that was made.
+    case indexExchanged
     /// The object lies below the passcode, and nobody brought it.
     case passcodeNeeded
     /// The chip's owner hierarchy has a password, which we do not know.
@@ -30,8 +32,8 @@ enum ChipFault: Error, Equatable {
         switch self {
         case .forgotten: true
         case .response(let code): !code.isOfChip
-        case .otherStorageKey, .foreignObject, .wrongAuthorization, .notApproved, .passcodeBlocked, .passcodeNeeded,
-            .ownerPassword, .endorsementMissing, .malformedAnswer:
+        case .otherStorageKey, .foreignObject, .wrongAuthorization, .notApproved, .indexExchanged,
+            .passcodeBlocked, .passcodeNeeded, .ownerPassword, .endorsementMissing, .malformedAnswer:
             false
         }
     }
@@ -48,6 +50,7 @@ enum ChipFault: Error, Equatable {
         case .passcodeBlocked: .passcodeBlocked
         case .passcodeNeeded: .passcodeNeeded
         case .ownerPassword: .ownerPassword
+        case .indexExchanged: .passcodeIndexExchanged
         case .endorsementMissing: .endorsementMissing
         case .malformedAnswer: .unavailable(code: 0)
         }

@@ -6,7 +6,8 @@ import SecretMemory
 extension Connection {
     // MARK: the index
 
-    /// Defines and writes the index of a user, replacing a former one. Nobody can write it again.
+    /// Defines and writes the index of a user, replacing a former one. Nobody can write it again. The index asks for
+    /// `authorization` then: the chip's owner can put another one in its place, with the same public area, before it is written.
     func defineIndex(of owner: Data, authorization: borrowing SecretBytes) throws(ChipFault) -> PasscodeIndex {
         forgetLockedContexts()
         let key = SecretBytes(random: 32)
@@ -25,27 +26,110 @@ extension Connection {
                 try write(index, handle, authorizedBy: writer, key)
             }
             guard try name(of: handle) == index.name else { throw .malformedAnswer }
+            try requireValue(authorization, of: handle)
         } catch {
-            close(handle)
-            throw error
+            throw abandon(handle, after: error)
         }
         remember(handle, at: index.handle, named: index.name)
         return index
     }
 
-    /// A free handle. An index with these attributes that is in the way is ours, and is left from an index that was removed or
-    /// never finished: it goes.
-    func freeHandle(among handles: [TPM2_HANDLE], replacing attributes: TPMA_NV) throws(ChipFault) -> TPM2_HANDLE {
-        for handle in handles {
-            guard let found = try indexHandle(at: handle) else { return handle }
-            guard try self.attributes(of: found) == attributes else {
-                close(found)
-                continue
+    /// Reads the index by its value (31.13, TPM2_NV_Read). Nobody else can answer: the session's code needs the value too.
+    private func requireValue(
+        _ authorization: borrowing SecretBytes, of index: ESYS_TR
+    ) throws(ChipFault) {
+        let context = self.context
+        let _: Answer<TPM2B_MAX_NV_BUFFER> = try authorized(index, with: authorization) {
+            (sessions) throws(ChipFault) in
+            try context.answer {
+                Esys_NV_Read(
+                    $0, index, index, sessions.authorizing, ESYS_TR_NONE, ESYS_TR_NONE,
+                    UInt16(PasscodeIndex.count.count), 0, $1)
             }
-            try undefine(found)
-            return handle
         }
-        throw .response(ResponseCode(TPM2_RC(OSTIARY_TPM_RC_NV_SPACE)))
+    }
+
+    /// Leaves an index that is not finished. One that another program put in its place is removed if it passes for ours.
+    ///
+    /// - Returns: the fault that the caller is told.
+    private func abandon(_ index: ESYS_TR, after fault: ChipFault) -> ChipFault {
+        guard isAboutAnotherIndex(fault) else {
+            close(index)
+            return fault
+        }
+        // One with another public area is not ours to remove, and the chip refuses that.
+        do { try undefine(index) } catch { close(index) }
+        return .indexExchanged
+    }
+
+    /// Whether the chip, which still shares our sessions, refuses the value or the name of the index that was just defined.
+    private func isAboutAnotherIndex(_ fault: ChipFault) -> Bool {
+        switch fault {
+        case .wrongAuthorization: true
+        case .response(let code):
+            (code.isWrongAuthorization || code.isUnavailableAuthorization || code.isPolicyFailure)
+                && startedSessions?.answer(in: context) == true
+        default: false
+        }
+    }
+
+    /// A free handle. The indexes with these attributes are ours, and are left from ones that were removed or never finished:
+    /// they go.
+    func freeHandle(among handles: [TPM2_HANDLE], replacing attributes: TPMA_NV) throws(ChipFault) -> TPM2_HANDLE {
+        let taken = try removeIndexes(among: handles, having: attributes)
+        guard let free = handles.first(where: { !taken.contains($0) }) else {
+            throw .response(ResponseCode(TPM2_RC(OSTIARY_TPM_RC_NV_SPACE)))
+        }
+        return free
+    }
+
+    /// Removes all indexes at these handles that have these attributes. A gap between two means nothing: whatever made the
+    /// second one lie there may be gone.
+    ///
+    /// - Returns: the handles that other indexes have.
+    private func removeIndexes(
+        among handles: [TPM2_HANDLE], having attributes: TPMA_NV
+    ) throws(ChipFault) -> Set<TPM2_HANDLE> {
+        var others = Set<TPM2_HANDLE>()
+        for handle in try definedHandles(among: handles) {
+            guard let found = try indexHandle(at: handle) else { continue }
+            if try self.attributes(of: found) == attributes {
+                try undefine(found)
+            } else {
+                close(found)
+                others.insert(handle)
+            }
+        }
+        return others
+    }
+
+    /// The handles of these at which an index is defined (30.2, TPM2_GetCapability): one command where they lie side by side.
+    private func definedHandles(among handles: [TPM2_HANDLE]) throws(ChipFault) -> [TPM2_HANDLE] {
+        var (defined, next) = ([TPM2_HANDLE](), handles.min())
+        while let first = next {
+            let (found, isMore) = try indexHandles(from: first, atMost: handles.count)
+            defined += found.filter(handles.contains)
+            guard isMore, let last = found.last, last >= first else { break }
+            next = handles.filter { $0 > last }.min()
+        }
+        return defined
+    }
+
+    /// The next handles of indexes of any program, in order, and whether there are more.
+    private func indexHandles(
+        from first: TPM2_HANDLE, atMost count: Int
+    ) throws(ChipFault) -> (handles: [TPM2_HANDLE], isMore: Bool) {
+        var isMore = TPMI_YES_NO()
+        let answer: Answer<TPMS_CAPABILITY_DATA> = try context.answer {
+            Esys_GetCapability(
+                $0, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, TPM2_CAP_HANDLES, first, UInt32(count), &isMore, $1)
+        }
+        let list = answer.pointer.pointee.data.handles
+        guard answer.pointer.pointee.capability == TPM2_CAP_HANDLES, list.count <= count else { throw .malformedAnswer }
+        let handles = withUnsafeBytes(of: list.handle) {
+            Array($0.bindMemory(to: TPM2_HANDLE.self).prefix(Int(list.count)))
+        }
+        return (handles, isMore != 0)
     }
 
     /// The attributes of an index, as if it had never been written.
@@ -82,7 +166,6 @@ extension Connection {
         let context = self.context
         try withPolicySession { (session) throws(ChipFault) in
             try prove(writer, key, to: session)
-            try restrict(session, to: TPM2_CC_NV_Write)
             try choose(index.policies, in: session)
             var data = TPM2B_MAX_NV_BUFFER()
             data.size = UInt16(PasscodeIndex.count.count)
@@ -107,11 +190,7 @@ extension Connection {
     /// Removes the indexes of a user.
     func removeIndex(of owner: Data) throws(ChipFault) {
         forgetLockedContexts()
-        for handle in PasscodeIndex.handles(of: owner) {
-            guard let found = try indexHandle(at: handle) else { return }
-            if try attributes(of: found) == PasscodeIndex.attributes { return try undefine(found) }
-            close(found)
-        }
+        _ = try removeIndexes(among: PasscodeIndex.handles(of: owner), having: PasscodeIndex.attributes)
     }
 
     /// Nil when nothing is defined there.

@@ -8,7 +8,7 @@ import SecretMemory
 final class Connection {
     let context: TPMContext
     let root: StorageRoot
-    private var startedSessions: Sessions?
+    private(set) var startedSessions: Sessions?
     /// The object that is in the chip.
     private var resident: (object: ObjectIdentifier, handle: ESYS_TR)?
     /// Objects that were in the chip and can come back in one command. They are grants: each is dropped with its key.

@@ -13,7 +13,9 @@ struct PasscodeIndex: Equatable, Sendable {
     static let limit: UInt32 = 10
 
     let handle: TPM2_HANDLE
-    /// The first branch of the policy: the proof of the first writing.
+    /// The first branch of the policy: the proof of the first writing. It names no command: with the value that was thrown away
+    /// anybody could write the count back, so a limit would protect nothing more. A change of the index's value needs a branch
+    /// that names it (TPM 2.0 part 1, "ADMIN Role").
     let writing: Policy
     /// The name of the written index.
     let name: Data
@@ -28,7 +30,7 @@ struct PasscodeIndex: Equatable, Sendable {
     ///
     /// - Parameter writer: the name of the object whose value is thrown away.
     init?(at handle: TPM2_HANDLE, writer: Data) {
-        let writing = Policy.empty.secret(of: writer).command(TPM2_CC_NV_Write)
+        let writing = Policy.empty.secret(of: writer)
         guard let area = Self.writtenArea(at: handle, writing: writing) else { return nil }
         self.init(handle: handle, writing: writing, name: ChipObject.name(ofArea: area))
     }
