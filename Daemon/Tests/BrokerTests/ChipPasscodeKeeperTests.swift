@@ -1,5 +1,6 @@
 import AccessControl
 import BrokerTestSupport
+import Dispatch
 import Enclave
 import Foundation
 import KeySlots
@@ -9,6 +10,7 @@ import PasscodeKeeperContract
 import Prompting
 import SecretMemory
 import StoreTestSupport
+import Synchronization
 import TPMTestSupport
 import Testing
 import Vault
@@ -110,6 +112,31 @@ import Vault
     @Test func `a wrong passcode is wrong, even if the chip does not tell its count then`() throws {
         let faults = ChipFaults()
         let (stage, keeper) = try unreliable(faults)
+    @Test func `while the chip looks at a passcode, nobody who asks for the delays waits for it`() throws {
+        let faults = ChipFaults()
+        let (stage, keeper) = try unreliable(faults)
+        defer { withExtendedLifetime(stage) {} }
+        #expect(throws: WrongSecret.self) { try keeper.prove(Self.wrong) }
+        let known = Mutex<AttemptStatus?>(nil)
+        for (isRight, before, after) in [(false, 1, 2), (true, 2, 0)] {
+            faults.during(.open) {
+                let isRead = DispatchSemaphore(value: 0)
+                Thread.detachNewThread {
+                    do {
+                        let status = try keeper.attempts()
+                        known.withLock { $0 = status }
+                    } catch { Issue.record(error) }
+                    isRead.signal()
+                }
+                #expect(isRead.wait(timeout: .now() + 20) == .success)
+            }
+            do { _ = try keeper.prove(isRight ? Self.right : Self.wrong) } catch is WrongSecret {}
+            // The try under way was not counted for others. It was on disk all the same: see `AttemptTests`.
+            #expect(known.withLock { $0 }.map { Int($0.failedCount) } == before)
+            #expect(try keeper.attempts().failedCount == after)
+        }
+    }
+
         defer { withExtendedLifetime(stage) {} }
         faults.fail(.countOfTries, with: .noAnswer(within: .seconds(30)))
         #expect(throws: WrongSecret.self) { try keeper.prove(Self.wrong) }

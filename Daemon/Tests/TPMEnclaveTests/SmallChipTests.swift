@@ -43,6 +43,7 @@ import Testing
                 try open.expectSignature()
                 #expect(try tpm.handles() == [1, 2, 0])
             }
+            enclave.settle()
             #expect(try tpm.handles() == [0, 2, 0])
             expect(.refused) { _ = try enclave.open(key, 2) }
             #expect(try tpm.handles() == [0, 2, 0])

@@ -111,11 +111,17 @@ import Testing
                 open = try opened()
             }
             try expectCommands([.sign]) { try open?.expectSignature() }
-            try expectCommands([.readPublic, .contextSave, .flush]) { open = nil }
+            try expectCommands([.readPublic, .contextSave, .flush]) {
+                open = nil
+                enclave.settle()
+            }
             for _ in 1...2 {
                 try expectCommands(entry + [.contextLoad]) { open = try opened() }
                 try expectCommands([.sign]) { try open?.expectSignature() }
-                try expectCommands([.flush]) { open = nil }
+                try expectCommands([.flush]) {
+                    open = nil
+                    enclave.settle()
+                }
             }
         }
     }

@@ -44,7 +44,7 @@ final class ChipLink: @unchecked Sendable {
         }
     }
 
-    func forget(_ object: ObjectIdentifier) { connection?.forget(object) }
+    func forget(_ object: ChipObject) { connection?.forget(ObjectIdentifier(object)) }
 
     private func attempt<Result: ~Copyable>(
         _ request: (Connection) throws(ChipFault) -> Result
