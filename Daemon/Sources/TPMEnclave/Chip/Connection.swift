@@ -21,7 +21,9 @@ final class Connection {
     /// The policy session that the chip ended with its last command.
     private var endedSession: ESYS_TR?
     /// Whether something of ours may be left in the chip. Such a connection serves nobody any more.
-    private(set) var isSpoilt = false
+    var isSpoilt: Bool { isUnsettled || context.hasLostHandles || !context.remains.isEmpty }
+    /// Whether it is unknown what the chip has of ours.
+    private var isUnsettled = false
 
     init(_ location: TPMLocation, pinned: StorageKeyName?) throws(ChipFault) {
         context = try TPMContext(location)
@@ -114,7 +116,7 @@ final class Connection {
         guard let resident else { return }
         if saved[resident.object] == nil { saved[resident.object] = try context.saved(resident.handle) }
         self.resident = nil
-        try context.flush(resident.handle)
+        discard(resident.handle)
     }
 
     /// Forgets all of `object`: nobody uses it any more. One with a lock can come back with its passcode.
@@ -126,9 +128,7 @@ final class Connection {
         discard(resident.handle)
     }
 
-    func discard(_ handle: ESYS_TR) {
-        do { try context.flush(handle) } catch { isSpoilt = true }
-    }
+    func discard(_ handle: ESYS_TR) { context.discard(handle) }
 
     // MARK: keys that come back with their passcode
 
@@ -301,15 +301,16 @@ final class Connection {
 
     /// Leaves nothing of ours in the chip. What it needs comes back with the next request.
     func rest() {
-        do {
-            try evict()
-            if let sessions = startedSessions {
-                startedSessions = nil
-                try sessions.flush(in: context)
-            }
-        } catch {
-            isSpoilt = true
-        }
+        discardRemains()
+        do { try evict() } catch { isUnsettled = true }
+        startedSessions?.discard(in: context)
+        startedSessions = nil
+    }
+
+    /// Tries again to remove what the chip kept, as long as it still shares our sessions.
+    private func discardRemains() {
+        guard !context.remains.isEmpty, startedSessions?.answer(in: context) == true else { return }
+        context.discardRemains()
     }
 
     /// Removes our object and sessions from the chip, unless it has forgotten them: then the same numbers can be another
@@ -321,7 +322,8 @@ final class Connection {
         resident = nil
         guard let sessions = startedSessions, sessions.answer(in: context) else { return }
         startedSessions = nil
-        do { try sessions.flush(in: context) } catch { /* The connection ends anyway. */  }
+        context.discardRemains()
+        sessions.discard(in: context)
     }
 
     /// Whether the handle means the object that we loaded. No other has its name.

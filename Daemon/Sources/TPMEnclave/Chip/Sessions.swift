@@ -13,7 +13,7 @@ struct Sessions {
         do {
             encrypting = try Self.start(TPM2_SE_HMAC, in: context, saltedTo: storageKey)
         } catch {
-            try context.flush(authorizing)
+            context.discard(authorizing)
             throw error
         }
     }
@@ -32,8 +32,11 @@ struct Sessions {
                 $0, storageKey, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, nil, type, &cipher,
                 TPM2_ALG_SHA256, &session)
         }
-        try context.run {
-            Esys_TRSess_SetAttributes($0, session, TPMA_SESSION_CONTINUESESSION, 0xff)
+        do {
+            try context.run { Esys_TRSess_SetAttributes($0, session, TPMA_SESSION_CONTINUESESSION, 0xff) }
+        } catch {
+            context.discard(session)
+            throw error
         }
         return session
     }
@@ -75,8 +78,8 @@ struct Sessions {
         }
     }
 
-    func flush(in context: TPMContext) throws(ChipFault) {
-        try context.flush(authorizing)
-        try context.flush(encrypting)
+    func discard(in context: TPMContext) {
+        context.discard(authorizing)
+        context.discard(encrypting)
     }
 }

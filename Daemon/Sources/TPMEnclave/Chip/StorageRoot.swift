@@ -62,17 +62,8 @@ struct StorageRoot {
         do { handle = try context.primaryKey(template, in: ESYS_TR(ESYS_TR_RH_OWNER)) } catch .response(let code)
             where code.isWrongAuthorization
         { throw .ownerPassword }
-        let name: StorageKeyName
-        let saved: Answer<TPMS_CONTEXT>
-        do {
-            name = try Self.name(of: handle, in: context)
-            saved = try context.saved(handle)
-        } catch {
-            try context.flush(handle)
-            throw error
-        }
-        try context.flush(handle)
-        return StorageRoot(name, .saved(saved))
+        defer { context.discard(handle) }
+        return StorageRoot(try Self.name(of: handle, in: context), .saved(try context.saved(handle)))
     }
 
     /// tpm2-tss computes the name from the public area to which it also encrypts the salts of sessions. So a TPM cannot
@@ -82,7 +73,8 @@ struct StorageRoot {
         return StorageKeyName(name.pointer.pointee.bytes)
     }
 
-    /// Lends the handle of the loaded storage key.
+    /// Lends the handle of the loaded storage key. If the chip does not let the key go afterwards, the result counts all the same: it may
+    /// be a session, which somebody must know to end it.
     func withHandle<Result>(
         in context: TPMContext, _ body: (ESYS_TR) throws(ChipFault) -> Result
     ) throws(ChipFault) -> Result {
@@ -90,16 +82,8 @@ struct StorageRoot {
         case .persistent(let handle): return try body(handle)
         case .saved(let saved):
             let handle = try context.load(saved)
-            let result: Result
-            do {
-                result = try body(handle)
-            } catch {
-                // The body's error says more; a chip that was restarted has nothing to flush.
-                do { try context.flush(handle) } catch {}
-                throw error
-            }
-            try context.flush(handle)
-            return result
+            defer { context.discard(handle) }
+            return try body(handle)
         }
     }
 }

@@ -63,6 +63,30 @@ final class TPMContext {
     /// Removes an object or session from the chip.
     func flush(_ handle: ESYS_TR) throws(ChipFault) { try run { Esys_FlushContext($0, handle) } }
 
+    /// Objects and sessions of ours that the chip may still have: it did not confirm that they are gone.
+    private(set) var remains: [ESYS_TR] = []
+
+    /// Whether the chip did not know an object or session of ours.
+    private(set) var hasLostHandles = false
+
+    /// Removes an object or session that nobody needs any more. One that stays is among ``remains``.
+    func discard(_ handle: ESYS_TR) {
+        do {
+            try flush(handle)
+        } catch .response(let code) where code.isUnknownHandle {
+            hasLostHandles = true
+        } catch {
+            remains.append(handle)
+        }
+    }
+
+    /// Tries once more. Only for a chip that was not restarted since: then the same numbers can be another program's.
+    func discardRemains() {
+        let former = remains
+        remains = []
+        former.forEach(discard)
+    }
+
     /// A key that the chip computes from the seed of a hierarchy and a template (TPM2_CreatePrimary).
     func primaryKey(_ template: TPM2B_PUBLIC, in hierarchy: ESYS_TR) throws(ChipFault) -> ESYS_TR {
         var handle = ESYS_TR()
