@@ -75,6 +75,7 @@ struct EnclaveOpening {
             .enclave(
                 "\(needed), but the TPM at \(tpm) takes no authorization for now, because of too many wrong ones. Try "
                     + "again in \(remaining.components.seconds) seconds. Nothing was changed.")
+        case .slotsTaken(let slots): .enclave("\(needed). \(slots.words(at: "TPM at \(tpm)")) Nothing was changed.")
         case .unavailable(let code):
             switch TPMLocation(tpm).obstacle {
             case .absent(let device):

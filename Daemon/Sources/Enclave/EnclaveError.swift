@@ -39,6 +39,9 @@ public enum EnclaveError: Error, Equatable, Sendable {
     case deviceLost
     /// The chip gave no answer within this time. It may still work on the request.
     case noAnswer(within: Duration)
+    /// Other programs hold all places that the chip has for such things, or programs that were killed left them. The same
+    /// call works when one is free.
+    case slotsTaken(ChipSlots)
     /// The software enclave has no device secret. If a store exists, the secret was lost, and a new one would orphan
     /// the whole store.
     case deviceSecretMissing
@@ -52,4 +55,22 @@ public enum EnclaveError: Error, Equatable, Sendable {
     case invalidBinding
     /// The enclave cannot be reached or failed: a raw `errno` or TPM response code, 0 where there is none.
     case unavailable(code: UInt32)
+}
+
+/// What a chip has few places for.
+public enum ChipSlots: Equatable, Sendable {
+    case objects, sessions
+
+    /// What happened, and what to do next. The switches are those of tpm2-tools.
+    ///
+    /// - Parameter place: where the TPM is.
+    public func words(at place: String) -> String {
+        let (things, flush) =
+            switch self {
+            case .objects: ("keys", "`tpm2_flushcontext -t`")
+            case .sessions: ("sessions", "`tpm2_flushcontext -l`, then `tpm2_flushcontext -s`,")
+            }
+        return "The \(place) has no room for more \(things): other programs hold them, or programs that were killed "
+            + "left them. End the programs that use the TPM. If no resource manager is used, \(flush) removes what is left."
+    }
 }

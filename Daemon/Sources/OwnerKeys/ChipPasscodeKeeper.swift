@@ -136,7 +136,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
             switch error {
             case .refused: return nil
             case .passcodeBlocked: throw UncheckedSecret(reason: Refusal.passcodeBlocked)
-            case .noAnswer, .unavailable, .lockedOut: throw UncheckedSecret(reason: error)
+            case .noAnswer, .unavailable, .lockedOut, .slotsTaken: throw UncheckedSecret(reason: error)
             default: throw error
             }
         }

@@ -140,6 +140,7 @@ enum RefusalMapping {
                 .internal,
                 "The owner hierarchy of the TPM has a password, and Ostiary uses none. Take it away with "
                     + "`tpm2_changeauth -c owner`.", cause: "enclave.owner-password")
+        case .slotsTaken(let slots): Refusal(.internal, slots.words(at: "TPM"), cause: "enclave.no-room")
         case .endorsementMissing:
             Refusal(
                 .notFound,

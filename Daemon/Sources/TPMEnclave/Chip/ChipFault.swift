@@ -42,15 +42,17 @@ enum ChipFault: Error, Equatable {
     func enclaveError(lockoutInterval: () -> Duration) -> EnclaveError {
         switch self {
         case .response(let code) where code.isLockout: .lockedOut(remaining: lockoutInterval())
+        case .response(let code) where code.isObjectMemory: .slotsTaken(.objects)
+        case .response(let code) where code.isSessionMemory: .slotsTaken(.sessions)
         case .response(let code), .forgotten(let code): .unavailable(code: code.value)
         case .otherStorageKey: .deviceLost
         case .foreignObject: .unreadable
         case .wrongAuthorization: .refused
         case .notApproved: .notApproved
         case .passcodeBlocked: .passcodeBlocked
+        case .indexExchanged: .passcodeIndexExchanged
         case .passcodeNeeded: .passcodeNeeded
         case .ownerPassword: .ownerPassword
-        case .indexExchanged: .passcodeIndexExchanged
         case .endorsementMissing: .endorsementMissing
         case .malformedAnswer: .unavailable(code: 0)
         }
