@@ -23,6 +23,9 @@ package protocol PasscodeKeeper: Sendable {
     /// Wrong tries in a row and what they have brought. Counts none.
     func attempts() throws -> AttemptStatus
 
+    /// A person is asked for the passcode now. Waits for nothing.
+    func personIsAsked()
+
     /// Throws unless there is a passcode that can be checked: nobody is asked for one that cannot.
     func requireRecords() throws
 
@@ -65,6 +68,8 @@ package protocol PasscodeTransition {
 }
 
 extension PasscodeKeeper {
+    package func personIsAsked() {}
+
     /// Throws the refusal that a try would get because of a delay: nobody is asked for what could not be checked.
     package func requireNoDelay() throws {
         let remaining = try attempts().remaining
