@@ -87,6 +87,26 @@ import Testing
         }
     }
 
+    @Test func `where the owner has a password, a wrong passcode is eight commands and an entry five`() throws {
+        try recorded { enclave in
+            let passcode = try made(in: enclave)
+            try tpm.setOwnerPassword()
+            try expectCommands([.startSession, .policySecret, .load, .unseal, .flush]) {
+                _ = try session(enclave, passcode)
+            }
+            let wrong: [RecordedCommand] = [
+                .startSession, .policySecret, .read, .random, .readIndex, .policyCommandCode, .policyOr, .read,
+            ]
+            for _ in 1...3 {
+                try expectCommands(wrong) { expect(.refused) { _ = try session(enclave, passcode, 2) } }
+            }
+            try expectCommands([.readIndex, .startSession, .policyCommandCode, .policyOr, .read]) {
+                let tries = try enclave.wrongTries(at: passcode)
+                #expect(tries == WrongTries(count: 3, limit: 10))
+            }
+        }
+    }
+
     @Test func `the first entry after a start reads the index too`() throws {
         let first = try TPMEnclave(at: tpm.shared, storageKey: nil)
         let passcode = try made(in: first)
