@@ -1,3 +1,4 @@
+import CTSS2
 import Enclave
 import Foundation
 import SecretMemory
@@ -11,13 +12,14 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ExchangedIndexTests {
     private let tpm: SoftwareTPM
     private let owner = Material.binding.owner
-    private var handle: String { "0x" + String(PasscodeIndex.handles(of: owner)[0], radix: 16) }
+    private var handle: TPM2_HANDLE { PasscodeIndex.handles(of: owner)[0] }
 
     init() throws { tpm = try SoftwareTPM() }
 
     /// Makes a passcode while `attack` is carried out once, before the chip gets `command`.
     private func make(
-        attackingBefore command: RecordedCommand, _ attack: @escaping @Sendable (SoftwareTPM, String) throws -> Void,
+        attackingBefore command: RecordedCommand,
+        _ attack: @escaping @Sendable (SoftwareTPM, TPM2_HANDLE) throws -> Void,
         _ body: (TPMEnclave, () throws -> Data) throws -> Void
     ) throws {
         let wasHere = Mutex(false)
@@ -41,25 +43,45 @@ import Testing
         #expect(try tpm.handles() == [0, 0, 0])
     }
 
-    private static func remove(_ handle: String, from tpm: SoftwareTPM) throws {
-        try tpm.tool("tpm2_nvundefine", "-C", "o", handle)
+    /// Lends the index to commands of the chip's owner. tpm2-tools would take one more session, for which there is no place.
+    private static func withIndex(
+        at handle: TPM2_HANDLE, of tpm: SoftwareTPM, _ body: (TPMContext, ESYS_TR) throws(ChipFault) -> Void
+    ) throws {
+        let context = try TPMContext(tpm.shared)
+        var index = ESYS_TR()
+        try context.run { Esys_TR_FromTPMPublic($0, handle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &index) }
+        try body(context, index)
     }
 
-    /// Puts an index with the same public area and another value in the place of the present one.
-    private static func exchange(_ handle: String, in tpm: SoftwareTPM, attributes: String? = nil) throws {
-        let area = try tpm.tool("tpm2_nvreadpublic", handle)
-        let policy = try #require(area.firstMatch(of: /authorization policy: ([0-9A-Fa-f]{64})/)).output.1
-        let number = try #require(area.firstMatch(of: /attributes:\s+friendly: .*\s+value: 0x([0-9A-Fa-f]+)/)).output.1
-        let present = try #require(UInt32(number, radix: 16)) & ~0x2000_0000  // Not written.
-        let bytes = stride(from: 0, to: 64, by: 2).compactMap { place in
-            let start = policy.index(policy.startIndex, offsetBy: place)
-            return UInt8(policy[start...policy.index(after: start)], radix: 16)
+    private static func remove(_ index: ESYS_TR, in context: TPMContext) throws(ChipFault) {
+        try context.run {
+            Esys_NV_UndefineSpace(
+                $0, ESYS_TR(ESYS_TR_RH_OWNER), index, ESYS_TR(ESYS_TR_PASSWORD), ESYS_TR_NONE, ESYS_TR_NONE)
         }
-        try tpm.write(Data(bytes), named: "policy.bin")
-        try remove(handle, from: tpm)
-        try tpm.tool(
-            "tpm2_nvdefine", handle, "-C", "o", "-s", "8", "-L", "policy.bin", "-p",
-            "hex:" + String(repeating: "02", count: 32), "-a", attributes ?? "0x" + String(present, radix: 16))
+    }
+
+    private static func remove(_ handle: TPM2_HANDLE, from tpm: SoftwareTPM) throws {
+        try withIndex(at: handle, of: tpm) { (context, index) throws(ChipFault) in try remove(index, in: context) }
+    }
+
+    /// Puts an index with the same public area, but for these attributes, and another value in the place of the present one.
+    private static func exchange(
+        _ handle: TPM2_HANDLE, in tpm: SoftwareTPM, attributes: TPMA_NV? = nil
+    ) throws {
+        try withIndex(at: handle, of: tpm) { (context, index) throws(ChipFault) in
+            let present: Answer<TPM2B_NV_PUBLIC> = try context.answer {
+                Esys_NV_ReadPublic($0, index, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, $1, nil)
+            }
+            var (area, value, other) = (present.pointer.pointee, TPM2B_AUTH(), ESYS_TR())
+            area.nvPublic.attributes = attributes ?? area.nvPublic.attributes & ~TPMA_NV_WRITTEN
+            value.set(Material.secret(2))
+            try remove(index, in: context)
+            try context.run {
+                Esys_NV_DefineSpace(
+                    $0, ESYS_TR(ESYS_TR_RH_OWNER), ESYS_TR(ESYS_TR_PASSWORD), ESYS_TR_NONE, ESYS_TR_NONE, &value, &area,
+                    &other)
+            }
+        }
     }
 
     private func indexes() throws -> Int {
@@ -84,10 +106,14 @@ import Testing
     func `one of another sort in its place is refused, and left to its owner`(command: RecordedCommand) throws {
         try make(
             attackingBefore: command,
-            { try Self.exchange($1, in: $0, attributes: "ownerread|ownerwrite|authread|authwrite|no_da") }
+            {
+                try Self.exchange(
+                    $1, in: $0,
+                    attributes: TPMA_NV_OWNERREAD | TPMA_NV_OWNERWRITE | TPMA_NV_AUTHREAD | TPMA_NV_NO_DA)
+            }
         ) { _, make in
             expect(.passcodeIndexExchanged) { _ = try make() }
-            let area = try tpm.tool("tpm2_nvreadpublic", handle)
+            let area = try tpm.tool("tpm2_nvreadpublic")
             #expect(area.contains("ownerwrite"))
         }
     }

@@ -28,7 +28,7 @@ extension Connection {
             guard try name(of: handle) == index.name else { throw .malformedAnswer }
             try requireValue(authorization, of: handle)
         } catch {
-            throw abandon(handle, after: error)
+            throw abandon(handle, at: index.handle, after: error)
         }
         remember(handle, at: index.handle, named: index.name)
         return index
@@ -52,13 +52,11 @@ extension Connection {
     /// Leaves an index that is not finished. One that another program put in its place is removed if it passes for ours.
     ///
     /// - Returns: the fault that the caller is told.
-    private func abandon(_ index: ESYS_TR, after fault: ChipFault) -> ChipFault {
-        guard isAboutAnotherIndex(fault) else {
-            close(index)
-            return fault
-        }
-        // One with another public area is not ours to remove, and the chip refuses that.
-        do { try undefine(index) } catch { close(index) }
+    private func abandon(_ index: ESYS_TR, at handle: TPM2_HANDLE, after fault: ChipFault) -> ChipFault {
+        close(index)
+        guard isAboutAnotherIndex(fault) else { return fault }
+        // If that fails, the next passcode removes it.
+        do { _ = try removeIndexes(among: [handle], having: PasscodeIndex.knownAttributes) } catch {}
         return .indexExchanged
     }
 

@@ -22,7 +22,7 @@ final class Connection {
     /// The policy session that the chip ended with its last command.
     private var endedSession: ESYS_TR?
     /// Whether something of ours may be left in the chip. Such a connection serves nobody any more.
-    var isSpoilt: Bool { isUnsettled || context.hasLostHandles || !context.remains.isEmpty }
+    var isSpoilt: Bool { isUnsettled || context.isSpoilt }
     /// Whether it is unknown what the chip has of ours.
     private var isUnsettled = false
     /// The owner's password, while a request has one.
@@ -296,16 +296,9 @@ final class Connection {
 
     /// Leaves nothing of ours in the chip. What it needs comes back with the next request.
     func rest() {
-        discardRemains()
         do { try evict() } catch { isUnsettled = true }
         startedSessions?.discard(in: context)
         startedSessions = nil
-    }
-
-    /// Tries again to remove what the chip kept, as long as it still shares our sessions.
-    private func discardRemains() {
-        guard !context.remains.isEmpty, startedSessions?.answer(in: context) == true else { return }
-        context.discardRemains()
     }
 
     /// Removes our object and sessions from the chip, unless it has forgotten them: then the same numbers can be another
@@ -317,7 +310,6 @@ final class Connection {
         resident = nil
         guard let sessions = startedSessions, sessions.answer(in: context) else { return }
         startedSessions = nil
-        context.discardRemains()
         sessions.discard(in: context)
     }
 

@@ -63,28 +63,21 @@ final class TPMContext {
     /// Removes an object or session from the chip.
     func flush(_ handle: ESYS_TR) throws(ChipFault) { try run { Esys_FlushContext($0, handle) } }
 
-    /// Objects and sessions of ours that the chip may still have: it did not confirm that they are gone.
-    private(set) var remains: [ESYS_TR] = []
+    /// Whether the chip did not confirm that an object or session of ours is gone.
+    private(set) var isSpoilt = false
 
-    /// Whether the chip did not know an object or session of ours.
-    private(set) var hasLostHandles = false
-
-    /// Removes an object or session that nobody needs any more. One that stays is among ``remains``.
+    /// Removes an object or session that nobody needs any more. A chip that refuses is asked once more, at once: later the same
+    /// number can be another program's.
     func discard(_ handle: ESYS_TR) {
-        do {
-            try flush(handle)
-        } catch .response(let code) where code.isUnknownHandle {
-            hasLostHandles = true
-        } catch {
-            remains.append(handle)
+        for _ in 1...2 {
+            do {
+                return try flush(handle)
+            } catch .response(let code) where code.isUnknownHandle {
+                return isSpoilt = true
+            } catch {
+                isSpoilt = true
+            }
         }
-    }
-
-    /// Tries once more. Only for a chip that was not restarted since: then the same numbers can be another program's.
-    func discardRemains() {
-        let former = remains
-        remains = []
-        former.forEach(discard)
     }
 
     /// A key that the chip computes from the seed of a hierarchy and a template (TPM2_CreatePrimary).
