@@ -151,7 +151,7 @@ import Testing
         _ = try asOwner { try enclave() }
     }
 
-    @Test(arguments: [1, 31, 32, 33, 48, 64])
+    @Test(arguments: [1, 31, 32, 33, 48, 63])
     func `a password is as long as its owner made it`(count: Int) throws {
         let password = String(repeating: "p", count: count)
         try tpm.setOwnerPassword(password)
@@ -160,7 +160,8 @@ import Testing
     }
 
     @Test func `another chip is refused with the right password too, and keeps nothing`() throws {
-        let pinned = try TPMEnclave(at: SoftwareTPM().shared, storageKey: nil).storageKey
+        let other = try SoftwareTPM()
+        let pinned = try TPMEnclave(at: other.shared, storageKey: nil).storageKey
         try tpm.setOwnerPassword()
         asOwner { expect(.deviceLost) { _ = try enclave(pinned) } }
         #expect(try tpm.lastingHandles().isEmpty)

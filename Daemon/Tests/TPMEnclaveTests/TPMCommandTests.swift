@@ -1,5 +1,6 @@
 import Enclave
 import Foundation
+import SecretMemory
 import TPMTestSupport
 import Testing
 
@@ -88,9 +89,11 @@ import Testing
     }
 
     @Test func `where the owner has a password, a wrong passcode is eight commands and an entry five`() throws {
+        try tpm.setOwnerPassword()
         try recorded { enclave in
-            let passcode = try made(in: enclave)
-            try tpm.setOwnerPassword()
+            let passcode = try OwnerPassword.lend(SecretBytes(Data(SoftwareTPM.ownerPassword.utf8))) {
+                try made(in: enclave)
+            }
             try expectCommands([.startSession, .policySecret, .load, .unseal, .flush]) {
                 _ = try session(enclave, passcode)
             }
