@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `where the owner has a password, a wrong passcode is eight commands and an entry five`() throws {
+    @Test func `where the owner has a password, a wrong passcode is nine commands and an entry five`() throws {
         try tpm.setOwnerPassword()
         try recorded { enclave in
             let passcode = try OwnerPassword.lend(SecretBytes(Data(SoftwareTPM.ownerPassword.utf8))) {
@@ -98,7 +98,7 @@ import Testing
                 _ = try session(enclave, passcode)
             }
             let wrong: [RecordedCommand] = [
-                .startSession, .policySecret, .read, .random, .readIndex, .policyCommandCode, .policyOr, .read,
+                .startSession, .policySecret, .read, .random, .random, .readIndex, .policyCommandCode, .policyOr, .read,
             ]
             for _ in 1...3 {
                 try expectCommands(wrong) { expect(.refused) { _ = try session(enclave, passcode, 2) } }
