@@ -221,8 +221,8 @@ let package = Package(
         .testTarget(
             name: "TPMEnclaveTests",
             dependencies: [
-                "TPMEnclave", "TPMTestSupport", "Enclave", "EnclaveContract", "TerminalTestSupport", "CTSS2", shared,
-                crypto,
+                "TPMEnclave", "TPMTestSupport", "Enclave", "EnclaveContract", "TerminalTestSupport", "CTSS2",
+                "Threading", shared, crypto,
             ],
             swiftSettings: adapter),
         .target(
@@ -395,7 +395,7 @@ let package = Package(
                 "PasscodeKeeperContract", "PromptProtocol", "StoreTestSupport", "FingerprintReader",
                 "FingerprintTestSupport", "SystemBusTestSupport", "PAMTestSupport", "TerminalTestSupport",
                 "broker-crasher", "ostiaryd", "ostiary-templates", "ostiary-pam", shared, crypto, grdb, seeded,
-                "Threading", "TPMTestSupport",
+                "Threading", "TPMEnclave", "TPMTestSupport",
             ],
             resources: [.copy("Stores")], swiftSettings: adapter),
         // A server of HTTPS with an authority of its own, and the helper that asks it.

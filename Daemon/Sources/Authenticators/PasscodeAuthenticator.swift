@@ -60,7 +60,10 @@ package struct PasscodeAuthenticator: Authenticator {
         /// The passcode is what other factors fall back to, so nothing is offered instead of it.
         var offersFallback: Bool { false }
 
-        func requireReady() throws { try authenticator.keeper.requireNoDelay() }
+        func requireReady() throws {
+            try authenticator.keeper.requireNoDelay()
+            authenticator.keeper.personIsAsked()
+        }
 
         func prove(_ entered: borrowing SecretBytes) throws -> Proof {
             let entered = SecretBytes(copying: entered)

@@ -99,8 +99,8 @@ public final class Broker: Sendable {
             account.sessionLocks.withLock { $0 }?.stop()
             account.biometry?.stop()
         }
-        sessions.endAllGrants()
         for account in accounts { account.ring.wipe() }
+        sessions.endAllGrants()
         grantEnds.finish()
         trail.close()
         Self.coverChanges(of: vault, log)

@@ -33,21 +33,46 @@ public enum EnclaveError: Error, Equatable, Sendable {
     case lockedOut(remaining: Duration)
     /// The chip counted too many wrong passcodes in a row, and looks at none any more.
     case passcodeBlocked
+    /// Another program put an index of its own in the place of the passcode's one while the chip made that. Nothing was sealed.
+    case passcodeIndexExchanged
     /// The device that made the store's keys is gone or was cleared. Nothing of the store opens without it.
     case deviceLost
     /// The chip gave no answer within this time. It may still work on the request.
     case noAnswer(within: Duration)
+    /// Other programs hold all places that the chip has for such things, or programs that were killed left them. The same
+    /// call works when one is free.
+    case slotsTaken(ChipSlots)
     /// The software enclave has no device secret. If a store exists, the secret was lost, and a new one would orphan
     /// the whole store.
     case deviceSecretMissing
     /// There is a device secret, but it cannot be trusted or read.
     case deviceSecretUnreadable(PrivateFileDefect)
-    /// The chip's owner hierarchy has a password. Whatever lasts in the chip needs the owner, and we use no password.
+    /// The chip's owner hierarchy has a password, and none was lent to the request (``OwnerPassword``). Nothing was changed.
     case ownerPassword
+    /// The password that was lent is not the one of the chip's owner hierarchy. Nothing was changed.
+    case wrongOwnerPassword
     /// The chip has no endorsement certificate that names a key of it.
     case endorsementMissing
     /// The outside information for a new key has more than ``KeyBinding/maximumByteCount`` bytes.
     case invalidBinding
     /// The enclave cannot be reached or failed: a raw `errno` or TPM response code, 0 where there is none.
     case unavailable(code: UInt32)
+}
+
+/// What a chip has few places for.
+public enum ChipSlots: Equatable, Sendable {
+    case objects, sessions
+
+    /// What happened, and what to do next. The switches are those of tpm2-tools.
+    ///
+    /// - Parameter place: where the TPM is.
+    public func words(at place: String) -> String {
+        let (things, flush) =
+            switch self {
+            case .objects: ("keys", "`tpm2_flushcontext -t`")
+            case .sessions: ("sessions", "`tpm2_flushcontext -l`, then `tpm2_flushcontext -s`,")
+            }
+        return "The \(place) has no room for more \(things): other programs hold them, or programs that were killed "
+            + "left them. End the programs that use the TPM. If no resource manager is used, \(flush) removes what is left."
+    }
 }

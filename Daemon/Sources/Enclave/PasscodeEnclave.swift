@@ -11,6 +11,7 @@ public protocol PasscodeEnclave: Enclave {
     /// only after ``use(_:of:)``.
     ///
     /// - Parameter secret: given back to a caller with the passcode. Of a size in ``SealedSecret/byteCounts``.
+    /// - Throws: ``EnclaveError/passcodeIndexExchanged`` when another program interfered.
     func makePasscode(
         _ authorization: borrowing SecretBytes, sealing secret: borrowing SecretBytes, of owner: Data
     ) throws(EnclaveError) -> Data

@@ -1,6 +1,7 @@
 package import Foundation
 package import Passcodes
 import Refusals
+import Synchronization
 package import Vault
 
 /// One thing at a time for an owner's passcode, application passwords and keys.
@@ -59,6 +60,9 @@ package final class AttemptCounters: Sendable {
     private let owner: VaultID
     private let clock: any BootClock
     private let exclusively: ExclusiveAccess
+    /// What the counters were before the tries that are being checked. It guards the counters while they are read and written, and
+    /// never a check: a chip may take long for one.
+    private let beforeChecks = Mutex<[Data: AttemptState]>([:])
 
     /// - Parameter exclusively: the try that one check counts must be seen by the next.
     package init(vault: Vault, owner: VaultID, clock: any BootClock, exclusively: ExclusiveAccess) {
@@ -69,12 +73,11 @@ package final class AttemptCounters: Sendable {
     }
 
     /// What wrong tries have brought, without counting one. The first look after a reboot begins the delay again and stores
-    /// that.
+    /// that. A try that is being checked does not count yet, and nobody waits for it.
     package func attempts(at subject: Data) throws -> AttemptStatus {
-        try exclusively {
-            let (state, now) = (try state(of: subject), clock.now())
-            let settled = AttemptLimiter.settled(state, at: now)
-            if AttemptLimiter.mustStore(settled, insteadOf: state) { try save(settled, of: subject) }
+        try beforeChecks.withLock { beforeChecks in
+            let now = clock.now()
+            let settled = try beforeChecks[subject] ?? settledState(of: subject, at: now)
             let wait: Duration =
                 if case .lockedOut(let remaining, _) = AttemptLimiter.beginAttempt(settled, at: now) { remaining } else
                 { .zero }
@@ -82,6 +85,13 @@ package final class AttemptCounters: Sendable {
                 failedCount: settled.failedCount, freeTriesLeft: AttemptLimiter.freeFailures(after: settled),
                 remaining: wait)
         }
+    }
+
+    private func settledState(of subject: Data, at now: BootMoment) throws -> AttemptState {
+        let state = try state(of: subject)
+        let settled = AttemptLimiter.settled(state, at: now)
+        if AttemptLimiter.mustStore(settled, insteadOf: state) { try save(settled, of: subject) }
+        return settled
     }
 
     /// Counts an attempt, runs `check`, and forgives the attempts when it succeeds.
@@ -94,23 +104,41 @@ package final class AttemptCounters: Sendable {
     }
 
     private func count<Proof>(at subject: Data, _ check: () throws -> Proof?) throws -> Proof {
-        let state = try state(of: subject)
-        switch AttemptLimiter.beginAttempt(state, at: clock.now()) {
-        case .lockedOut(let remaining, let next):
-            try save(next, of: subject)
-            throw Refusal.lockedOut(remaining)
-        case .allowed(let counted):
-            try save(counted, of: subject)
-            let proof: Proof?
-            do { proof = try check() } catch let unchecked as UncheckedSecret {
-                try save(state, of: subject)
-                throw unchecked.reason
+        let (former, counted) = try begin(at: subject)
+        defer { beforeChecks.withLock { $0[subject] = nil } }
+        let proof: Proof?
+        do { proof = try check() } catch let unchecked as UncheckedSecret {
+            try end(at: subject, with: former)
+            throw unchecked.reason
+        }
+        guard let proof else {
+            throw WrongSecret(freeTriesLeft: AttemptLimiter.freeFailures(after: counted))
+        }
+        try end(at: subject, with: AttemptLimiter.succeeded())
+        return proof
+    }
+
+    /// Counts a try that is about to be checked.
+    private func begin(at subject: Data) throws -> (former: AttemptState, counted: AttemptState) {
+        try beforeChecks.withLock { beforeChecks in
+            let state = try state(of: subject)
+            switch AttemptLimiter.beginAttempt(state, at: clock.now()) {
+            case .lockedOut(let remaining, let next):
+                try save(next, of: subject)
+                throw Refusal.lockedOut(remaining)
+            case .allowed(let counted):
+                try save(counted, of: subject)
+                beforeChecks[subject] = state
+                return (state, counted)
             }
-            guard let proof else {
-                throw WrongSecret(freeTriesLeft: AttemptLimiter.freeFailures(after: counted))
-            }
-            try save(AttemptLimiter.succeeded(), of: subject)
-            return proof
+        }
+    }
+
+    /// Stores what a checked try has brought, unless it stays counted.
+    private func end(at subject: Data, with state: AttemptState) throws {
+        try beforeChecks.withLock { beforeChecks in
+            try save(state, of: subject)
+            beforeChecks[subject] = nil
         }
     }
 

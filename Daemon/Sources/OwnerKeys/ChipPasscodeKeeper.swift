@@ -8,6 +8,7 @@ import Passcodes
 import Refusals
 package import SecretMemory
 import Synchronization
+import Threading
 package import Vault
 
 /// The passcode's keeper where a chip counts. The chip gives out a secret for the right passcode only, and counts wrong ones.
@@ -24,9 +25,17 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     private let stretching: PasscodeStretching
     private let records: PasscodeRecords
     private let log: Logger
-    /// The chip's count as it was last told, or zero after the right passcode; nil when the chip must be asked. So a preflight after
-    /// an entry does not wait for the chip.
-    private let known = Mutex<WrongTries?>(nil)
+    private let tries = Mutex(Tries())
+    /// Asks the chip for its count while a person is asked for the passcode.
+    private let looks = WorkThread(name: "ostiary-tries")
+
+    private struct Tries {
+        /// The chip's count as it was last told, or zero after the right passcode; nil when the chip must be asked. So a preflight
+        /// after an entry does not wait for the chip.
+        var known: WrongTries?
+        /// The chip's count if nobody else brings passcodes to it; nil until it was asked.
+        var expected: UInt32?
+    }
 
     /// - Parameter exclusively: the same as of `counters`.
     package init(
@@ -54,23 +63,57 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
 
     package func attempts() throws -> AttemptStatus {
         let delay = try counters.attempts(at: AttemptCounters.passcode)
-        guard let tries = try known.withLock({ $0 }) ?? chipTries() else { return delay }
+        guard let tries = try tries.withLock({ $0.known }) ?? readableTries() else { return delay }
         return AttemptStatus(
             failedCount: max(delay.failedCount, tries.count),
             freeTriesLeft: min(delay.freeTriesLeft, Int(tries.limit) - Int(min(tries.count, tries.limit))),
             remaining: tries.isBlocked ? AttemptStatus.forGood : delay.remaining)
     }
 
-    /// Asks the chip for its count; nil without a passcode.
+    /// Asks the chip for its count; nil without a passcode. Tries that are not this daemon's get a line in its log.
     package func chipTries() throws -> WrongTries? {
         guard let record = try records.stored().first else { return nil }
-        let tries = try enclave.wrongTries(at: record.sealedPrivateHalf)
-        known.withLock { $0 = tries }
-        return tries
+        let told = try enclave.wrongTries(at: record.sealedPrivateHalf)
+        // After a start the store's own count tells which tries were made here.
+        let counted = try counters.attempts(at: AttemptCounters.passcode).failedCount
+        let expected = tries.withLock { tries in
+            defer { tries = Tries(known: told, expected: told.count) }
+            return tries.expected ?? counted
+        }
+        if told.count > expected { logOtherTries(told.count - expected, told) }
+        return told
+    }
+
+    private func logOtherTries(_ count: UInt32, _ told: WrongTries) {
+        log.warning(
+            """
+            the TPM counted \(count) wrong passcodes that were not entered here: another program that uses the TPM tries \
+            passcodes, or a try got no answer before. After \(told.limit) in a row the passcode opens nothing any more
+            """, metadata: ["wrong-tries": "\(told.count)"])
+    }
+
+    /// Asks the chip in the background, before the right passcode sets its count to zero. Nobody waits for it but an entry that
+    /// comes sooner.
+    package func personIsAsked() {
+        looks.run { [weak self] in
+            guard let self else { return }
+            // A chip that does not answer tells the entry so.
+            do { _ = try exclusively { try self.chipTries() } } catch {}
+        }
+    }
+
+    /// Nil also for a passcode of an earlier version whose count only the chip's owner reads, if the owner has a password. The
+    /// chip counts all the same.
+    private func readableTries() throws -> WrongTries? {
+        do { return try chipTries() } catch EnclaveError.ownerPassword { return nil }
     }
 
     /// The chip is asked the next time.
-    private func forgetTries() { known.withLock { $0 = nil } }
+    ///
+    /// - Parameter expected: what it tells then.
+    private func forgetTries(expecting expected: (UInt32?) -> UInt32?) {
+        tries.withLock { $0 = Tries(known: nil, expected: expected($0.expected)) }
+    }
 
     package func requireRecords() throws { _ = try records.required() }
 
@@ -129,14 +172,17 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
             let opened = try enclave.openPasscode(
                 record.sealedPrivateHalf, of: storage.owner.bytes,
                 authorization: KeyAuthorization.derived(fromStretchedPasscode: stretched))
-            known.withLock { $0 = $0.map { WrongTries(count: 0, limit: $0.limit) } }
+            tries.withLock { tries in
+                tries = Tries(known: tries.known.map { WrongTries(count: 0, limit: $0.limit) }, expected: 0)
+            }
             return opened
         } catch {
-            forgetTries()
+            // The chip may have counted even if its answer was lost.
+            forgetTries { $0.map { $0 + 1 } }
             switch error {
             case .refused: return nil
             case .passcodeBlocked: throw UncheckedSecret(reason: Refusal.passcodeBlocked)
-            case .noAnswer, .unavailable, .lockedOut: throw UncheckedSecret(reason: error)
+            case .noAnswer, .unavailable, .lockedOut, .slotsTaken: throw UncheckedSecret(reason: error)
             default: throw error
             }
         }
@@ -183,7 +229,11 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
 
     private static var now: UInt64 { UInt64(Date().timeIntervalSince1970) }
 
-    package func remove() -> any PasscodeTransition { Removal(keeper: self) }
+    package func remove(_ proved: ProvedPasscode) -> any PasscodeTransition {
+        Removal(
+            keeper: self, blob: proved.record.sealedPrivateHalf,
+            value: KeyAuthorization.derived(fromStretchedPasscode: proved.stretched))
+    }
 
     private struct Setting: PasscodeTransition {
         let keeper: ChipPasscodeKeeper
@@ -194,7 +244,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
         }
 
         func finish() throws {
-            keeper.forgetTries()
+            keeper.forgetTries { _ in 0 }
             try keeper.use(record)
         }
     }
@@ -227,8 +277,15 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
         }
     }
 
-    private struct Removal: PasscodeTransition {
+    private final class Removal: PasscodeTransition {
         let keeper: ChipPasscodeKeeper
+        let blob: Data
+        let value: SecretBytes
+
+        init(keeper: ChipPasscodeKeeper, blob: Data, value: consuming SecretBytes) {
+            (self.keeper, self.blob) = (keeper, blob)
+            self.value = value
+        }
 
         func store(in writer: VaultWriter) throws {
             try keeper.records.removeAll(in: writer)
@@ -236,14 +293,25 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
 
         /// The passcode is gone with the commit, whatever the chip does.
         func finish() {
-            keeper.forgetTries()
+            keeper.forgetTries { _ in nil }
             do {
                 try keeper.use(nil)
-                try keeper.enclave.removePasscode(of: keeper.storage.owner.bytes)
+                try leaveChip()
             } catch {
                 keeper.log.warning(
                     "the removed passcode's index stays in the TPM, and opens nothing; the next passcode replaces it",
                     metadata: ["cause": "\(error)"])
+            }
+        }
+
+        /// Where the chip's owner has a password, nobody is asked for it: the index stays, with a value that nobody knows. So the
+        /// passcode opens no older copy of the store either. The next passcode replaces the index.
+        private func leaveChip() throws {
+            do {
+                try keeper.enclave.removePasscode(of: keeper.storage.owner.bytes)
+            } catch EnclaveError.ownerPassword {
+                try keeper.enclave.changePasscode(
+                    blob, from: value, to: KeyAuthorization.derived(from: SecretBytes(random: 32)))
             }
         }
     }

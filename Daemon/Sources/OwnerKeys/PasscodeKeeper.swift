@@ -23,6 +23,9 @@ package protocol PasscodeKeeper: Sendable {
     /// Wrong tries in a row and what they have brought. Counts none.
     func attempts() throws -> AttemptStatus
 
+    /// A person is asked for the passcode now. Waits for nothing.
+    func personIsAsked()
+
     /// Throws unless there is a passcode that can be checked: nobody is asked for one that cannot.
     func requireRecords() throws
 
@@ -45,8 +48,8 @@ package protocol PasscodeKeeper: Sendable {
         _ proved: ProvedPasscode, to passcode: borrowing SecretBytes, opening half: PrivateHalf
     ) throws -> any PasscodeTransition
 
-    /// Prepares that there is no passcode any more.
-    func remove() throws -> any PasscodeTransition
+    /// Prepares that there is no passcode any more in the place of a proved one.
+    func remove(_ proved: ProvedPasscode) throws -> any PasscodeTransition
 }
 
 /// A passcode that is being set, changed or removed.
@@ -65,6 +68,8 @@ package protocol PasscodeTransition {
 }
 
 extension PasscodeKeeper {
+    package func personIsAsked() {}
+
     /// Throws the refusal that a try would get because of a delay: nobody is asked for what could not be checked.
     package func requireNoDelay() throws {
         let remaining = try attempts().remaining

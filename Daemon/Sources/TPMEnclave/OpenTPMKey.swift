@@ -3,7 +3,7 @@ import Enclave
 import Foundation
 import SecretMemory
 
-/// A P-256 key in the chip. This object has no key, only the value that the chip asks for. The chip forgets the key with
+/// A P-256 key in the chip. This object has no key, only the value that the chip asks for. The chip forgets the key soon after
 /// it.
 final class OpenTPMKey: OpenEnclaveKey {
     let publicKey: Data
@@ -24,7 +24,7 @@ final class OpenTPMKey: OpenEnclaveKey {
         self.chip = chip
     }
 
-    deinit { chip.forget(ObjectIdentifier(object)) }
+    deinit { chip.forget(object) }
 
     /// Loads the key, and lets the chip check the authorization value where it can: loading a key does not. A key that
     /// was in use before comes back from its context.

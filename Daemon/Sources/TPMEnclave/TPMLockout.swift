@@ -15,10 +15,12 @@ public struct TPMLockout: Equatable, Sendable {
 }
 
 extension TPMEnclave {
-    /// Asks the chip. Counts nothing.
+    /// Asks the chip, over sessions as all requests with a secret need them: a chip without room for them does not work. Counts
+    /// nothing.
     public func lockout() throws(EnclaveError) -> TPMLockout {
         try chip.perform { (connection) throws(ChipFault) in
-            TPMLockout(
+            _ = try connection.sessions()
+            return TPMLockout(
                 failureCount: try connection.property(OSTIARY_TPM_PT_LOCKOUT_COUNTER),
                 limit: try connection.property(OSTIARY_TPM_PT_MAX_AUTH_FAIL),
                 interval: try connection.lockoutInterval())

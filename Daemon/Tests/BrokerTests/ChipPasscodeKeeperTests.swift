@@ -1,5 +1,6 @@
 import AccessControl
 import BrokerTestSupport
+import Dispatch
 import Enclave
 import Foundation
 import KeySlots
@@ -9,7 +10,9 @@ import PasscodeKeeperContract
 import Prompting
 import SecretMemory
 import StoreTestSupport
+import Synchronization
 import TPMTestSupport
+import TerminalTestSupport
 import Testing
 import Vault
 
@@ -57,9 +60,11 @@ import Vault
     }
 
     /// A keeper whose chip fails as `faults` says.
-    private func unreliable(_ faults: ChipFaults) throws -> (stage: KeeperStage, keeper: any PasscodeKeeper) {
+    private func unreliable(
+        _ faults: ChipFaults, log: WarningLog = WarningLog()
+    ) throws -> (stage: KeeperStage, keeper: any PasscodeKeeper) {
         let stage = try KeeperStage(in: SoftwareTPM()) { place in
-            Self.chipKeeper(UnreliableChip(enclave: place.enclave, faults: faults), in: place)
+            Self.chipKeeper(UnreliableChip(enclave: place.enclave, faults: faults), in: place, log: log)
         }
         let (vault, keeper) = try stage.start()
         try Self.setPasscode(keeper, vault, stage.owner)
@@ -107,6 +112,31 @@ import Vault
         #expect(faults.count(of: .countOfTries) == asked)
     }
 
+    @Test func `while the chip looks at a passcode, nobody who asks for the delays waits for it`() throws {
+        let faults = ChipFaults()
+        let (stage, keeper) = try unreliable(faults)
+        defer { withExtendedLifetime(stage) {} }
+        #expect(throws: WrongSecret.self) { try keeper.prove(Self.wrong) }
+        let known = Mutex<AttemptStatus?>(nil)
+        for (isRight, before, after) in [(false, 1, 2), (true, 2, 0)] {
+            faults.during(.open) {
+                let isRead = DispatchSemaphore(value: 0)
+                Thread.detachNewThread {
+                    do {
+                        let status = try keeper.attempts()
+                        known.withLock { $0 = status }
+                    } catch { Issue.record(error) }
+                    isRead.signal()
+                }
+                #expect(isRead.wait(timeout: .now() + 20) == .success)
+            }
+            do { _ = try keeper.prove(isRight ? Self.right : Self.wrong) } catch is WrongSecret {}
+            // The try under way was not counted for others. It was on disk all the same: see `AttemptTests`.
+            #expect(known.withLock { $0 }.map { Int($0.failedCount) } == before)
+            #expect(try keeper.attempts().failedCount == after)
+        }
+    }
+
     @Test func `a wrong passcode is wrong, even if the chip does not tell its count then`() throws {
         let faults = ChipFaults()
         let (stage, keeper) = try unreliable(faults)
@@ -126,6 +156,43 @@ import Vault
         #expect(try keeper.attempts().failedCount == 0)
         #expect(try (keeper as? ChipPasscodeKeeper)?.chipTries()?.count == 1)
         #expect(try keeper.attempts().failedCount == 1)
+    }
+
+    /// The right passcode sets the chip's count to zero, also that of tries which nobody here made.
+    @Test func `tries of another program are in the log before the right passcode forgives them`() throws {
+        let (faults, log) = (ChipFaults(), WarningLog())
+        let (stage, keeper) = try unreliable(faults, log: log)
+        defer { withExtendedLifetime(stage) {} }
+        func ask() throws {
+            let asked = faults.count(of: .countOfTries)
+            keeper.personIsAsked()
+            try eventually("the chip was asked") { faults.count(of: .countOfTries) > asked }
+            // The entry waits for that look.
+            keeper.exclusively {}
+        }
+        // The daemon's own tries are none of another program.
+        for isRight in [false, false, true, false, true] {
+            try ask()
+            do { _ = try keeper.prove(isRight ? Self.right : Self.wrong) } catch is WrongSecret {}
+        }
+        faults.fail(.open, with: .noAnswer(within: .seconds(30)), isLate: true)
+        #expect(throws: EnclaveError.noAnswer(within: .seconds(30))) { try keeper.prove(Self.wrong) }
+        faults.end()
+        try ask()
+        #expect(log.warnings.isEmpty)
+        for _ in 1...2 { try faults.tryFromAnotherProgram() }
+        for _ in 1...2 { try ask() }
+        let told = "counted 2 wrong passcodes that were not entered here"
+        #expect(log.warnings.count == 1 && log.warnings[0].contains(told))
+        _ = try keeper.prove(Self.right)
+        try ask()
+        #expect(log.warnings.count == 1)
+        // After a start the store's count tells the daemon's own.
+        #expect(throws: WrongSecret.self) { try keeper.prove(Self.wrong) }
+        try faults.tryFromAnotherProgram()
+        let next = try stage.start().keeper
+        #expect(try next.attempts().failedCount == 2)
+        #expect(log.warnings.count == 2 && log.warnings[1].contains("counted 1 wrong passcodes"))
     }
 
     // MARK: removal and change
@@ -209,9 +276,9 @@ import Vault
     }
 
     private static func chipKeeper(
-        _ chip: any PasscodeEnclave, in place: KeeperStage.Place
+        _ chip: any PasscodeEnclave, in place: KeeperStage.Place, log: WarningLog = WarningLog()
     ) -> any PasscodeKeeper {
-        let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let log = Logger(label: "test") { _ in log }
         let exclusively = ExclusiveAccess()
         return ChipPasscodeKeeper(
             vault: place.vault, enclave: chip,

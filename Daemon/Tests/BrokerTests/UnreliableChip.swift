@@ -11,6 +11,7 @@ final class ChipFaults: Sendable {
         var faults: [Command: Fault] = [:]
         var counts: [Command: Int] = [:]
         var wrongTry: (@Sendable () throws -> Void)?
+        var interludes: [Command: @Sendable () -> Void] = [:]
     }
 
     private struct Fault {
@@ -25,6 +26,11 @@ final class ChipFaults: Sendable {
     /// - Parameter isLate: whether the chip does the work first, and only its answer is lost.
     func fail(_ command: Command, with error: EnclaveError, isLate: Bool = false) {
         state.withLock { $0.faults[command] = Fault(error: error, isLate: isLate) }
+    }
+
+    /// Does something once, while the chip carries out the next such command.
+    func during(_ command: Command, _ interlude: @escaping @Sendable () -> Void) {
+        state.withLock { $0.interludes[command] = interlude }
     }
 
     /// Nothing fails any more.
@@ -43,10 +49,11 @@ final class ChipFaults: Sendable {
     func carryOut<Result: ~Copyable>(
         _ command: Command, _ body: () throws(EnclaveError) -> Result
     ) throws(EnclaveError) -> Result {
-        let fault = state.withLock { state in
+        let (fault, interlude) = state.withLock { state in
             state.counts[command, default: 0] += 1
-            return state.faults[command]
+            return (state.faults[command], state.interludes.removeValue(forKey: command))
         }
+        interlude?()
         guard let fault else { return try body() }
         if fault.isLate { do throws(EnclaveError) { _ = try body() } catch { /* Its answer is lost, too. */  } }
         throw fault.error

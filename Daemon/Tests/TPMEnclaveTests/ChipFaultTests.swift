@@ -42,9 +42,17 @@ import Testing
 
     @Test func `each fault has its error`() {
         #expect(Self.error(.response(ResponseCode(0x921))) == .lockedOut(remaining: .seconds(1000)))
-        for code: UInt32 in [0x902, 0x903, 0x908, 0x90a, 0x922, 0x100, 0xa000a, 0x7001b] {
+        for code: UInt32 in [0x908, 0x90a, 0x922, 0x100, 0xa000a, 0x7001b] {
             #expect(Self.error(.response(ResponseCode(code))) == .unavailable(code: code))
         }
+        // Also through a resource manager with the chip's codes.
+        for code: UInt32 in [0x902, 0x906, 0xb0902] {
+            #expect(Self.error(.response(ResponseCode(code))) == .slotsTaken(.objects))
+        }
+        for code: UInt32 in [0x901, 0x903, 0x905, 0xb0903] {
+            #expect(Self.error(.response(ResponseCode(code))) == .slotsTaken(.sessions))
+        }
+        #expect(Self.error(.indexExchanged) == .passcodeIndexExchanged)
         #expect(Self.error(.forgotten(ResponseCode(0x910))) == .unavailable(code: 0x910))
         #expect(Self.error(.otherStorageKey) == .deviceLost)
         #expect(Self.error(.foreignObject) == .unreadable)
@@ -58,7 +66,7 @@ import Testing
         #expect(ChipFault.response(ResponseCode(0xa000a)).mayEndWithNewConnection)
         for fault: ChipFault in [
             .response(ResponseCode(0x921)), .response(ResponseCode(0x902)), .otherStorageKey, .foreignObject,
-            .wrongAuthorization, .malformedAnswer,
+            .wrongAuthorization, .indexExchanged, .malformedAnswer,
         ] {
             #expect(!fault.mayEndWithNewConnection)
         }

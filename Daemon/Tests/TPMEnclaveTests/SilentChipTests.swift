@@ -1,9 +1,12 @@
+import Dispatch
 import Enclave
 import Foundation
 import SecretMemory
+import Synchronization
 import TPMTestSupport
 import TerminalTestSupport
 import Testing
+import Threading
 
 @testable import TPMEnclave
 
@@ -41,6 +44,79 @@ import Testing
         tpm.resume()
     }
 
+    /// A lock releases keys, and must not wait for a chip.
+    @Test(arguments: [false, true])
+    func `keeps nobody who releases a key, while another request waits for it`(keepsLoaded: Bool) throws {
+        let enclave = try TPMEnclave(
+            at: keepsLoaded ? tpm.keepingLoaded : tpm.shared, storageKey: nil, timeLimit: .seconds(3600))
+        let (first, second) = (try enclave.makeKey(), try enclave.makeKey())
+        let keys = Mutex<[any OpenEnclaveKey]>([try enclave.open(first), try enclave.open(second)])
+        let other = try enclave.open(first)
+        tpm.pause()
+        let signed = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            do { try other.expectSignature() } catch { Issue.record(error) }
+            signed.signal()
+        }
+        try eventually("the chip has a request") { enclave.chip.turns.isTaken }
+        let released = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            keys.withLock { $0 = [] }
+            released.signal()
+        }
+        #expect(released.wait(timeout: .now() + 20) == .success)
+        tpm.resume()
+        #expect(signed.wait(timeout: .now() + 20) == .success)
+        try enclave.open(second).expectSignature()
+        enclave.settle()
+        #expect(try tpm.handles()[0] == 0)
+    }
+
+    @Test func `a request that was given up before it began is not made`() throws {
+        let enclave = try TPMEnclave(at: tpm.keepingLoaded, storageKey: nil, timeLimit: limit)
+        let owner = Material.binding.owner
+        var open: (any OpenEnclaveKey)? = try enclave.open(try enclave.makeKey())
+        try open?.expectSignature()
+        tpm.pause()
+        // The chip's thread waits for the end of the key.
+        open = nil
+        expect(.noAnswer(within: limit)) {
+            _ = try enclave.makePasscode(Material.secret(1), sealing: Material.secret(9), of: owner)
+        }
+        tpm.resume()
+        enclave.settle()
+        #expect(try tpm.tool("tpm2_getcap", "handles-nv-index").isEmpty)
+        try eventually("it answers again") {
+            do { _ = try enclave.makeKey() } catch EnclaveError.noAnswer { return false }
+            return true
+        }
+    }
+
+    @Test func `gives requests their turns in the order in which they came`() throws {
+        let enclave = try TPMEnclave(at: tpm.keepingLoaded, storageKey: nil, timeLimit: .seconds(3600))
+        let order = Mutex<[Int]>([])
+        let done = DispatchGroup()
+        tpm.pause()
+        for client in 0..<32 {
+            Thread.detachNewThread(in: done) {
+                do {
+                    // The first one asks for more at once, and goes behind the others each time.
+                    for _ in 0..<(client == 0 ? 8 : 1) {
+                        try enclave.chip.perform { (connection) throws(ChipFault) in
+                            _ = try connection.lockoutInterval()
+                            order.withLock { $0.append(client) }
+                        }
+                    }
+                } catch { Issue.record(error) }
+            }
+            try eventually("it asked") { enclave.chip.turns.isTaken && enclave.chip.turns.waitingCount == client }
+        }
+        tpm.resume()
+        #expect(done.wait(timeout: .now() + 60) == .success)
+        #expect(Array(order.withLock { $0 }.prefix(32)) == Array(0..<32))
+        #expect(order.withLock { $0 }.count == 39)
+    }
+
     @Test func `gives no try of a passcode back`() throws {
         let enclave = try TPMEnclave(at: tpm.shared, storageKey: nil, timeLimit: limit)
         let owner = Material.binding.owner
@@ -53,6 +129,17 @@ import Testing
         tpm.resume()
         try eventually("it answers again") {
             do { return try enclave.wrongTries(at: passcode).count >= 1 } catch EnclaveError.noAnswer { return false }
+        }
+    }
+}
+
+extension Thread {
+    /// Runs `body` on a thread of its own, which `group` waits for.
+    fileprivate static func detachNewThread(in group: DispatchGroup, _ body: @escaping @Sendable () -> Void) {
+        group.enter()
+        detachNewThread {
+            body()
+            group.leave()
         }
     }
 }

@@ -1,5 +1,6 @@
 import Enclave
 import Foundation
+import SecretMemory
 import TPMTestSupport
 import Testing
 
@@ -46,13 +47,14 @@ import Testing
         try enclave.openPasscode(passcode, of: owner, authorization: Material.secret(value)).session
     }
 
-    @Test func `setting a passcode is twelve commands, and two more where one was left behind`() throws {
+    @Test func `setting a passcode is twelve commands, and three more where one was left behind`() throws {
         try recorded { enclave in
             let written: [RecordedCommand] = [
-                .defineSpace, .load, .startSession, .policySecret, .policyCommandCode, .policyOr, .write, .flush,
+                .defineSpace, .load, .startSession, .policySecret, .policyOr, .write, .flush, .read,
             ]
-            try expectCommands([.create, .readIndex] + written + [.create, .create]) { _ = try made(in: enclave) }
-            try expectCommands([.create, .readIndex, .readIndex, .undefineSpace] + written + [.create, .create]) {
+            try expectCommands([.create, .capability] + written + [.create, .create]) { _ = try made(in: enclave) }
+            let former: [RecordedCommand] = [.capability, .readIndex, .readIndex, .undefineSpace]
+            try expectCommands([.create] + former + written + [.create, .create]) {
                 _ = try made(in: enclave)
             }
         }
@@ -86,6 +88,28 @@ import Testing
         }
     }
 
+    @Test func `where the owner has a password, a wrong passcode is nine commands and an entry five`() throws {
+        try tpm.setOwnerPassword()
+        try recorded { enclave in
+            let passcode = try OwnerPassword.lend(SecretBytes(Data(SoftwareTPM.ownerPassword.utf8))) {
+                try made(in: enclave)
+            }
+            try expectCommands([.startSession, .policySecret, .load, .unseal, .flush]) {
+                _ = try session(enclave, passcode)
+            }
+            let wrong: [RecordedCommand] = [
+                .startSession, .policySecret, .read, .random, .random, .readIndex, .policyCommandCode, .policyOr, .read,
+            ]
+            for _ in 1...3 {
+                try expectCommands(wrong) { expect(.refused) { _ = try session(enclave, passcode, 2) } }
+            }
+            try expectCommands([.readIndex, .startSession, .policyCommandCode, .policyOr, .read]) {
+                let tries = try enclave.wrongTries(at: passcode)
+                #expect(tries == WrongTries(count: 3, limit: 10))
+            }
+        }
+    }
+
     @Test func `the first entry after a start reads the index too`() throws {
         let first = try TPMEnclave(at: tpm.shared, storageKey: nil)
         let passcode = try made(in: first)
@@ -110,11 +134,17 @@ import Testing
                 open = try opened()
             }
             try expectCommands([.sign]) { try open?.expectSignature() }
-            try expectCommands([.readPublic, .contextSave, .flush]) { open = nil }
+            try expectCommands([.readPublic, .contextSave, .flush]) {
+                open = nil
+                enclave.settle()
+            }
             for _ in 1...2 {
                 try expectCommands(entry + [.contextLoad]) { open = try opened() }
                 try expectCommands([.sign]) { try open?.expectSignature() }
-                try expectCommands([.flush]) { open = nil }
+                try expectCommands([.flush]) {
+                    open = nil
+                    enclave.settle()
+                }
             }
         }
     }

@@ -3,6 +3,7 @@ import Enclave
 import Foundation
 import SecretMemory
 import Testing
+import Threading
 
 @testable import TPMEnclave
 
@@ -17,6 +18,9 @@ enum Material {
 }
 
 extension TPMEnclave {
+    /// Waits until the chip has forgotten the keys that were released.
+    func settle() { chip.thread.finish() }
+
     func makeKey() throws -> WrappedKey {
         try makeKey(authorization: Material.secret(1), binding: Material.binding)
     }

@@ -124,6 +124,51 @@ import Testing
         _ = try enclave.openPasscode(beside, of: owner, authorization: Material.secret(3))
     }
 
+    /// An index that lay beside another program's, which is gone since.
+    @Test func `an index behind a gap is removed too, by a removal and by the next passcode`() throws {
+        let handles = PasscodeIndex.handles(of: owner).map { "0x" + String($0, radix: 16) }
+        func define(_ place: Int) throws {
+            try tpm.tool(
+                "tpm2_nvdefine", handles[place], "-C", "o", "-s", "8", "-a", "ownerread|ownerwrite|authread|authwrite")
+        }
+        func makeBehindGap(_ others: [Int]) throws -> Data {
+            for other in others { try define(other) }
+            let behind = try enclave.makePasscode(Material.secret(1), sealing: Material.secret(9), of: owner)
+            for other in others { try tpm.tool("tpm2_nvundefine", "-C", "o", handles[other]) }
+            return behind
+        }
+        try enclave.removePasscode(of: owner)
+        for others in [[0], [0, 1]] {
+            let behind = try makeBehindGap(others)
+            try enclave.removePasscode(of: owner)
+            #expect(try tpm.tool("tpm2_getcap", "handles-nv-index").isEmpty)
+            expect(.unreadable) {
+                _ = try enclave.openPasscode(behind, of: owner, authorization: Material.secret(1))
+            }
+        }
+        let behind = try makeBehindGap([0])
+        // Another program's at the last handle stays.
+        try define(15)
+        let next = try enclave.makePasscode(Material.secret(1), sealing: Material.secret(9), of: owner)
+        #expect(try ChipPasscode(blob: next).index.handle == PasscodeIndex.handles(of: owner)[0])
+        #expect(try tpm.tool("tpm2_getcap", "handles-nv-index").split(separator: "\n").count == 2)
+        expect(.unreadable) { _ = try enclave.openPasscode(behind, of: owner, authorization: Material.secret(1)) }
+        #expect(try tpm.handles() == [0, 0, 0])
+    }
+
+    @Test func `with another program's index at each of the handles there is no room`() throws {
+        try enclave.removePasscode(of: owner)
+        for handle in PasscodeIndex.handles(of: owner) {
+            try tpm.tool(
+                "tpm2_nvdefine", "0x" + String(handle, radix: 16), "-C", "o", "-s", "8", "-a", "ownerread|ownerwrite")
+        }
+        // TPM_RC_NV_SPACE
+        expect(.unavailable(code: 0x14b)) {
+            _ = try enclave.makePasscode(Material.secret(1), sealing: Material.secret(9), of: owner)
+        }
+        #expect(try tpm.tool("tpm2_getcap", "handles-nv-index").split(separator: "\n").count == 16)
+    }
+
     // MARK: keys below it
 
     @Test func `a key below the passcode loads with it alone, and the chip itself says so`() throws {
@@ -192,7 +237,7 @@ import Testing
         try tpm.tool(
             "tpm2_nvdefine", handle, "-C", "o", "-s", "8", "-L", "policy.bin", "-p",
             "hex:" + String(repeating: "02", count: 32),
-            "-a", "nt=pinfail|authread|ownerread|policywrite|no_da")
+            "-a", "nt=pinfail|authread|ownerread|policyread|policywrite|no_da")
         for value: UInt8 in [1, 2] { expect(.unreadable) { _ = try opened(value) } }
         try tpm.write(PasscodeIndex.count, named: "count")
         for authorization in [["-C", "o"], ["-C", try handle, "-P", "hex:" + String(repeating: "02", count: 32)]] {
@@ -204,7 +249,7 @@ import Testing
 
     /// Both indexes have the right value, so that nothing but the name tells them apart.
     @Test(arguments: [
-        "nt=pinfail|authread|ownerread|policywrite|no_da", "ownerread|ownerwrite|authread|authwrite|no_da",
+        "nt=pinfail|authread|ownerread|policyread|policywrite|no_da", "ownerread|ownerwrite|authread|authwrite|no_da",
     ])
     func `an index that takes its place between two entries is noticed`(attributes: String) throws {
         let enclave = try TPMEnclave(at: tpm.keepingLoaded, storageKey: enclave.storageKey)
@@ -240,8 +285,8 @@ import Testing
         try tpm.restart()
         let other = try Connection(tpm.shared, pinned: nil)
         let sessions = try other.sessions()
-        // TPM_RC_SESSION_MEMORY: there is no room for two new sessions.
-        expect(.unavailable(code: 0x903)) {
+        // There is no room for two new sessions.
+        expect(.slotsTaken(.sessions)) {
             _ = try enclave.openPasscode(made, of: owner, authorization: Material.secret(1))
         }
         try other.context.flush(sessions.encrypting)

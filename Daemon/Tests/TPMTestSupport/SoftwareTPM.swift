@@ -179,6 +179,9 @@ public final class SoftwareTPM: Sendable {
         return try Data(contentsOf: URL(fileURLWithPath: path("answer")))
     }
 
+    /// Removes the objects and sessions of all programs from the chip.
+    public func flush() { for kind in ["-t", "-l", "-s"] { _ = try? tool("tpm2_flushcontext", kind) } }
+
     /// The handles of all programs in the chip: objects, loaded sessions, saved sessions.
     public func handles() throws -> [Int] {
         try ["handles-transient", "handles-loaded-session", "handles-saved-session"].map {

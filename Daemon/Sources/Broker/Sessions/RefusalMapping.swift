@@ -112,6 +112,12 @@ enum RefusalMapping {
                 cause: "key.not-approved")
         case .passcodeNeeded: Refusal.passcodeNeeded
         case .passcodeBlocked: Refusal.passcodeBlocked
+        case .passcodeIndexExchanged:
+            Refusal(
+                .internal,
+                "Another program exchanged the passcode's index in the TPM while it was made. No passcode was set. Find that "
+                    + "program: it runs as root or as a member of the TPM's group (`ostiary doctor` names the group). Then set "
+                    + "the passcode again.", cause: "enclave.index-exchanged")
         case .lockedOut(let remaining):
             Refusal(
                 .lockedOut,
@@ -132,8 +138,13 @@ enum RefusalMapping {
         case .ownerPassword:
             Refusal(
                 .internal,
-                "The owner hierarchy of the TPM has a password, and Ostiary uses none. Take it away with "
-                    + "`tpm2_changeauth -c owner`.", cause: "enclave.owner-password")
+                "The owner hierarchy of the TPM has a password, and this needs it without being able to ask. `ostiary doctor` says "
+                    + "more.", cause: "enclave.owner-password")
+        case .wrongOwnerPassword:
+            Refusal(
+                .authenticationFailed, "The password is not that of the TPM's owner hierarchy. Nothing was changed.",
+                cause: "enclave.owner-password-wrong")
+        case .slotsTaken(let slots): Refusal(.internal, slots.words(at: "TPM"), cause: "enclave.no-room")
         case .endorsementMissing:
             Refusal(
                 .notFound,

@@ -12,8 +12,8 @@ final class Chip: Sendable {
     /// up to some seconds.
     static let timeLimit = Duration.seconds(30)
 
-    private let turn = NSLock()
-    private let thread = WorkThread(name: "ostiary-chip")
+    let turns = Turns()
+    let thread = WorkThread(name: "ostiary-chip")
     private let link: ChipLink
     private let timeLimit: Duration
 
@@ -33,26 +33,27 @@ final class Chip: Sendable {
         try perform { (connection) throws(ChipFault) in connection.root.name }
     }
 
-    /// Does one request; blocks until it is its turn and the chip answered, or for the time limit.
+    /// Does one request; blocks until it is its turn and the chip answered, or for the time limit. The request has the owner's
+    /// password that was lent to the caller's work.
     ///
     /// - Parameter isRepeatable: false if the request changes something that lasts in the chip: it is then made once.
     func perform<Result: ~Copyable>(
         isRepeatable: Bool = true, _ request: @escaping (Connection) throws(ChipFault) -> Result
     ) throws(EnclaveError) -> Result {
+        let owner = OwnerPassword.lent
         let work = ChipWork<Result> { (link) throws(EnclaveError) in
-            try link.perform(isRepeatable: isRepeatable, request)
+            try link.perform(isRepeatable: isRepeatable, as: owner, request)
         }
-        turn.lock()
-        defer { turn.unlock() }
+        turns.take()
+        defer { turns.passOn() }
         return try carryOut(work)
     }
 
-    /// Forgets an object in the chip; a request that waits goes first.
-    func forget(_ object: ObjectIdentifier) {
-        turn.lock()
-        defer { turn.unlock() }
-        // A chip that does not answer is asked nothing any more: its connection is closed.
-        do { try carryOut(ChipWork<Void> { (link) throws(EnclaveError) in link.forget(object) }) } catch {}
+    /// Forgets an object in the chip, after the present request. Waits for nothing: keys are released under locks, and a chip
+    /// may take long to answer, or give no answer at all.
+    func forget(_ object: ChipObject) {
+        // The object lives until then, so that no other gets its identity.
+        thread.run { [link] in link.forget(object) }
     }
 
     private func carryOut<Result: ~Copyable>(_ work: ChipWork<Result>) throws(EnclaveError) -> Result {

@@ -16,10 +16,14 @@ enum ChipFault: Error, Equatable {
     case notApproved
     /// The index has counted too many wrong passcodes.
     case passcodeBlocked
+    /// Another index took the place of the passcode's one while that was made.
+    case indexExchanged
     /// The object lies below the passcode, and nobody brought it.
     case passcodeNeeded
-    /// The chip's owner hierarchy has a password, which we do not know.
+    /// The chip's owner hierarchy has a password, and none was lent to the request.
     case ownerPassword
+    /// The password that was lent to the request is not that of the owner hierarchy.
+    case wrongOwnerPassword
     /// The chip has no endorsement certificate where it belongs.
     case endorsementMissing
     /// The answer is not the one that the request calls for.
@@ -30,8 +34,8 @@ enum ChipFault: Error, Equatable {
         switch self {
         case .forgotten: true
         case .response(let code): !code.isOfChip
-        case .otherStorageKey, .foreignObject, .wrongAuthorization, .notApproved, .passcodeBlocked, .passcodeNeeded,
-            .ownerPassword, .endorsementMissing, .malformedAnswer:
+        case .otherStorageKey, .foreignObject, .wrongAuthorization, .notApproved, .passcodeBlocked, .indexExchanged,
+            .passcodeNeeded, .ownerPassword, .wrongOwnerPassword, .endorsementMissing, .malformedAnswer:
             false
         }
     }
@@ -40,14 +44,18 @@ enum ChipFault: Error, Equatable {
     func enclaveError(lockoutInterval: () -> Duration) -> EnclaveError {
         switch self {
         case .response(let code) where code.isLockout: .lockedOut(remaining: lockoutInterval())
+        case .response(let code) where code.isObjectMemory: .slotsTaken(.objects)
+        case .response(let code) where code.isSessionMemory: .slotsTaken(.sessions)
         case .response(let code), .forgotten(let code): .unavailable(code: code.value)
         case .otherStorageKey: .deviceLost
         case .foreignObject: .unreadable
         case .wrongAuthorization: .refused
         case .notApproved: .notApproved
         case .passcodeBlocked: .passcodeBlocked
+        case .indexExchanged: .passcodeIndexExchanged
         case .passcodeNeeded: .passcodeNeeded
         case .ownerPassword: .ownerPassword
+        case .wrongOwnerPassword: .wrongOwnerPassword
         case .endorsementMissing: .endorsementMissing
         case .malformedAnswer: .unavailable(code: 0)
         }

@@ -15,9 +15,10 @@ final class ChipWork<Result: ~Copyable>: @unchecked Sendable {
 
     init(_ body: @escaping (ChipLink) throws(EnclaveError) -> Result) { self.body = body }
 
-    /// Does the work. When nobody waits for it any more, the connection is closed: nobody knows what the chip did.
+    /// Does the work, unless it was given up before it began. When nobody waits for it any more, the connection is closed: nobody
+    /// knows what the chip did.
     func run(on link: ChipLink) {
-        carryOut(on: link)
+        if state.withLock({ $0 == .pending }) { carryOut(on: link) } else { body = nil }
         let isAwaited = state.withLock { state in
             guard state == .pending else { return false }
             state = .finished
@@ -26,8 +27,8 @@ final class ChipWork<Result: ~Copyable>: @unchecked Sendable {
         if isAwaited { done.signal() } else { link.recover() }
     }
 
-    /// The work and all that it holds is released here, while its caller still waits. A key that ended with it would wait
-    /// on the chip's thread for this same thread.
+    /// The work and all that it holds is released here, while its caller still waits. A chip that ended with it would wait on its
+    /// thread for this same thread.
     private func carryOut(on link: ChipLink) {
         guard let body = body.take() else { return }
         do throws(EnclaveError) { outcome = .success(try body(link)) } catch { outcome = .failure(error) }

@@ -6,7 +6,8 @@ import SecretMemory
 extension Connection {
     // MARK: the index
 
-    /// Defines and writes the index of a user, replacing a former one. Nobody can write it again.
+    /// Defines and writes the index of a user, replacing a former one. Nobody can write it again. The index asks for
+    /// `authorization` then: the chip's owner can put another one in its place, with the same public area, before it is written.
     func defineIndex(of owner: Data, authorization: borrowing SecretBytes) throws(ChipFault) -> PasscodeIndex {
         forgetLockedContexts()
         let key = SecretBytes(random: 32)
@@ -14,7 +15,7 @@ extension Connection {
         let writer = try create(template, authorization: key, sealing: SecretBytes(random: 32))
         guard
             let index = PasscodeIndex(
-                at: try freeHandle(among: PasscodeIndex.handles(of: owner), replacing: PasscodeIndex.attributes),
+                at: try freeHandle(among: PasscodeIndex.handles(of: owner), replacing: PasscodeIndex.knownAttributes),
                 writer: writer.name)
         else { throw .malformedAnswer }
         let handle = try define(index.publicArea, authorization: authorization)
@@ -25,27 +26,108 @@ extension Connection {
                 try write(index, handle, authorizedBy: writer, key)
             }
             guard try name(of: handle) == index.name else { throw .malformedAnswer }
+            try requireValue(authorization, of: handle)
         } catch {
-            close(handle)
-            throw error
+            throw abandon(handle, at: index.handle, after: error)
         }
         remember(handle, at: index.handle, named: index.name)
         return index
     }
 
-    /// A free handle. An index with these attributes that is in the way is ours, and is left from an index that was removed or
-    /// never finished: it goes.
-    func freeHandle(among handles: [TPM2_HANDLE], replacing attributes: TPMA_NV) throws(ChipFault) -> TPM2_HANDLE {
-        for handle in handles {
-            guard let found = try indexHandle(at: handle) else { return handle }
-            guard try self.attributes(of: found) == attributes else {
-                close(found)
-                continue
+    /// Reads the index by its value (31.13, TPM2_NV_Read). Nobody else can answer: the session's code needs the value too.
+    private func requireValue(
+        _ authorization: borrowing SecretBytes, of index: ESYS_TR
+    ) throws(ChipFault) {
+        let context = self.context
+        let _: Answer<TPM2B_MAX_NV_BUFFER> = try authorized(index, with: authorization) {
+            (sessions) throws(ChipFault) in
+            try context.answer {
+                Esys_NV_Read(
+                    $0, index, index, sessions.authorizing, ESYS_TR_NONE, ESYS_TR_NONE,
+                    UInt16(PasscodeIndex.count.count), 0, $1)
             }
-            try undefine(found)
-            return handle
         }
-        throw .response(ResponseCode(TPM2_RC(OSTIARY_TPM_RC_NV_SPACE)))
+    }
+
+    /// Leaves an index that is not finished. One that another program put in its place is removed if it passes for ours.
+    ///
+    /// - Returns: the fault that the caller is told.
+    private func abandon(_ index: ESYS_TR, at handle: TPM2_HANDLE, after fault: ChipFault) -> ChipFault {
+        close(index)
+        guard isAboutAnotherIndex(fault) else { return fault }
+        // If that fails, the next passcode removes it.
+        do { _ = try removeIndexes(among: [handle], having: PasscodeIndex.knownAttributes) } catch {}
+        return .indexExchanged
+    }
+
+    /// Whether the chip, which still shares our sessions, refuses the value or the name of the index that was just defined.
+    private func isAboutAnotherIndex(_ fault: ChipFault) -> Bool {
+        switch fault {
+        case .wrongAuthorization: true
+        case .response(let code):
+            (code.isWrongAuthorization || code.isUnavailableAuthorization || code.isPolicyFailure)
+                && startedSessions?.answer(in: context) == true
+        default: false
+        }
+    }
+
+    /// A free handle. The indexes with such attributes are ours, and are left from ones that were removed or never finished:
+    /// they go.
+    func freeHandle(among handles: [TPM2_HANDLE], replacing attributes: [TPMA_NV]) throws(ChipFault) -> TPM2_HANDLE {
+        let taken = try removeIndexes(among: handles, having: attributes)
+        guard let free = handles.first(where: { !taken.contains($0) }) else {
+            throw .response(ResponseCode(TPM2_RC(OSTIARY_TPM_RC_NV_SPACE)))
+        }
+        return free
+    }
+
+    /// Removes all indexes at these handles that have such attributes. A gap between two means nothing: whatever made the
+    /// second one lie there may be gone.
+    ///
+    /// - Returns: the handles that other indexes have.
+    private func removeIndexes(
+        among handles: [TPM2_HANDLE], having attributes: [TPMA_NV]
+    ) throws(ChipFault) -> Set<TPM2_HANDLE> {
+        var others = Set<TPM2_HANDLE>()
+        for handle in try definedHandles(among: handles) {
+            guard let found = try indexHandle(at: handle) else { continue }
+            if attributes.contains(try self.attributes(of: found)) {
+                try undefine(found)
+            } else {
+                close(found)
+                others.insert(handle)
+            }
+        }
+        return others
+    }
+
+    /// The handles of these at which an index is defined (30.2, TPM2_GetCapability): one command where they lie side by side.
+    private func definedHandles(among handles: [TPM2_HANDLE]) throws(ChipFault) -> [TPM2_HANDLE] {
+        var (defined, next) = ([TPM2_HANDLE](), handles.min())
+        while let first = next {
+            let (found, isMore) = try indexHandles(from: first, atMost: handles.count)
+            defined += found.filter(handles.contains)
+            guard isMore, let last = found.last, last >= first else { break }
+            next = handles.filter { $0 > last }.min()
+        }
+        return defined
+    }
+
+    /// The next handles of indexes of any program, in order, and whether there are more.
+    private func indexHandles(
+        from first: TPM2_HANDLE, atMost count: Int
+    ) throws(ChipFault) -> (handles: [TPM2_HANDLE], isMore: Bool) {
+        var isMore = TPMI_YES_NO()
+        let answer: Answer<TPMS_CAPABILITY_DATA> = try context.answer {
+            Esys_GetCapability(
+                $0, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, TPM2_CAP_HANDLES, first, UInt32(count), &isMore, $1)
+        }
+        let list = answer.pointer.pointee.data.handles
+        guard answer.pointer.pointee.capability == TPM2_CAP_HANDLES, list.count <= count else { throw .malformedAnswer }
+        let handles = withUnsafeBytes(of: list.handle) {
+            Array($0.bindMemory(to: TPM2_HANDLE.self).prefix(Int(list.count)))
+        }
+        return (handles, isMore != 0)
     }
 
     /// The attributes of an index, as if it had never been written.
@@ -61,9 +143,9 @@ extension Connection {
         _ area: TPM2B_NV_PUBLIC, authorization: borrowing SecretBytes
     ) throws(ChipFault) -> ESYS_TR {
         let context = self.context
-        return try withSessions(refusedAs: .ownerPassword) { (sessions) throws(ChipFault) -> ESYS_TR in
+        return try authorizedByOwner { (sessions) throws(ChipFault) -> ESYS_TR in
             try sessions.encrypt(.toChip, in: context)
-            return try withValue(authorization) { (value) throws(ChipFault) -> ESYS_TR in
+            return try TPMContext.withValue(authorization) { (value) throws(ChipFault) -> ESYS_TR in
                 var (area, index) = (area, ESYS_TR())
                 try context.run {
                     Esys_NV_DefineSpace(
@@ -76,13 +158,12 @@ extension Connection {
     }
 
     /// 31.7, TPM2_NV_Write, by the first branch of the index's policy.
-    private func write(
+    func write(
         _ index: PasscodeIndex, _ handle: ESYS_TR, authorizedBy writer: ESYS_TR, _ key: borrowing SecretBytes
     ) throws(ChipFault) {
         let context = self.context
         try withPolicySession { (session) throws(ChipFault) in
             try prove(writer, key, to: session)
-            try restrict(session, to: TPM2_CC_NV_Write)
             try choose(index.policies, in: session)
             var data = TPM2B_MAX_NV_BUFFER()
             data.size = UInt16(PasscodeIndex.count.count)
@@ -96,22 +177,23 @@ extension Connection {
     /// 31.4, TPM2_NV_UndefineSpace.
     func undefine(_ index: ESYS_TR) throws(ChipFault) {
         let context = self.context
-        try withSessions(refusedAs: .ownerPassword) { (sessions) throws(ChipFault) in
-            try context.run {
-                Esys_NV_UndefineSpace(
-                    $0, ESYS_TR(ESYS_TR_RH_OWNER), index, sessions.authorizing, ESYS_TR_NONE, ESYS_TR_NONE)
+        do {
+            try authorizedByOwner { (sessions) throws(ChipFault) in
+                try context.run {
+                    Esys_NV_UndefineSpace(
+                        $0, ESYS_TR(ESYS_TR_RH_OWNER), index, sessions.authorizing, ESYS_TR_NONE, ESYS_TR_NONE)
+                }
             }
+        } catch {
+            close(index)
+            throw error
         }
     }
 
     /// Removes the indexes of a user.
     func removeIndex(of owner: Data) throws(ChipFault) {
         forgetLockedContexts()
-        for handle in PasscodeIndex.handles(of: owner) {
-            guard let found = try indexHandle(at: handle) else { return }
-            if try attributes(of: found) == PasscodeIndex.attributes { return try undefine(found) }
-            close(found)
-        }
+        _ = try removeIndexes(among: PasscodeIndex.handles(of: owner), having: PasscodeIndex.knownAttributes)
     }
 
     /// Nil when nothing is defined there.
@@ -160,24 +242,52 @@ extension Connection {
         return handle
     }
 
-    /// Wrong values in a row, and the limit (31.13, TPM2_NV_Read, as the owner). Counts none.
-    func wrongTries(at index: PasscodeIndex) throws(ChipFault) -> (count: UInt32, limit: UInt32) {
+    /// Wrong values in a row, and the limit (31.13, TPM2_NV_Read). Counts none.
+    ///
+    /// - Parameter session: see ``withReading(of:by:in:_:)``.
+    func wrongTries(
+        at index: PasscodeIndex, in session: ESYS_TR? = nil
+    ) throws(ChipFault) -> (count: UInt32, limit: UInt32) {
         let context = self.context
-        let data = try withHandle(of: index) { (handle) throws(ChipFault) -> Answer<TPM2B_MAX_NV_BUFFER> in
-            do throws(ChipFault) {
-                return try context.answer {
-                    Esys_NV_Read(
-                        $0, ESYS_TR(ESYS_TR_RH_OWNER), handle, ESYS_TR(ESYS_TR_PASSWORD), ESYS_TR_NONE, ESYS_TR_NONE,
-                        8, 0, $1)
-                }
-            } catch .response(let code) where code.isWrongAuthorization {
-                throw .ownerPassword
+        let data = try withReading(of: index, by: TPM2_CC_NV_Read, in: session) {
+            (handle, reader, session) throws(ChipFault) -> Answer<TPM2B_MAX_NV_BUFFER> in
+            try context.answer {
+                Esys_NV_Read($0, reader, handle, session, ESYS_TR_NONE, ESYS_TR_NONE, 8, 0, $1)
             }
         }
         return try Self.tries(in: data)
     }
 
-    /// The same in a command that ends `session`. A session of ours covers the answer, so it is the chip's, and about this index.
+    /// Lends the index to one command that reads it.
+    ///
+    /// - Parameters:
+    ///   - session: a policy session that proved nothing yet, and ends with the command; nil for another one. A chip may have
+    ///     no room for a second.
+    ///   - body: gets the index, who reads it, and the reader's session. The answer in the session of a policy is the chip's,
+    ///     because the session is salted. In earlier versions the owner reads, without a session.
+    func withReading<Result: ~Copyable>(
+        of index: PasscodeIndex, by command: TPM2_CC, in session: ESYS_TR? = nil,
+        _ body: (_ index: ESYS_TR, _ reader: ESYS_TR, _ session: ESYS_TR) throws(ChipFault) -> Result
+    ) throws(ChipFault) -> Result {
+        try withHandle(of: index) { (handle) throws(ChipFault) -> Result in
+            guard index.isOpenToReaders else {
+                do throws(ChipFault) {
+                    return try body(handle, ESYS_TR(ESYS_TR_RH_OWNER), ESYS_TR(ESYS_TR_PASSWORD))
+                } catch .response(let code) where code.isWrongAuthorization {
+                    throw .ownerPassword
+                }
+            }
+            func read(in session: ESYS_TR) throws(ChipFault) -> Result {
+                try restrict(session, to: command)
+                try choose(index.policies, in: session)
+                return try withLastUse(of: session) { () throws(ChipFault) in try body(handle, handle, session) }
+            }
+            if let session { return try read(in: session) }
+            return try withPolicySession(read)
+        }
+    }
+
+    /// The wrong tries as the owner reads them, in a command that ends `session`. A session of ours covers the answer, so it is the chip's, and about this index.
     private func wrongTries(
         at handle: ESYS_TR, ending session: ESYS_TR
     ) throws(ChipFault) -> (count: UInt32, limit: UInt32) {
@@ -226,9 +336,9 @@ extension Connection {
                 try changeValue(of: passcode, from: former, to: authorization, in: session)
             }
         } catch .wrongAuthorization {
-            throw try refusal(at: passcode)
+            throw try refusal(ResponseCode(TPM2_RC(OSTIARY_TPM_RC_BAD_AUTH)), at: passcode)
         } catch .response(let code) where code.isUnavailableAuthorization {
-            throw try refusal(at: passcode)
+            throw try refusal(code, at: passcode)
         } catch .response(let code) where code.isUnknownHandle {
             throw try fault(behind: code, at: passcode)
         }
@@ -245,7 +355,7 @@ extension Connection {
         let index = try knownHandle(of: passcode)
         try authorized(index, with: former) { (sessions) throws(ChipFault) in
             try sessions.encrypt(.toChip, in: context)
-            try withValue(authorization) { (value) throws(ChipFault) in
+            try TPMContext.withValue(authorization) { (value) throws(ChipFault) in
                 try withLastUse(of: session) { () throws(ChipFault) in
                     try context.run {
                         Esys_NV_ChangeAuth($0, index, session, sessions.encrypting, ESYS_TR_NONE, value)
@@ -324,12 +434,19 @@ extension Connection {
         } catch {
             // The chip was restarted, the index is another one, or the owner has a password.
             guard try sessions().answer(in: context) else { return .forgotten(code) }
-            return try refusal(at: index)
+            return try refusal(code, at: index, in: session)
         }
     }
 
-    private func refusal(at index: PasscodeIndex) throws(ChipFault) -> ChipFault {
-        Self.refusal(after: try wrongTries(at: index))
+    private func refusal(
+        _ code: ResponseCode, at index: PasscodeIndex, in session: ESYS_TR? = nil
+    ) throws(ChipFault) -> ChipFault {
+        do {
+            return Self.refusal(after: try wrongTries(at: index, in: session))
+        } catch .ownerPassword {
+            // An index that only the owner reads. The chip's code says no less, though nothing vouches for it.
+            return code.isUnavailableAuthorization ? .passcodeBlocked : .wrongAuthorization
+        }
     }
 
     private static func refusal(after tries: (count: UInt32, limit: UInt32)) -> ChipFault {
@@ -367,8 +484,11 @@ extension Connection {
     private func choose(_ policies: [Policy], in session: ESYS_TR) throws(ChipFault) {
         var list = TPML_DIGEST()
         list.count = UInt32(policies.count)
-        list.digests.0.set(policies[0].digest)
-        list.digests.1.set(policies[1].digest)
+        withUnsafeMutableBytes(of: &list.digests) { bytes in
+            for (place, policy) in zip(bytes.bindMemory(to: TPM2B_DIGEST.self).indices, policies) {
+                bytes.bindMemory(to: TPM2B_DIGEST.self)[place].set(policy.digest)
+            }
+        }
         try context.run { Esys_PolicyOR($0, session, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &list) }
     }
 }

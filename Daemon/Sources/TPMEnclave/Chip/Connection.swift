@@ -1,4 +1,5 @@
 import CTSS2
+import Enclave
 import Foundation
 import SecretMemory
 
@@ -8,7 +9,7 @@ import SecretMemory
 final class Connection {
     let context: TPMContext
     let root: StorageRoot
-    private var startedSessions: Sessions?
+    private(set) var startedSessions: Sessions?
     /// The object that is in the chip.
     private var resident: (object: ObjectIdentifier, handle: ESYS_TR)?
     /// Objects that were in the chip and can come back in one command. They are grants: each is dropped with its key.
@@ -21,11 +22,15 @@ final class Connection {
     /// The policy session that the chip ended with its last command.
     private var endedSession: ESYS_TR?
     /// Whether something of ours may be left in the chip. Such a connection serves nobody any more.
-    private(set) var isSpoilt = false
+    var isSpoilt: Bool { isUnsettled || context.isSpoilt }
+    /// Whether it is unknown what the chip has of ours.
+    private var isUnsettled = false
+    /// The owner's password, while a request has one.
+    var owner: OwnerPassword?
 
-    init(_ location: TPMLocation, pinned: StorageKeyName?) throws(ChipFault) {
+    init(_ location: TPMLocation, pinned: StorageKeyName?, as owner: OwnerPassword? = nil) throws(ChipFault) {
         context = try TPMContext(location)
-        root = try StorageRoot(in: context, pinned: pinned)
+        root = try StorageRoot(in: context, pinned: pinned, as: owner)
     }
 
     /// The sessions, started when they are first needed.
@@ -114,7 +119,7 @@ final class Connection {
         guard let resident else { return }
         if saved[resident.object] == nil { saved[resident.object] = try context.saved(resident.handle) }
         self.resident = nil
-        try context.flush(resident.handle)
+        discard(resident.handle)
     }
 
     /// Forgets all of `object`: nobody uses it any more. One with a lock can come back with its passcode.
@@ -126,9 +131,7 @@ final class Connection {
         discard(resident.handle)
     }
 
-    func discard(_ handle: ESYS_TR) {
-        do { try context.flush(handle) } catch { isSpoilt = true }
-    }
+    func discard(_ handle: ESYS_TR) { context.discard(handle) }
 
     // MARK: keys that come back with their passcode
 
@@ -273,43 +276,29 @@ final class Connection {
     private func setAuthorization(of handle: ESYS_TR, to value: borrowing SecretBytes) throws(ChipFault) {
         // No object of ours has a longer value than its name's digest, so no longer one is right.
         guard value.count <= 32 else { throw .wrongAuthorization }
-        let context = self.context
-        try withValue(value) { (value) throws(ChipFault) in try context.run { Esys_TR_SetAuth($0, handle, value) } }
+        try context.setAuthorization(of: handle, to: value)
     }
 
-    /// Lends a value in the form of tpm2-tss.
-    ///
-    /// - Parameter value: at most 64 bytes.
-    func withValue<Result: ~Copyable>(
-        _ value: borrowing SecretBytes, _ body: (UnsafePointer<TPM2B_AUTH>) throws(ChipFault) -> Result
+    func clearAuthorization(of handle: ESYS_TR) { context.clearAuthorization(of: handle) }
+
+    /// Lends the sessions to one command of the chip's owner, with the owner's password if the request has one.
+    func authorizedByOwner<Result: ~Copyable>(
+        _ body: (Sessions) throws(ChipFault) -> Result
     ) throws(ChipFault) -> Result {
-        var copy = SecretBytes(zeroed: MemoryLayout<TPM2B_AUTH>.stride)
-        return try copy.withUnsafeMutableBytes { (bytes) throws(ChipFault) in
-            let authorization = bytes.bindMemory(to: TPM2B_AUTH.self).baseAddress!
-            authorization.pointee.set(value)
-            return try body(authorization)
+        guard let owner else { return try withSessions(refusedAs: .ownerPassword, body) }
+        let context = self.context
+        return try withSessions(refusedAs: .wrongOwnerPassword) { (sessions) throws(ChipFault) -> Result in
+            try context.withPassword(of: owner) { () throws(ChipFault) in try body(sessions) }
         }
-    }
-
-    func clearAuthorization(of handle: ESYS_TR) {
-        var zeros = TPM2B_AUTH()
-        // Fails only if tpm2-tss does not know the handle, and then it has no copy.
-        do { try context.run { Esys_TR_SetAuth($0, handle, &zeros) } } catch {}
     }
 
     // MARK: ends
 
     /// Leaves nothing of ours in the chip. What it needs comes back with the next request.
     func rest() {
-        do {
-            try evict()
-            if let sessions = startedSessions {
-                startedSessions = nil
-                try sessions.flush(in: context)
-            }
-        } catch {
-            isSpoilt = true
-        }
+        do { try evict() } catch { isUnsettled = true }
+        startedSessions?.discard(in: context)
+        startedSessions = nil
     }
 
     /// Removes our object and sessions from the chip, unless it has forgotten them: then the same numbers can be another
@@ -321,7 +310,7 @@ final class Connection {
         resident = nil
         guard let sessions = startedSessions, sessions.answer(in: context) else { return }
         startedSessions = nil
-        do { try sessions.flush(in: context) } catch { /* The connection ends anyway. */  }
+        sessions.discard(in: context)
     }
 
     /// Whether the handle means the object that we loaded. No other has its name.

@@ -44,6 +44,11 @@ struct ResponseCode: Error, Equatable {
     /// All slots for objects are taken.
     var isObjectMemory: Bool { self.is(OSTIARY_TPM_RC_OBJECT_MEMORY, OSTIARY_TPM_RC_OBJECT_HANDLES) }
 
+    /// All slots for sessions are taken, or all numbers of sessions, or the chip keeps a saved session for too long.
+    var isSessionMemory: Bool {
+        self.is(OSTIARY_TPM_RC_SESSION_MEMORY, OSTIARY_TPM_RC_SESSION_HANDLES, OSTIARY_TPM_RC_CONTEXT_GAP)
+    }
+
     /// A handle names nothing: the chip was restarted, or somebody flushed it.
     var isUnknownHandle: Bool {
         if isOfChip, !isFormatOne {

@@ -13,7 +13,7 @@ struct Sessions {
         do {
             encrypting = try Self.start(TPM2_SE_HMAC, in: context, saltedTo: storageKey)
         } catch {
-            try context.flush(authorizing)
+            context.discard(authorizing)
             throw error
         }
     }
@@ -32,8 +32,11 @@ struct Sessions {
                 $0, storageKey, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, nil, type, &cipher,
                 TPM2_ALG_SHA256, &session)
         }
-        try context.run {
-            Esys_TRSess_SetAttributes($0, session, TPMA_SESSION_CONTINUESESSION, 0xff)
+        do {
+            try context.run { Esys_TRSess_SetAttributes($0, session, TPMA_SESSION_CONTINUESESSION, 0xff) }
+        } catch {
+            context.discard(session)
+            throw error
         }
         return session
     }
@@ -62,21 +65,25 @@ struct Sessions {
         try context.run { Esys_TRSess_SetAttributes($0, encrypting, direction.attributes, 0xff) }
     }
 
-    /// Whether the chip still shares the sessions' secrets. Costs one command.
+    /// Whether the chip still shares the secrets and nonces of both sessions: after a lost answer it may do so of one alone. Then
+    /// it would refuse every value in the other one, and count each try at an index. Costs two commands.
     func answer(in context: TPMContext) -> Bool {
-        do {
-            try encrypt(.fromChip, in: context)
-            let _: Answer<TPM2B_DIGEST> = try context.answer {
-                Esys_GetRandom($0, encrypting, ESYS_TR_NONE, ESYS_TR_NONE, 1, $1)
+        [authorizing, encrypting].allSatisfy { session in
+            do {
+                try context.run { Esys_TRSess_SetAttributes($0, session, Direction.fromChip.attributes, 0xff) }
+                let _: Answer<TPM2B_DIGEST> = try context.answer {
+                    Esys_GetRandom($0, session, ESYS_TR_NONE, ESYS_TR_NONE, 1, $1)
+                }
+                try context.run { Esys_TRSess_SetAttributes($0, session, TPMA_SESSION_CONTINUESESSION, 0xff) }
+                return true
+            } catch {
+                return false
             }
-            return true
-        } catch {
-            return false
         }
     }
 
-    func flush(in context: TPMContext) throws(ChipFault) {
-        try context.flush(authorizing)
-        try context.flush(encrypting)
+    func discard(in context: TPMContext) {
+        context.discard(authorizing)
+        context.discard(encrypting)
     }
 }

@@ -20,19 +20,44 @@ final class TPMStage {
 
     static let passcode = "correct horse 7d1f"
 
-    /// - Parameter enclave: where the new store's keys are.
-    init(_ tpm: SoftwareTPM? = nil, enclave: String = "tpm") throws {
+    /// - Parameters:
+    ///   - enclave: where the new store's keys are.
+    ///   - proxy: stands between the daemon and the TPM.
+    init(_ tpm: SoftwareTPM? = nil, enclave: String = "tpm", through proxy: HostileProxy? = nil) throws {
         self.tpm = try tpm ?? SoftwareTPM()
-        folders = try DaemonFolders(configurationText: Self.configuration(of: self.tpm, enclave: enclave))
+        let place = proxy?.configuration ?? self.tpm.configuration
+        folders = try DaemonFolders(configurationText: Self.configuration(at: place, enclave: enclave))
+        (daemon, terminal, caller) = try Self.started(in: folders)
+    }
+
+    /// A daemon in folders of the test's own, whose configuration names the chip.
+    init(_ tpm: SoftwareTPM, in folders: DaemonFolders) throws {
+        (self.tpm, self.folders) = (tpm, folders)
         (daemon, terminal, caller) = try Self.started(in: folders)
     }
 
     static func configuration(of tpm: SoftwareTPM, enclave: String = "tpm") -> String {
-        "enclave = \(enclave)\ntpm.tcti = \(tpm.configuration)\n"
+        configuration(at: tpm.configuration, enclave: enclave)
+    }
+
+    private static func configuration(at place: String, enclave: String) -> String {
+        "enclave = \(enclave)\ntpm.tcti = \(place)\n"
     }
 
     /// A daemon that a person starts by hand on a terminal.
     func startByHand(on terminal: PseudoTerminal, _ options: String...) throws -> CallerProcess {
+        try Self.startByHand(in: folders, on: terminal, options)
+    }
+
+    static func startByHand(
+        in folders: DaemonFolders, on terminal: PseudoTerminal, _ options: String...
+    ) throws -> CallerProcess {
+        try startByHand(in: folders, on: terminal, options)
+    }
+
+    private static func startByHand(
+        in folders: DaemonFolders, on terminal: PseudoTerminal, _ options: [String]
+    ) throws -> CallerProcess {
         let words = ([DaemonStart.program] + options + folders.options).map { "'\($0)'" }
         return try CallerProcess(on: terminal, script: "echo ready; exec \(words.joined(separator: " "))")
     }

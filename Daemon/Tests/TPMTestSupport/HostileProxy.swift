@@ -1,15 +1,13 @@
-import Foundation
+public import Foundation
 import Glibc
 import Synchronization
-import TPMTestSupport
+public import TPMEnclave
 
-@testable import TPMEnclave
-
-/// Stands between tpm2-tss and a TPM, and spoils answers by chance, from a seed.
-final class HostileProxy: Sendable {
+/// Stands between tpm2-tss and a TPM. It spoils answers by chance, from a seed, or acts before chosen commands.
+public final class HostileProxy: Sendable {
     /// The fate of an answer.
     private enum Deed: CaseIterable {
-        case nothing, cutOff, flipBit, repeatFormer, otherBody, silence, wrongSize, refusal
+        case nothing, cutOff, flipBit, repeatFormer, otherBody, silence, wrongSize, refusal, delay
     }
 
     private struct State {
@@ -29,11 +27,22 @@ final class HostileProxy: Sendable {
         }
     }
 
-    let port: Int
+    private let port: Int
     private let listeners: [CInt]
     private let state: Mutex<State>
+    private let before: Deputy
+    private let interval: UInt64
 
-    init(to tpm: SoftwareTPM, seed: UInt64) throws {
+    /// Called with each command before the TPM gets it. It may use the TPM itself. Its answer goes to the client, and the TPM
+    /// does not get the command then; nil lets the command pass.
+    public typealias Deputy = @Sendable (RecordedCommand) -> Data?
+
+    /// - Parameter interval: one answer of so many is spoilt. With three, requests just get as far as their later commands.
+    public init(
+        to tpm: SoftwareTPM, seed: UInt64 = 0, oneOf interval: UInt64 = 3, before: @escaping Deputy = { _ in nil }
+    ) throws {
+        self.before = before
+        self.interval = interval
         state = Mutex(State(generator: Generator(state: seed)))
         for _ in 0..<50 {
             let port = Int.random(in: 30_000..<32_000)
@@ -44,22 +53,27 @@ final class HostileProxy: Sendable {
             }
             self.port = port
             listeners = [commands, control]
-            accept(on: commands, to: tpm.port) { $0.passCommands($1, $2) }
-            accept(on: control, to: tpm.port + 1) { _, client, server in Self.passBytes(client, server) }
+            accept(on: commands) { $0.passCommands($1, to: tpm.port) }
+            accept(on: control) { _, client in
+                Self.withServer(at: tpm.port + 1) { Self.passBytes(client, $0) }
+            }
             return
         }
         throw SoftwareTPM.NoFreePorts()
     }
 
     /// Takes no more connections.
-    func end() { for listener in listeners { shutdown(listener, CInt(SHUT_RDWR)) } }
+    public func end() { for listener in listeners { shutdown(listener, CInt(SHUT_RDWR)) } }
 
-    var location: TPMLocation { TPMLocation("swtpm:host=127.0.0.1,port=\(port)") }
+    /// Where programs find it.
+    public var configuration: String { "swtpm:host=127.0.0.1,port=\(port)" }
+    public var location: TPMLocation { TPMLocation(configuration) }
+    public var keepingLoaded: TPMLocation { TPMLocation(configuration, keepsLoaded: true) }
 
-    func setHostile(_ isHostile: Bool) { state.withLock { $0.isHostile = isHostile } }
+    public func setHostile(_ isHostile: Bool) { state.withLock { $0.isHostile = isHostile } }
 
     /// How many answers were spoilt.
-    var deedCount: Int { state.withLock { $0.deedCount } }
+    public var deedCount: Int { state.withLock { $0.deedCount } }
 
     // MARK: connections
 
@@ -89,18 +103,21 @@ final class HostileProxy: Sendable {
         return listener
     }
 
-    /// Serves each connection on a thread of its own, with one to the TPM.
-    private func accept(
-        on listener: CInt, to port: Int, _ serve: @escaping @Sendable (HostileProxy, CInt, CInt) -> Void
-    ) {
+    /// A connection to the TPM; nil if it takes none.
+    private static func withServer<Result>(at port: Int, _ body: (CInt) -> Result) -> Result? {
+        let server = stream()
+        defer { close(server) }
+        return with(port, { connect(server, $0, $1) }) == 0 ? body(server) : nil
+    }
+
+    /// Serves each connection on a thread of its own.
+    private func accept(on listener: CInt, _ serve: @escaping @Sendable (HostileProxy, CInt) -> Void) {
         Thread.detachNewThread { [self] in
             while true {
                 let client = Glibc.accept(listener, nil, nil)
                 guard client >= 0 else { break }
                 Thread.detachNewThread { [self] in
-                    let server = Self.stream()
-                    if Self.with(port, { connect(server, $0, $1) }) == 0 { serve(self, client, server) }
-                    close(server)
+                    serve(self, client)
                     close(client)
                 }
             }
@@ -122,11 +139,19 @@ final class HostileProxy: Sendable {
         }
     }
 
-    private func passCommands(_ client: CInt, _ server: CInt) {
-        while let command = Self.message(from: client), Self.send(command, to: server),
-            let answer = Self.message(from: server)
-        {
-            guard let spoilt = spoilt(answer), Self.send(spoilt.bytes, to: client), !spoilt.isLast else { return }
+    /// A connection to the TPM lasts for one command, so that others get between two.
+    private func passCommands(_ client: CInt, to port: Int) {
+        while let command = Self.message(from: client) {
+            if let answer = before(RecordedCommand(command.dropFirst(6).prefix(4))) {
+                guard Self.send(answer, to: client) else { return }
+                continue
+            }
+            let answer = Self.withServer(at: port) { server in
+                Self.send(command, to: server) ? Self.message(from: server) : nil
+            }
+            guard let answer = answer ?? nil, let spoilt = spoilt(answer), Self.send(spoilt.bytes, to: client),
+                !spoilt.isLast
+            else { return }
         }
     }
 
@@ -159,8 +184,7 @@ final class HostileProxy: Sendable {
     private func spoilt(_ answer: Data) -> (bytes: Data, isLast: Bool)? {
         let deed = state.withLock { state -> (Deed, Data, UInt64) in
             defer { state.former = answer }
-            // Every third answer, so that requests get as far as their later commands.
-            guard state.isHostile, state.generator.next() % 3 == 0 else { return (.nothing, Data(), 0) }
+            guard state.isHostile, state.generator.next() % interval == 0 else { return (.nothing, Data(), 0) }
             let deed = Deed.allCases.randomElement(using: &state.generator) ?? .nothing
             if deed != .nothing { state.deedCount += 1 }
             return (deed, state.former, state.generator.next())
@@ -181,13 +205,21 @@ final class HostileProxy: Sendable {
         case (.silence, _, _):
             usleep(150_000)
             return nil
+        case (.delay, _, _):
+            usleep(500_000)
+            return (answer, false)
         case (.wrongSize, _, let chance):
             spoilt[4] = UInt8(truncatingIfNeeded: chance)
             return (spoilt, true)
         case (.refusal, _, let chance):
             let codes: [UInt16] = [0x922, 0x908, 0x90a, 0x921, 0x902, 0x903, 0x98e, 0x9a2, 0x18b, 0x910, 0x100, 0x101]
             let code = codes[Int(chance % UInt64(codes.count))]
-            return (Data([0x80, 0x01, 0, 0, 0, 10, 0, 0, UInt8(code >> 8), UInt8(code & 0xff)]), false)
+            return (Self.refusal(code), false)
         }
+    }
+
+    /// An answer with this code and nothing else.
+    public static func refusal(_ code: UInt16) -> Data {
+        Data([0x80, 0x01, 0, 0, 0, 10, 0, 0, UInt8(code >> 8), UInt8(code & 0xff)])
     }
 }

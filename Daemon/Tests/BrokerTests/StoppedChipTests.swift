@@ -1,0 +1,63 @@
+import AccessControl
+import BrokerTestSupport
+import Crypto
+import Dispatch
+import Foundation
+import OstiaryWire
+import Prompting
+import SecretMemory
+import TPMTestSupport
+import TerminalTestSupport
+import Testing
+import Threading
+
+@testable import Broker
+@testable import TPMEnclave
+
+/// A chip that takes a request and gives no answer, while grants end.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct StoppedChipTests {
+    @Test func `a lock waits for no request at the chip, and holds in every session`() throws {
+        let tpm = try SoftwareTPM()
+        var prompts = PromptConfiguration()
+        (prompts.enclave.kind, prompts.enclave.tpm) = (.tpm, tpm.configuration)
+        let fixture = try BrokerFixture(prompts: prompts)
+        try fixture.setPasscode()
+        let chip = try #require(fixture.broker.enclave as? TPMEnclave).chip
+        let always = AccessControl(availability: .always, using: .unrestricted)
+        let clients = try (0..<3).map { number in
+            let client = try fixture.client()
+            let right = try client.create("right \(number)", always)
+            let context = try client.openContext()
+            try client.authorize(rightID: right.rightID, in: context)
+            return (client: client, right: right, context: context)
+        }
+        func sign(_ number: Int) throws -> UInt64 {
+            try clients[number].client.send(
+                .sign(
+                    .with {
+                        ($0.contextID, $0.rightID) = (clients[number].context, clients[number].right.rightID)
+                        $0.algorithm = "algid:sign:ECDSA:digest-X962:SHA256"
+                    }), tail: SecretBytes(bytes: Data(SHA256.hash(data: Data()))))
+        }
+        // From now on the daemon knows the chip's count.
+        #expect(try fixture.client().status().unlocked)
+        tpm.pause()
+        let signing = try sign(0)
+        try eventually("the chip has a request") { chip.turns.isTaken }
+        let (path, isLocked) = (fixture.socketPath, DispatchSemaphore(value: 0))
+        Thread.detachNewThread {
+            do { try TestClient(socketPath: path).lock() } catch { Issue.record(error) }
+            isLocked.signal()
+        }
+        #expect(isLocked.wait(timeout: .now() + 20) == .success, "the chip still answers nobody")
+        for number in 1...2 {
+            let id = try sign(number)
+            let answer = try clients[number].client.answer()
+            #expect(answer.id == id && answer.refused?.code == .notAuthorized)
+        }
+        #expect(try !fixture.client().status().unlocked)
+        tpm.resume()
+        let answer = try clients[0].client.answer()
+        #expect(answer.id == signing && answer.refused != nil, "no signature is released after the lock")
+    }
+}
