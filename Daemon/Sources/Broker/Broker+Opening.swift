@@ -11,6 +11,7 @@ public import Logging
 package import OwnerKeys
 public import Passcodes
 public import Prompting
+import Refusals
 import SecretMemory
 import SecurityKeys
 import StoreKeys
@@ -80,9 +81,21 @@ extension Broker {
         let user = configuration.user
         let clock = try clock ?? Self.systemClock()
         let state = try StateDirectory(path: configuration.stateDirectory, userID: user.id)
-        let (enclave, keys, vault) = try StoreOpening(
-            path: state.path, userID: user.id, observer: observer, enclave: configuration.prompts.enclave
-        ).open()
+        let isByHand = prompter != nil || OwnerPasswordQuestion.isByHand
+        let prompter = prompter ?? Self.systemPrompter(configuration)
+        let question = OwnerPasswordQuestion(
+            to: "use the TPM for the store in \(state.path)", prompter, startedBy: user, isByHand: isByHand)
+        func permitted<Result>(_ work: () throws -> Result) throws -> Result {
+            guard configuration.asksOwnerPassword else { return try work() }
+            do { return try question.permitting(work) } catch let refusal as Refusal {
+                throw BrokerOpeningError.enclave(
+                    "The owner hierarchy of the TPM has a password, and the store in \(state.path) needs it now. "
+                        + refusal.explanation)
+            }
+        }
+        let opening = StoreOpening(
+            path: state.path, userID: user.id, observer: observer, enclave: configuration.prompts.enclave)
+        let (enclave, keys, vault) = try permitted { try opening.open() }
         let rollback = StoreRollback(enclave, keys: keys, vault: vault, log: log)
         let doubt = try Self.doubt(rollback, state.path, isAccepting: acceptingOlderStore)
         do {
@@ -93,7 +106,7 @@ extension Broker {
                 vault: vault, enclave: enclave, keys: keys, folder: configuration.stateDirectory,
                 userID: user.id
             ).open(replacingDamaged: replacingDamagedLog)
-            let (enclave, prompter) = (around(enclave), prompter ?? Self.systemPrompter(configuration))
+            let enclave = around(enclave)
             let seeds = LogSeeds(vault: vault, enclave: enclave)
             let folder = configuration.stateDirectory
             let trail = AuditTrail(
@@ -108,7 +121,7 @@ extension Broker {
                 try OlderStoreAcceptance(
                     path: state.path, doubt: doubt, user: user, keeper: account.keeper, prompter: prompter
                 ).ask()
-                try rollback.accept(doubt)
+                try permitted { try rollback.accept(doubt) }
                 trail.note(AuditTrail.Event(name: "store.accept", program: .daemonStart))
             }
             Self.coverChanges(of: vault, log)

@@ -48,6 +48,9 @@ public struct BrokerConfiguration: Sendable {
     public let adoptedUserName: String?
     /// The names of the options for tests that the daemon was started with.
     let testOptions: [String]
+    /// Whether the opening of the store asks for the password of the TPM's owner, where it needs one. If not, it throws
+    /// `EnclaveError.ownerPassword`, and the caller asks.
+    var asksOwnerPassword = true
 
     public init(
         user: SystemUser, stateDirectory: String, promptProgram: String, prompts: PromptConfiguration,

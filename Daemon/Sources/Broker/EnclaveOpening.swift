@@ -46,10 +46,12 @@ struct EnclaveOpening {
     }
 
     /// - Parameter storageKey: nil for a new store.
+    /// - Throws: the errors about the owner's password as they are, because the person can be asked for it.
     private func openTPM(storageKey: StorageKeyName?) throws -> any Enclave {
         do {
             return try TPMEnclave(at: TPMLocation(configuration.tpm), storageKey: storageKey)
         } catch {
+            guard !error.isOfOwner else { throw error }
             throw complaint(error)
         }
     }
@@ -67,10 +69,6 @@ struct EnclaveOpening {
             .enclave(
                 "\(needed), but the TPM at \(tpm) did not answer within \(time.components.seconds) seconds. End the "
                     + "programs that use it, or restart the machine. Nothing was changed.")
-        case .ownerPassword:
-            .enclave(
-                "\(needed), but the owner hierarchy of the TPM at \(tpm) has a password, and Ostiary uses none. Take it away with "
-                    + "`tpm2_changeauth -c owner`. Nothing was changed.")
         case .lockedOut(let remaining):
             .enclave(
                 "\(needed), but the TPM at \(tpm) takes no authorization for now, because of too many wrong ones. Try "
@@ -98,4 +96,9 @@ struct EnclaveOpening {
             .enclave("\(needed), but the TPM at \(tpm) did not work (\(error)). Nothing was changed.")
         }
     }
+}
+
+extension EnclaveError {
+    /// Whether the chip's owner was not proved.
+    var isOfOwner: Bool { self == .ownerPassword || self == .wrongOwnerPassword }
 }

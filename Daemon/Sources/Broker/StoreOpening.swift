@@ -21,6 +21,8 @@ struct StoreOpening {
     private var file: StoreKeysFile { StoreKeysFile(directory: path, ownedBy: userID) }
     private var formerKeys: FormerStoreKeys { FormerStoreKeys(directory: path, ownedBy: userID) }
 
+    /// May be called again after ``EnclaveError/ownerPassword`` and ``EnclaveError/wrongOwnerPassword``: the chip has nothing new
+    /// then, and keys that were stored belong to the next try.
     func open() throws -> (enclave: any Enclave, keys: StoreKeys, vault: Vault) {
         let isNew = try !isStoreThere()
         let enclave = try openEnclave(isNew: isNew)
@@ -31,7 +33,7 @@ struct StoreOpening {
             return (enclave, keys, vault)
         } catch let error as StoreKeysFileError {
             throw complaint(error)
-        } catch let error as EnclaveError {
+        } catch let error as EnclaveError where !error.isOfOwner {
             throw BrokerOpeningError.enclave(
                 "The device secret in \(path) could not be brought up to date (\(error)). Free space on its disk and start "
                     + "again; nothing is lost.")
@@ -69,10 +71,8 @@ struct StoreOpening {
         guard let enclave = enclave as? any CountingEnclave else { return nil }
         do {
             return try StoreRollback.newMark(in: enclave, keys: keys, storeID: storeID)
-        } catch EnclaveError.ownerPassword {
-            throw BrokerOpeningError.enclave(
-                "The TPM did not make the counter of a new store in \(path), because its owner hierarchy has a password and "
-                    + "Ostiary uses none. Take it away with `tpm2_changeauth -c owner`. Then start again.")
+        } catch let error as EnclaveError where error.isOfOwner {
+            throw error
         } catch {
             throw BrokerOpeningError.enclave(
                 "The TPM did not make the counter of a new store in \(path) (\(error)). If its memory is full, remove the indexes "

@@ -42,8 +42,10 @@ public enum EnclaveError: Error, Equatable, Sendable {
     case deviceSecretMissing
     /// There is a device secret, but it cannot be trusted or read.
     case deviceSecretUnreadable(PrivateFileDefect)
-    /// The chip's owner hierarchy has a password. Whatever lasts in the chip needs the owner, and we use no password.
+    /// The chip's owner hierarchy has a password, and none was lent to the request (``OwnerPassword``). Nothing was changed.
     case ownerPassword
+    /// The password that was lent is not the one of the chip's owner hierarchy. Nothing was changed.
+    case wrongOwnerPassword
     /// The chip has no endorsement certificate that names a key of it.
     case endorsementMissing
     /// The outside information for a new key has more than ``KeyBinding/maximumByteCount`` bytes.

@@ -54,7 +54,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
 
     package func attempts() throws -> AttemptStatus {
         let delay = try counters.attempts(at: AttemptCounters.passcode)
-        guard let tries = try known.withLock({ $0 }) ?? chipTries() else { return delay }
+        guard let tries = try known.withLock({ $0 }) ?? readableTries() else { return delay }
         return AttemptStatus(
             failedCount: max(delay.failedCount, tries.count),
             freeTriesLeft: min(delay.freeTriesLeft, Int(tries.limit) - Int(min(tries.count, tries.limit))),
@@ -67,6 +67,12 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
         let tries = try enclave.wrongTries(at: record.sealedPrivateHalf)
         known.withLock { $0 = tries }
         return tries
+    }
+
+    /// Nil also for a passcode of an earlier version whose count only the chip's owner reads, if the owner has a password. The
+    /// chip counts all the same.
+    private func readableTries() throws -> WrongTries? {
+        do { return try chipTries() } catch EnclaveError.ownerPassword { return nil }
     }
 
     /// The chip is asked the next time.
@@ -183,7 +189,11 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
 
     private static var now: UInt64 { UInt64(Date().timeIntervalSince1970) }
 
-    package func remove() -> any PasscodeTransition { Removal(keeper: self) }
+    package func remove(_ proved: ProvedPasscode) -> any PasscodeTransition {
+        Removal(
+            keeper: self, blob: proved.record.sealedPrivateHalf,
+            value: KeyAuthorization.derived(fromStretchedPasscode: proved.stretched))
+    }
 
     private struct Setting: PasscodeTransition {
         let keeper: ChipPasscodeKeeper
@@ -227,8 +237,15 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
         }
     }
 
-    private struct Removal: PasscodeTransition {
+    private final class Removal: PasscodeTransition {
         let keeper: ChipPasscodeKeeper
+        let blob: Data
+        let value: SecretBytes
+
+        init(keeper: ChipPasscodeKeeper, blob: Data, value: consuming SecretBytes) {
+            (self.keeper, self.blob) = (keeper, blob)
+            self.value = value
+        }
 
         func store(in writer: VaultWriter) throws {
             try keeper.records.removeAll(in: writer)
@@ -239,11 +256,22 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
             keeper.forgetTries()
             do {
                 try keeper.use(nil)
-                try keeper.enclave.removePasscode(of: keeper.storage.owner.bytes)
+                try leaveChip()
             } catch {
                 keeper.log.warning(
                     "the removed passcode's index stays in the TPM, and opens nothing; the next passcode replaces it",
                     metadata: ["cause": "\(error)"])
+            }
+        }
+
+        /// Where the chip's owner has a password, nobody is asked for it: the index stays, with a value that nobody knows. So the
+        /// passcode opens no older copy of the store either. The next passcode replaces the index.
+        private func leaveChip() throws {
+            do {
+                try keeper.enclave.removePasscode(of: keeper.storage.owner.bytes)
+            } catch EnclaveError.ownerPassword {
+                try keeper.enclave.changePasscode(
+                    blob, from: value, to: KeyAuthorization.derived(from: SecretBytes(random: 32)))
             }
         }
     }

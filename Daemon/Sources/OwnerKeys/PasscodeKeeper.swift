@@ -45,8 +45,8 @@ package protocol PasscodeKeeper: Sendable {
         _ proved: ProvedPasscode, to passcode: borrowing SecretBytes, opening half: PrivateHalf
     ) throws -> any PasscodeTransition
 
-    /// Prepares that there is no passcode any more.
-    func remove() throws -> any PasscodeTransition
+    /// Prepares that there is no passcode any more in the place of a proved one.
+    func remove(_ proved: ProvedPasscode) throws -> any PasscodeTransition
 }
 
 /// A passcode that is being set, changed or removed.

@@ -125,7 +125,7 @@ package struct PasscodeLife {
         let opened = try privateHalves(openedBy: proved)
         let fresh = try [AvailabilityClass.afterFirstUnlock, .whenUnlocked].map(freshClassKey)
         let log = try seeds.sealedToEnclave(openedWith: proved.half)
-        let transition = try keeper.remove()
+        let transition = try keeper.remove(proved)
         let destroyed = try vault.write("passcode.remove", irrevocable: .atOnce) { writer -> Destroyed in
             let objects = try releaseObjects(from: opened, to: fresh, in: writer)
             let items = try releaseItems(from: opened, to: fresh, destroyed: objects.map(\.id), in: writer)

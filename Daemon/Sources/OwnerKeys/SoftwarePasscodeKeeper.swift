@@ -85,7 +85,7 @@ package final class SoftwarePasscodeKeeper: PasscodeKeeper {
             incoming: try record(sealing: half, under: passcode, state: .incoming))
     }
 
-    package func remove() -> any PasscodeTransition { Removal(keeper: self) }
+    package func remove(_ proved: ProvedPasscode) -> any PasscodeTransition { Removal(keeper: self) }
 
     private struct Setting: PasscodeTransition {
         let keeper: SoftwarePasscodeKeeper

@@ -6,6 +6,8 @@ public enum PromptFactor: String, Codable, Equatable, Sendable, CaseIterable {
     case applicationPassword
     /// The PIN of a security key.
     case keyPIN
+    /// The password of the owner hierarchy of the machine's TPM.
+    case ownerPassword
     /// The number of one of several options; no secret.
     case choice
 }
@@ -22,6 +24,8 @@ public enum PromptKind: Codable, Equatable, Sendable {
     case keyPIN
     case newKeyPIN
     case repeatKeyPIN
+    /// The password of the TPM's owner hierarchy, which the TPM alone is asked about.
+    case ownerPassword
     /// One of at most nine options. The answer is its number, counted from 1, as a digit.
     case choice([DisplayText])
     /// A warning that the person confirms by typing "yes", or with a button; no secret is asked for.
@@ -51,6 +55,7 @@ public enum PromptKind: Codable, Equatable, Sendable {
         case .enterPasscode, .newPasscode, .repeatPasscode: .passcode
         case .applicationPassword, .newApplicationPassword, .repeatApplicationPassword: .applicationPassword
         case .keyPIN, .newKeyPIN, .repeatKeyPIN: .keyPIN
+        case .ownerPassword: .ownerPassword
         case .choice: .choice
         case .confirmation, .sensor: nil
         }

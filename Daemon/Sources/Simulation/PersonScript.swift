@@ -99,6 +99,7 @@ extension SimulatedQuestion.Kind {
             case .newApplicationPassword: .newApplicationPassword
             case .repeatApplicationPassword: .repeatedApplicationPassword
             case .keyPIN, .newKeyPIN, .repeatKeyPIN: .keyPIN
+            case .ownerPassword: .ownerPassword
             case .choice: .choice
             case .confirmation: .confirmation
             case .sensor: .touch

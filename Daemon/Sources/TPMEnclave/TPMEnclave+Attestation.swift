@@ -86,7 +86,7 @@ extension OpenTPMKey {
     ) throws(ChipFault) -> KeyEvidence.PasscodeParent {
         // The key opens with the passcode that its parent was made for. The index of another passcode tells nothing of it.
         guard let parent, parent.publicArea(matching: PublicArea.parent(of: index)) != nil,
-            let area = PasscodeIndex.writtenArea(at: index.handle, writing: index.writing)
+            let area = index.writtenArea
         else { throw .foreignObject }
         return KeyEvidence.PasscodeParent(
             parent: Data(parent.publicArea.dropFirst(2)), index: area, writingPolicy: index.writing.digest,

@@ -147,7 +147,7 @@ private final class FakeChipKeeper: PasscodeKeeper {
             })
     }
 
-    func remove() throws -> any PasscodeTransition {
+    func remove(_ proved: ProvedPasscode) throws -> any PasscodeTransition {
         Transition(
             storing: { [owner] writer in
                 for record in try writer.passcodeRecords(owner: owner).compactMap(\.record) {

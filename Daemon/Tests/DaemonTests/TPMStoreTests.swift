@@ -65,7 +65,7 @@ import UnixSocket
             #expect(try stage.client.answer(to: id).refusal == .userCancel)
         }
         #expect(try stage.client.status().passcode.failedAttempts == 2)
-        #expect(try stage.tpm.tool("tpm2_nvreadpublic").contains("|ownerread|authread|no_da|written"))
+        #expect(try stage.tpm.tool("tpm2_nvreadpublic").contains("|ownerread|authread|policyread|no_da|written"))
         try stage.restart()
         #expect(try stage.client.status().passcode.failedAttempts == 2)
         _ = try stage.authorize(right)
@@ -164,25 +164,6 @@ import UnixSocket
             ])
         #expect(start.ending == .exited(1))
         #expect(start.report.contains("you may not use \(closed)"), "\(start.report)")
-    }
-
-    @Test(arguments: [false, true])
-    func `a TPM whose owner has a password takes no store, and is told apart`(hasStorageKey: Bool) throws {
-        let tpm = try SoftwareTPM()
-        defer { withExtendedLifetime(tpm) {} }
-        if hasStorageKey {
-            try tpm.tool(
-                "tpm2_createprimary", "-C", "o", "-G", "ecc", "-c", "root.ctx", "-a",
-                "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|noda|restricted|decrypt")
-            try tpm.tool("tpm2_evictcontrol", "-C", "o", "-c", "root.ctx", "0x81000001")
-            try tpm.tool("tpm2_flushcontext", "-t")
-        }
-        try tpm.tool("tpm2_changeauth", "-c", "owner", "password")
-        let folders = try DaemonFolders(configurationText: TPMStage.configuration(of: tpm))
-        let start = try DaemonStart(in: folders)
-        #expect(start.ending == .exited(1))
-        #expect(start.report.contains("owner hierarchy"), "\(start.report)")
-        #expect(start.report.contains("tpm2_changeauth -c owner"), "\(start.report)")
     }
 
     @Test func `a new store is not made without its TPM`() throws {

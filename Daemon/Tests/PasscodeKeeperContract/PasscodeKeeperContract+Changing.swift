@@ -101,9 +101,9 @@ extension PasscodeKeeperContract {
         Check("after removal there is no passcode, and no count") { bench in
             let start = try Start(bench)
             try start.set()
-            _ = try start.keeper.prove(secret(passcode))
+            let proved = try start.keeper.prove(secret(passcode))
             #expect(try start.opened(by: "wrong") == nil)
-            try start.remove()
+            try start.remove(proved)
             // One after the other: a store has one daemon at a time.
             for next in [{ start }, { try Start(bench) }] as [() throws -> Start] {
                 let start = try next()
@@ -114,13 +114,14 @@ extension PasscodeKeeperContract {
         Check("a removal that was prepared and not stored did not happen") { bench in
             let start = try Start(bench)
             let half = try start.set()
-            _ = try start.keeper.remove()
+            _ = try start.keeper.remove(start.keeper.prove(secret(passcode)))
             #expect(try Start(bench).opens(half))
         },
         Check("a removal that was stored and not finished stands, and a passcode can be set again") { bench in
             let start = try Start(bench)
             try start.set()
-            try start.store(try start.keeper.remove(), opening: nil)
+            let removal = try start.keeper.remove(start.keeper.prove(secret(passcode)))
+            try start.store(removal, opening: nil)
             let next = try Start(bench)
             #expect(try next.refusal(of: passcode) == Refusal.passcodeNotSet)
             let half = try next.set(another)
@@ -130,8 +131,9 @@ extension PasscodeKeeperContract {
         Check("a new passcode begins without the wrong tries at a former one") { bench in
             let start = try Start(bench)
             try start.set()
+            let proved = try start.keeper.prove(secret(passcode))
             for _ in 1...3 { #expect(try start.opened(by: "wrong") == nil) }
-            try start.remove()
+            try start.remove(proved)
             let half = try start.set(another)
             #expect(try start.keeper.attempts().failedCount == 0)
             #expect(try start.opens(half, by: another))

@@ -101,8 +101,12 @@ struct Start {
         return (try keeper.change(proved, to: next, opening: half), half)
     }
 
-    func remove() throws {
-        let transition = try keeper.remove()
+    /// Removes ``PasscodeKeeperContract/passcode``.
+    ///
+    /// - Parameter proved: from before, where wrong tries would delay a proof.
+    func remove(_ proved: ProvedPasscode? = nil) throws {
+        let transition = try keeper.remove(
+            proved ?? keeper.prove(PasscodeKeeperContract.secret(PasscodeKeeperContract.passcode)))
         try store(transition, opening: nil)
         try transition.finish()
     }

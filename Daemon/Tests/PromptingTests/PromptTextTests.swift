@@ -110,6 +110,7 @@ import UnixSocket
             (.applicationPassword, .applicationPassword), (.newApplicationPassword, .applicationPassword),
             (.repeatApplicationPassword, .applicationPassword), (.confirmation(warning: DisplayText("x")), nil),
             (.sensor, nil), (.keyPIN, .keyPIN), (.newKeyPIN, .keyPIN), (.repeatKeyPIN, .keyPIN),
+            (.ownerPassword, .ownerPassword),
             (.choice([DisplayText("x")]), .choice),
         ]
         for (kind, factor) in kinds { #expect(kind.factor == factor) }

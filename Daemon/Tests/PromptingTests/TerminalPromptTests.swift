@@ -221,6 +221,16 @@ extension RealPromptTests {
             #expect(asking.wait() == .entered("1234", .keyPIN))
         }
 
+        @Test func `the password of the TPM's owner is asked for by its name, and is never handed over as passcode`()
+            throws
+        {
+            let question = PromptQuestion(.ownerPassword, operation: DisplayText("set the passcode"))
+            let asking = try ask(question, field: "Owner password of the TPM: ")
+            #expect(terminal.screen.contains("not for your passcode"))
+            terminal.type("swordfish\r")
+            #expect(asking.wait() == .entered("swordfish", .ownerPassword))
+        }
+
         @Test func `a choice lists its options and shows the typed number`() throws {
             let options = ["anne", "bob"].map { DisplayText($0) }
             let question = PromptQuestion(.choice(options), operation: DisplayText("sign in"))

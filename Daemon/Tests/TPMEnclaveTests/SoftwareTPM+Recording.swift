@@ -40,15 +40,6 @@ extension SoftwareTPM {
         }
         return packets
     }
-
-    /// Keeps the storage key in the chip, as on a common machine.
-    func keepStorageKey() throws {
-        try tool(
-            "tpm2_createprimary", "-C", "o", "-G", "ecc", "-c", "root.ctx", "-a",
-            "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|noda|restricted|decrypt")
-        try tool("tpm2_evictcontrol", "-C", "o", "-c", "root.ctx", "0x81000001")
-        try tool("tpm2_flushcontext", "-t")
-    }
 }
 
 /// A command that was recorded (TPM 2.0 part 2, "TPM_CC").

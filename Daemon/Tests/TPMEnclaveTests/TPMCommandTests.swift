@@ -1,5 +1,6 @@
 import Enclave
 import Foundation
+import SecretMemory
 import TPMTestSupport
 import Testing
 
@@ -82,6 +83,28 @@ import Testing
                 try expectCommands([.startSession, .policySecret, .read]) {
                     expect(.passcodeBlocked) { _ = try session(enclave, passcode, value) }
                 }
+            }
+        }
+    }
+
+    @Test func `where the owner has a password, a wrong passcode is eight commands and an entry five`() throws {
+        try tpm.setOwnerPassword()
+        try recorded { enclave in
+            let passcode = try OwnerPassword.lend(SecretBytes(Data(SoftwareTPM.ownerPassword.utf8))) {
+                try made(in: enclave)
+            }
+            try expectCommands([.startSession, .policySecret, .load, .unseal, .flush]) {
+                _ = try session(enclave, passcode)
+            }
+            let wrong: [RecordedCommand] = [
+                .startSession, .policySecret, .read, .random, .readIndex, .policyCommandCode, .policyOr, .read,
+            ]
+            for _ in 1...3 {
+                try expectCommands(wrong) { expect(.refused) { _ = try session(enclave, passcode, 2) } }
+            }
+            try expectCommands([.readIndex, .startSession, .policyCommandCode, .policyOr, .read]) {
+                let tries = try enclave.wrongTries(at: passcode)
+                #expect(tries == WrongTries(count: 3, limit: 10))
             }
         }
     }

@@ -192,7 +192,7 @@ import Testing
         try tpm.tool(
             "tpm2_nvdefine", handle, "-C", "o", "-s", "8", "-L", "policy.bin", "-p",
             "hex:" + String(repeating: "02", count: 32),
-            "-a", "nt=pinfail|authread|ownerread|policywrite|no_da")
+            "-a", "nt=pinfail|authread|ownerread|policyread|policywrite|no_da")
         for value: UInt8 in [1, 2] { expect(.unreadable) { _ = try opened(value) } }
         try tpm.write(PasscodeIndex.count, named: "count")
         for authorization in [["-C", "o"], ["-C", try handle, "-P", "hex:" + String(repeating: "02", count: 32)]] {
@@ -204,7 +204,7 @@ import Testing
 
     /// Both indexes have the right value, so that nothing but the name tells them apart.
     @Test(arguments: [
-        "nt=pinfail|authread|ownerread|policywrite|no_da", "ownerread|ownerwrite|authread|authwrite|no_da",
+        "nt=pinfail|authread|ownerread|policyread|policywrite|no_da", "ownerread|ownerwrite|authread|authwrite|no_da",
     ])
     func `an index that takes its place between two entries is noticed`(attributes: String) throws {
         let enclave = try TPMEnclave(at: tpm.keepingLoaded, storageKey: enclave.storageKey)

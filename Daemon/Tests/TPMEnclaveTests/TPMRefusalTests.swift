@@ -129,7 +129,7 @@ import Testing
         expect(.ownerPassword) { _ = try TPMEnclave(at: tpm.shared, storageKey: nil) }
         expect(.ownerPassword) { _ = try enclave.makeCounter(Material.secret(1), of: owner) }
         expect(.ownerPassword) { try enclave.removePasscode(of: owner) }
-        expect(.ownerPassword) { _ = try enclave.wrongTries(at: passcode) }
+        #expect(try enclave.wrongTries(at: passcode).count == 0, "anybody reads the count")
         // A value that belongs to an object is judged as before.
         _ = try enclave.openPasscode(passcode, of: owner, authorization: Material.secret(1))
         #expect(try tpm.handles() == [0, 0, 0])

@@ -22,6 +22,8 @@ enum TPMName {
 struct TPMPolicy {
     private enum Command {
         static let nvChangeAuth: [UInt8] = [0x00, 0x00, 0x01, 0x3B]
+        static let nvRead: [UInt8] = [0x00, 0x00, 0x01, 0x4E]
+        static let nvCertify: [UInt8] = [0x00, 0x00, 0x01, 0x84]
         static let policySecret: [UInt8] = [0x00, 0x00, 0x01, 0x51]
         static let policySigned: [UInt8] = [0x00, 0x00, 0x01, 0x60]
         static let create: [UInt8] = [0x00, 0x00, 0x01, 0x53]
@@ -54,4 +56,6 @@ struct TPMPolicy {
     /// Permits anyone who brings the value of an index to change it.
     static let changeOfValue = empty.extended(Command.policyAuthValue)
         .extended(Command.policyCommandCode + Command.nvChangeAuth)
+    /// Permits anyone to read an index, and to have it certified.
+    static let reading = [Command.nvRead, Command.nvCertify].map { empty.extended(Command.policyCommandCode + $0) }
 }

@@ -10,6 +10,8 @@ public struct SimulatedQuestion: Codable, Equatable, Sendable, CustomStringConve
         case repeatedApplicationPassword
         /// The PIN of a security key.
         case keyPIN
+        /// The owner password of a TPM. The simulated device has no TPM and never asks for it.
+        case ownerPassword
         /// The number of one of several options.
         case choice
         /// A warning to agree to.

@@ -73,6 +73,23 @@ extension Broker {
         return "Members of the group \(group) may open \(path), and can destroy its keys."
     }
 
+    /// Whether the owner hierarchy asks for a password.
+    func ownerFinding() -> WireFinding {
+        let check = "tpm owner"
+        guard let tpm = enclave as? TPMEnclave else { return .ok(check, "No chip holds keys of this store.") }
+        do {
+            guard try tpm.ownerHasPassword() else { return .ok(check, "The owner hierarchy has no password.") }
+            return .ok(
+                check,
+                "The owner hierarchy has a password. Ostiary asks for it when a store is made or a passcode is set, and at the "
+                    + "start of a store from before that has no persistent storage key.")
+        } catch {
+            return .problem(
+                check, "The TPM does not say whether its owner has a password (\(error)).",
+                advice: "See the line `enclave`.")
+        }
+    }
+
     /// For stores in software: whether a new store could be in a TPM.
     private static func unusedTPMFinding(_ check: String) -> WireFinding {
         switch TPMLocation.device.obstacle {

@@ -106,13 +106,17 @@ public struct EnclaveMove {
         if let passcode { try requireStrong(passcode.bytes) }
         let event = AuditTrail.Event(name: "enclave.move", program: .daemonStart, operation: kind.rawValue)
         try former.trail.change(event)
-        let copied: Int
-        do {
-            copied = try makeStore(account, passcode: passcode, openedWith: halves, former, event)
-        } catch {
-            // Nobody else made it: it was not there before.
-            try? FileManager.default.removeItem(atPath: unfinishedFolder)
-            throw error
+        let question = OwnerPasswordQuestion(
+            to: "make a store in the TPM", former.prompter, startedBy: configuration.user,
+            isByHand: OwnerPasswordQuestion.isByHand)
+        let copied = try question.permitting {
+            do {
+                return try makeStore(account, passcode: passcode, openedWith: halves, former, event)
+            } catch {
+                // Nobody else made it: it was not there before.
+                try? FileManager.default.removeItem(atPath: unfinishedFolder)
+                throw error
+            }
         }
         guard unsafe rename(unfinishedFolder, newFolder) == 0 else {
             throw stopped("\(unfinishedFolder) could not be renamed (errno \(errno)).")
@@ -173,10 +177,13 @@ public struct EnclaveMove {
     private var newConfiguration: BrokerConfiguration {
         var prompts = configuration.prompts
         prompts.enclave.kind = kind
-        return BrokerConfiguration(
+        var made = BrokerConfiguration(
             user: configuration.user, stateDirectory: unfinishedFolder, promptProgram: configuration.promptProgram,
             prompts: prompts, version: configuration.version,
             applicationsDirectory: configuration.applicationsDirectory)
+        // The move asks once, for the store and for its passcode.
+        made.asksOwnerPassword = false
+        return made
     }
 }
 

@@ -24,7 +24,7 @@ extension Broker {
                 store.attemptFinding(), store.keyPairFinding(), store.startFinding(), promptFinding(),
                 pinentryFinding(), displayFinding(), frontEndFinding(), memoryFinding(), dumpFinding(), folderFinding(),
                 sessionLockFinding(account), faceFinding(account), enclaveFinding(), store.securityKeyFinding(),
-                tpmFinding(), chipTriesFinding(account), counterFinding(),
+                tpmFinding(), ownerFinding(), chipTriesFinding(account), counterFinding(),
                 LoadedCode.ofThisProcess().finding(userID: configuration.user.id),
             ]
             $0.findings += fingers(of: account, askedBy: processID).findings()

@@ -35,7 +35,9 @@ extension Broker {
         let chosen = try newSecret(
             .newPasscode, repeated: .repeatPasscode, object: "", operation: "set the passcode", asking: asking,
             isUnproved: true)
-        try commit("passcode-set", session, asking) { try session.account.life.set(chosen, since: era) }
+        try OwnerPasswordQuestion(to: "set the passcode", prompter, asking).permitting {
+            try commit("passcode-set", session, asking) { try session.account.life.set(chosen, since: era) }
+        }
     }
 
     private func changePasscode(_ session: Session, _ asking: Asking) throws {

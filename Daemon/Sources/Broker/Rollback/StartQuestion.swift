@@ -45,7 +45,7 @@ struct StartQuestion {
     }
 
     private func prove() throws -> Answer {
-        let caller = try caller()
+        let caller = try PromptCaller.daemon(of: user)
         var notice: DisplayText?
         for _ in 1...Self.tryCount {
             try keeper.requireNoDelay()
@@ -72,15 +72,17 @@ struct StartQuestion {
         let question = PromptQuestion(
             .confirmation(warning: DisplayText(consequence)), operation: DisplayText(operation), isShownInFull: true,
             isUnproved: true)
-        switch prompter.ask(question, on: try caller(), cancellation: try PromptCancellation()) {
+        switch prompter.ask(question, on: try .daemon(of: user), cancellation: try PromptCancellation()) {
         case .confirmed: return
         case .unavailable: throw Unanswered(words: Refusal.notInteractive.explanation)
         default: throw Unanswered(words: "Nobody confirmed it.")
         }
     }
+}
 
-    /// The daemon itself.
-    private func caller() throws -> PromptCaller {
+extension PromptCaller {
+    /// The daemon itself, on the terminal that it was started on.
+    static func daemon(of user: SystemUser) throws -> PromptCaller {
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let terminal = SharedDescriptor(passedDevice: fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3))
         return PromptCaller(

@@ -132,8 +132,12 @@ enum RefusalMapping {
         case .ownerPassword:
             Refusal(
                 .internal,
-                "The owner hierarchy of the TPM has a password, and Ostiary uses none. Take it away with "
-                    + "`tpm2_changeauth -c owner`.", cause: "enclave.owner-password")
+                "The owner hierarchy of the TPM has a password, and this needs it without being able to ask. `ostiary doctor` says "
+                    + "more.", cause: "enclave.owner-password")
+        case .wrongOwnerPassword:
+            Refusal(
+                .authenticationFailed, "The password is not that of the TPM's owner hierarchy. Nothing was changed.",
+                cause: "enclave.owner-password-wrong")
         case .endorsementMissing:
             Refusal(
                 .notFound,

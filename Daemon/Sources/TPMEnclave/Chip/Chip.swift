@@ -33,14 +33,16 @@ final class Chip: Sendable {
         try perform { (connection) throws(ChipFault) in connection.root.name }
     }
 
-    /// Does one request; blocks until it is its turn and the chip answered, or for the time limit.
+    /// Does one request; blocks until it is its turn and the chip answered, or for the time limit. The request has the owner's
+    /// password that was lent to the caller's work.
     ///
     /// - Parameter isRepeatable: false if the request changes something that lasts in the chip: it is then made once.
     func perform<Result: ~Copyable>(
         isRepeatable: Bool = true, _ request: @escaping (Connection) throws(ChipFault) -> Result
     ) throws(EnclaveError) -> Result {
+        let owner = OwnerPassword.lent
         let work = ChipWork<Result> { (link) throws(EnclaveError) in
-            try link.perform(isRepeatable: isRepeatable, request)
+            try link.perform(isRepeatable: isRepeatable, as: owner, request)
         }
         turn.lock()
         defer { turn.unlock() }

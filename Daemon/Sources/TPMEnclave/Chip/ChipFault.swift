@@ -18,8 +18,10 @@ enum ChipFault: Error, Equatable {
     case passcodeBlocked
     /// The object lies below the passcode, and nobody brought it.
     case passcodeNeeded
-    /// The chip's owner hierarchy has a password, which we do not know.
+    /// The chip's owner hierarchy has a password, and none was lent to the request.
     case ownerPassword
+    /// The password that was lent to the request is not that of the owner hierarchy.
+    case wrongOwnerPassword
     /// The chip has no endorsement certificate where it belongs.
     case endorsementMissing
     /// The answer is not the one that the request calls for.
@@ -31,7 +33,7 @@ enum ChipFault: Error, Equatable {
         case .forgotten: true
         case .response(let code): !code.isOfChip
         case .otherStorageKey, .foreignObject, .wrongAuthorization, .notApproved, .passcodeBlocked, .passcodeNeeded,
-            .ownerPassword, .endorsementMissing, .malformedAnswer:
+            .ownerPassword, .wrongOwnerPassword, .endorsementMissing, .malformedAnswer:
             false
         }
     }
@@ -48,6 +50,7 @@ enum ChipFault: Error, Equatable {
         case .passcodeBlocked: .passcodeBlocked
         case .passcodeNeeded: .passcodeNeeded
         case .ownerPassword: .ownerPassword
+        case .wrongOwnerPassword: .wrongOwnerPassword
         case .endorsementMissing: .endorsementMissing
         case .malformedAnswer: .unavailable(code: 0)
         }

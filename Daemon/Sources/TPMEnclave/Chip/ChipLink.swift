@@ -27,17 +27,17 @@ final class ChipLink: @unchecked Sendable {
     }
 
     func perform<Result: ~Copyable>(
-        isRepeatable: Bool, _ request: (Connection) throws(ChipFault) -> Result
+        isRepeatable: Bool, as owner: OwnerPassword?, _ request: (Connection) throws(ChipFault) -> Result
     ) throws(EnclaveError) -> Result {
         do {
-            return try attempt(request)
+            return try attempt(as: owner, request)
         } catch {
             guard error.mayEndWithNewConnection else { throw enclaveError(error) }
             disconnect()
             guard isRepeatable else { throw enclaveError(error) }
         }
         do {
-            return try attempt(request)
+            return try attempt(as: owner, request)
         } catch {
             if error.mayEndWithNewConnection { disconnect() }
             throw enclaveError(error)
@@ -47,10 +47,14 @@ final class ChipLink: @unchecked Sendable {
     func forget(_ object: ObjectIdentifier) { connection?.forget(object) }
 
     private func attempt<Result: ~Copyable>(
-        _ request: (Connection) throws(ChipFault) -> Result
+        as owner: OwnerPassword?, _ request: (Connection) throws(ChipFault) -> Result
     ) throws(ChipFault) -> Result {
-        let connection = try connected()
-        defer { if !location.keepsLoaded { connection.rest() } }
+        let connection = try connected(as: owner)
+        connection.owner = owner
+        defer {
+            connection.owner = nil
+            if !location.keepsLoaded { connection.rest() }
+        }
         do {
             return try request(connection)
         } catch .response(let code) where code.isUnknownHandle {
@@ -58,10 +62,10 @@ final class ChipLink: @unchecked Sendable {
         }
     }
 
-    private func connected() throws(ChipFault) -> Connection {
+    private func connected(as owner: OwnerPassword?) throws(ChipFault) -> Connection {
         if let connection, connection.isSpoilt { disconnect() }
         if let connection { return connection }
-        let made = try Connection(location, pinned: pinned)
+        let made = try Connection(location, pinned: pinned, as: owner)
         pinned = made.root.name
         connection = made
         return made

@@ -89,18 +89,16 @@ extension Connection {
         }
     }
 
-    /// The chip's statement on the index of a passcode and its content (31.16, TPM2_NV_Certify, read as the owner). Counts
-    /// no try.
+    /// The chip's statement on the index of a passcode and its content (31.16, TPM2_NV_Certify). Counts no try.
     func certify(_ index: PasscodeIndex, with signer: AttestationSigner) throws(ChipFault) -> KeyEvidence.Statement {
         let context = self.context
-        return try withHandle(of: index) { (handle) throws(ChipFault) in
+        return try withReading(of: index, by: TPM2_CC_NV_Certify) { (handle, reader, session) throws(ChipFault) in
             try withLoaded(attestationKey: signer.key) { (signing) throws(ChipFault) in
                 try authorized(signing, with: signer.value) { (sessions) throws(ChipFault) in
                     try Self.statement(signer, in: context) {
                         Esys_NV_Certify(
-                            $0, signing, ESYS_TR(ESYS_TR_RH_OWNER), handle, sessions.authorizing,
-                            ESYS_TR(ESYS_TR_PASSWORD), ESYS_TR_NONE, $1, $2, UInt16(PasscodeIndex.count.count), 0, $3,
-                            $4)
+                            $0, signing, reader, handle, sessions.authorizing, session, ESYS_TR_NONE, $1, $2,
+                            UInt16(PasscodeIndex.count.count), 0, $3, $4)
                     }
                 }
             }

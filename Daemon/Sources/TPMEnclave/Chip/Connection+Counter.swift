@@ -9,7 +9,7 @@ extension Connection {
     func defineCounter(
         of store: Data, authorization: borrowing SecretBytes
     ) throws(ChipFault) -> (index: CounterIndex, value: UInt64) {
-        let handle = try freeHandle(among: CounterIndex.handles(of: store), replacing: CounterIndex.attributes)
+        let handle = try freeHandle(among: CounterIndex.handles(of: store), replacing: [CounterIndex.attributes])
         guard let index = CounterIndex(at: handle) else { throw .malformedAnswer }
         let defined = try define(CounterIndex.publicArea(at: handle), authorization: authorization)
         defer { close(defined) }

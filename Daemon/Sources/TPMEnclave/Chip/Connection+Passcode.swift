@@ -14,7 +14,7 @@ extension Connection {
         let writer = try create(template, authorization: key, sealing: SecretBytes(random: 32))
         guard
             let index = PasscodeIndex(
-                at: try freeHandle(among: PasscodeIndex.handles(of: owner), replacing: PasscodeIndex.attributes),
+                at: try freeHandle(among: PasscodeIndex.handles(of: owner), replacing: PasscodeIndex.knownAttributes),
                 writer: writer.name)
         else { throw .malformedAnswer }
         let handle = try define(index.publicArea, authorization: authorization)
@@ -33,12 +33,12 @@ extension Connection {
         return index
     }
 
-    /// A free handle. An index with these attributes that is in the way is ours, and is left from an index that was removed or
+    /// A free handle. An index with such attributes that is in the way is ours, and is left from an index that was removed or
     /// never finished: it goes.
-    func freeHandle(among handles: [TPM2_HANDLE], replacing attributes: TPMA_NV) throws(ChipFault) -> TPM2_HANDLE {
+    func freeHandle(among handles: [TPM2_HANDLE], replacing attributes: [TPMA_NV]) throws(ChipFault) -> TPM2_HANDLE {
         for handle in handles {
             guard let found = try indexHandle(at: handle) else { return handle }
-            guard try self.attributes(of: found) == attributes else {
+            guard attributes.contains(try self.attributes(of: found)) else {
                 close(found)
                 continue
             }
@@ -61,9 +61,9 @@ extension Connection {
         _ area: TPM2B_NV_PUBLIC, authorization: borrowing SecretBytes
     ) throws(ChipFault) -> ESYS_TR {
         let context = self.context
-        return try withSessions(refusedAs: .ownerPassword) { (sessions) throws(ChipFault) -> ESYS_TR in
+        return try authorizedByOwner { (sessions) throws(ChipFault) -> ESYS_TR in
             try sessions.encrypt(.toChip, in: context)
-            return try withValue(authorization) { (value) throws(ChipFault) -> ESYS_TR in
+            return try TPMContext.withValue(authorization) { (value) throws(ChipFault) -> ESYS_TR in
                 var (area, index) = (area, ESYS_TR())
                 try context.run {
                     Esys_NV_DefineSpace(
@@ -76,7 +76,7 @@ extension Connection {
     }
 
     /// 31.7, TPM2_NV_Write, by the first branch of the index's policy.
-    private func write(
+    func write(
         _ index: PasscodeIndex, _ handle: ESYS_TR, authorizedBy writer: ESYS_TR, _ key: borrowing SecretBytes
     ) throws(ChipFault) {
         let context = self.context
@@ -96,11 +96,16 @@ extension Connection {
     /// 31.4, TPM2_NV_UndefineSpace.
     func undefine(_ index: ESYS_TR) throws(ChipFault) {
         let context = self.context
-        try withSessions(refusedAs: .ownerPassword) { (sessions) throws(ChipFault) in
-            try context.run {
-                Esys_NV_UndefineSpace(
-                    $0, ESYS_TR(ESYS_TR_RH_OWNER), index, sessions.authorizing, ESYS_TR_NONE, ESYS_TR_NONE)
+        do {
+            try authorizedByOwner { (sessions) throws(ChipFault) in
+                try context.run {
+                    Esys_NV_UndefineSpace(
+                        $0, ESYS_TR(ESYS_TR_RH_OWNER), index, sessions.authorizing, ESYS_TR_NONE, ESYS_TR_NONE)
+                }
             }
+        } catch {
+            close(index)
+            throw error
         }
     }
 
@@ -109,7 +114,7 @@ extension Connection {
         forgetLockedContexts()
         for handle in PasscodeIndex.handles(of: owner) {
             guard let found = try indexHandle(at: handle) else { return }
-            if try attributes(of: found) == PasscodeIndex.attributes { return try undefine(found) }
+            if PasscodeIndex.knownAttributes.contains(try attributes(of: found)) { return try undefine(found) }
             close(found)
         }
     }
@@ -160,24 +165,52 @@ extension Connection {
         return handle
     }
 
-    /// Wrong values in a row, and the limit (31.13, TPM2_NV_Read, as the owner). Counts none.
-    func wrongTries(at index: PasscodeIndex) throws(ChipFault) -> (count: UInt32, limit: UInt32) {
+    /// Wrong values in a row, and the limit (31.13, TPM2_NV_Read). Counts none.
+    ///
+    /// - Parameter session: see ``withReading(of:by:in:_:)``.
+    func wrongTries(
+        at index: PasscodeIndex, in session: ESYS_TR? = nil
+    ) throws(ChipFault) -> (count: UInt32, limit: UInt32) {
         let context = self.context
-        let data = try withHandle(of: index) { (handle) throws(ChipFault) -> Answer<TPM2B_MAX_NV_BUFFER> in
-            do throws(ChipFault) {
-                return try context.answer {
-                    Esys_NV_Read(
-                        $0, ESYS_TR(ESYS_TR_RH_OWNER), handle, ESYS_TR(ESYS_TR_PASSWORD), ESYS_TR_NONE, ESYS_TR_NONE,
-                        8, 0, $1)
-                }
-            } catch .response(let code) where code.isWrongAuthorization {
-                throw .ownerPassword
+        let data = try withReading(of: index, by: TPM2_CC_NV_Read, in: session) {
+            (handle, reader, session) throws(ChipFault) -> Answer<TPM2B_MAX_NV_BUFFER> in
+            try context.answer {
+                Esys_NV_Read($0, reader, handle, session, ESYS_TR_NONE, ESYS_TR_NONE, 8, 0, $1)
             }
         }
         return try Self.tries(in: data)
     }
 
-    /// The same in a command that ends `session`. A session of ours covers the answer, so it is the chip's, and about this index.
+    /// Lends the index to one command that reads it.
+    ///
+    /// - Parameters:
+    ///   - session: a policy session that proved nothing yet, and ends with the command; nil for another one. A chip may have
+    ///     no room for a second.
+    ///   - body: gets the index, who reads it, and the reader's session. The answer in the session of a policy is the chip's,
+    ///     because the session is salted. In earlier versions the owner reads, without a session.
+    func withReading<Result: ~Copyable>(
+        of index: PasscodeIndex, by command: TPM2_CC, in session: ESYS_TR? = nil,
+        _ body: (_ index: ESYS_TR, _ reader: ESYS_TR, _ session: ESYS_TR) throws(ChipFault) -> Result
+    ) throws(ChipFault) -> Result {
+        try withHandle(of: index) { (handle) throws(ChipFault) -> Result in
+            guard index.isOpenToReaders else {
+                do throws(ChipFault) {
+                    return try body(handle, ESYS_TR(ESYS_TR_RH_OWNER), ESYS_TR(ESYS_TR_PASSWORD))
+                } catch .response(let code) where code.isWrongAuthorization {
+                    throw .ownerPassword
+                }
+            }
+            func read(in session: ESYS_TR) throws(ChipFault) -> Result {
+                try restrict(session, to: command)
+                try choose(index.policies, in: session)
+                return try withLastUse(of: session) { () throws(ChipFault) in try body(handle, handle, session) }
+            }
+            if let session { return try read(in: session) }
+            return try withPolicySession(read)
+        }
+    }
+
+    /// The wrong tries as the owner reads them, in a command that ends `session`. A session of ours covers the answer, so it is the chip's, and about this index.
     private func wrongTries(
         at handle: ESYS_TR, ending session: ESYS_TR
     ) throws(ChipFault) -> (count: UInt32, limit: UInt32) {
@@ -226,9 +259,9 @@ extension Connection {
                 try changeValue(of: passcode, from: former, to: authorization, in: session)
             }
         } catch .wrongAuthorization {
-            throw try refusal(at: passcode)
+            throw try refusal(ResponseCode(TPM2_RC(OSTIARY_TPM_RC_BAD_AUTH)), at: passcode)
         } catch .response(let code) where code.isUnavailableAuthorization {
-            throw try refusal(at: passcode)
+            throw try refusal(code, at: passcode)
         } catch .response(let code) where code.isUnknownHandle {
             throw try fault(behind: code, at: passcode)
         }
@@ -245,7 +278,7 @@ extension Connection {
         let index = try knownHandle(of: passcode)
         try authorized(index, with: former) { (sessions) throws(ChipFault) in
             try sessions.encrypt(.toChip, in: context)
-            try withValue(authorization) { (value) throws(ChipFault) in
+            try TPMContext.withValue(authorization) { (value) throws(ChipFault) in
                 try withLastUse(of: session) { () throws(ChipFault) in
                     try context.run {
                         Esys_NV_ChangeAuth($0, index, session, sessions.encrypting, ESYS_TR_NONE, value)
@@ -324,12 +357,19 @@ extension Connection {
         } catch {
             // The chip was restarted, the index is another one, or the owner has a password.
             guard try sessions().answer(in: context) else { return .forgotten(code) }
-            return try refusal(at: index)
+            return try refusal(code, at: index, in: session)
         }
     }
 
-    private func refusal(at index: PasscodeIndex) throws(ChipFault) -> ChipFault {
-        Self.refusal(after: try wrongTries(at: index))
+    private func refusal(
+        _ code: ResponseCode, at index: PasscodeIndex, in session: ESYS_TR? = nil
+    ) throws(ChipFault) -> ChipFault {
+        do {
+            return Self.refusal(after: try wrongTries(at: index, in: session))
+        } catch .ownerPassword {
+            // An index that only the owner reads. The chip's code says no less, though nothing vouches for it.
+            return code.isUnavailableAuthorization ? .passcodeBlocked : .wrongAuthorization
+        }
     }
 
     private static func refusal(after tries: (count: UInt32, limit: UInt32)) -> ChipFault {
@@ -367,8 +407,11 @@ extension Connection {
     private func choose(_ policies: [Policy], in session: ESYS_TR) throws(ChipFault) {
         var list = TPML_DIGEST()
         list.count = UInt32(policies.count)
-        list.digests.0.set(policies[0].digest)
-        list.digests.1.set(policies[1].digest)
+        withUnsafeMutableBytes(of: &list.digests) { bytes in
+            for (place, policy) in zip(bytes.bindMemory(to: TPM2B_DIGEST.self).indices, policies) {
+                bytes.bindMemory(to: TPM2B_DIGEST.self)[place].set(policy.digest)
+            }
+        }
         try context.run { Esys_PolicyOR($0, session, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &list) }
     }
 }

@@ -1,4 +1,5 @@
 import CTSS2
+import Enclave
 import Foundation
 import SecretMemory
 
@@ -22,10 +23,12 @@ final class Connection {
     private var endedSession: ESYS_TR?
     /// Whether something of ours may be left in the chip. Such a connection serves nobody any more.
     private(set) var isSpoilt = false
+    /// The owner's password, while a request has one.
+    var owner: OwnerPassword?
 
-    init(_ location: TPMLocation, pinned: StorageKeyName?) throws(ChipFault) {
+    init(_ location: TPMLocation, pinned: StorageKeyName?, as owner: OwnerPassword? = nil) throws(ChipFault) {
         context = try TPMContext(location)
-        root = try StorageRoot(in: context, pinned: pinned)
+        root = try StorageRoot(in: context, pinned: pinned, as: owner)
     }
 
     /// The sessions, started when they are first needed.
@@ -273,28 +276,20 @@ final class Connection {
     private func setAuthorization(of handle: ESYS_TR, to value: borrowing SecretBytes) throws(ChipFault) {
         // No object of ours has a longer value than its name's digest, so no longer one is right.
         guard value.count <= 32 else { throw .wrongAuthorization }
-        let context = self.context
-        try withValue(value) { (value) throws(ChipFault) in try context.run { Esys_TR_SetAuth($0, handle, value) } }
+        try context.setAuthorization(of: handle, to: value)
     }
 
-    /// Lends a value in the form of tpm2-tss.
-    ///
-    /// - Parameter value: at most 64 bytes.
-    func withValue<Result: ~Copyable>(
-        _ value: borrowing SecretBytes, _ body: (UnsafePointer<TPM2B_AUTH>) throws(ChipFault) -> Result
+    func clearAuthorization(of handle: ESYS_TR) { context.clearAuthorization(of: handle) }
+
+    /// Lends the sessions to one command of the chip's owner, with the owner's password if the request has one.
+    func authorizedByOwner<Result: ~Copyable>(
+        _ body: (Sessions) throws(ChipFault) -> Result
     ) throws(ChipFault) -> Result {
-        var copy = SecretBytes(zeroed: MemoryLayout<TPM2B_AUTH>.stride)
-        return try copy.withUnsafeMutableBytes { (bytes) throws(ChipFault) in
-            let authorization = bytes.bindMemory(to: TPM2B_AUTH.self).baseAddress!
-            authorization.pointee.set(value)
-            return try body(authorization)
+        guard let owner else { return try withSessions(refusedAs: .ownerPassword, body) }
+        let context = self.context
+        return try withSessions(refusedAs: .wrongOwnerPassword) { (sessions) throws(ChipFault) -> Result in
+            try context.withPassword(of: owner) { () throws(ChipFault) in try body(sessions) }
         }
-    }
-
-    func clearAuthorization(of handle: ESYS_TR) {
-        var zeros = TPM2B_AUTH()
-        // Fails only if tpm2-tss does not know the handle, and then it has no copy.
-        do { try context.run { Esys_TR_SetAuth($0, handle, &zeros) } } catch {}
     }
 
     // MARK: ends

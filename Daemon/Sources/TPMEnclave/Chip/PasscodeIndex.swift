@@ -8,6 +8,9 @@ import Foundation
 /// Its policy lets it be written only by the holder of a value that was thrown away after the first writing. So an index that
 /// somebody defines in its place can be equal in all points but one: it was never written. So its name is another one, and
 /// everything that names this index refuses it.
+///
+/// Anybody may read the count, by two branches of the policy that permit one command each and ask for no value. The owner may
+/// read it too, with fewer commands.
 struct PasscodeIndex: Equatable, Sendable {
     /// The number of wrong values in a row that the chip looks at. The daemon makes a person wait long before they reach it.
     static let limit: UInt32 = 10
@@ -17,11 +20,15 @@ struct PasscodeIndex: Equatable, Sendable {
     let writing: Policy
     /// The name of the written index.
     let name: Data
+    /// Whether anybody may read it. In earlier versions only the owner could.
+    let isOpenToReaders: Bool
 
     static let nameByteCount = 34
 
     init(handle: TPM2_HANDLE, writing: Policy, name: Data) {
         (self.handle, self.writing, self.name) = (handle, writing, name)
+        isOpenToReaders =
+            Self.writtenArea(at: handle, writing: writing, isOpenToReaders: true).map(ChipObject.name) == name
     }
 
     /// An index that is about to be made.
@@ -29,13 +36,15 @@ struct PasscodeIndex: Equatable, Sendable {
     /// - Parameter writer: the name of the object whose value is thrown away.
     init?(at handle: TPM2_HANDLE, writer: Data) {
         let writing = Policy.empty.secret(of: writer).command(TPM2_CC_NV_Write)
-        guard let area = Self.writtenArea(at: handle, writing: writing) else { return nil }
+        guard let area = Self.writtenArea(at: handle, writing: writing, isOpenToReaders: true) else { return nil }
         self.init(handle: handle, writing: writing, name: ChipObject.name(ofArea: area))
     }
 
     /// The public area of the written index, without its size.
-    static func writtenArea(at handle: TPM2_HANDLE, writing: Policy) -> Data? {
-        var written = publicArea(at: handle, writing: writing).nvPublic
+    var writtenArea: Data? { Self.writtenArea(at: handle, writing: writing, isOpenToReaders: isOpenToReaders) }
+
+    private static func writtenArea(at handle: TPM2_HANDLE, writing: Policy, isOpenToReaders: Bool) -> Data? {
+        var written = publicArea(at: handle, writing: writing, isOpenToReaders: isOpenToReaders).nvPublic
         written.attributes |= TPMA_NV_WRITTEN
         return marshalled(atMost: MemoryLayout<TPMS_NV_PUBLIC>.size) {
             Tss2_MU_TPMS_NV_PUBLIC_Marshal(&written, $0, $1, $2)
@@ -51,26 +60,37 @@ struct PasscodeIndex: Equatable, Sendable {
 
     // MARK: definition
 
-    static let attributes =
+    /// Of an index that only the owner reads.
+    private static let formerAttributes =
         TPMA_NV(TPM2_NT_PIN_FAIL) << TPMA_NV(TPMA_NV_TPM2_NT_SHIFT) | TPMA_NV_NO_DA | TPMA_NV_AUTHREAD
         | TPMA_NV_OWNERREAD | TPMA_NV_POLICYWRITE
+    private static let attributes = formerAttributes | TPMA_NV_POLICYREAD
+    /// All that an index of ours can have.
+    static let knownAttributes = [attributes, formerAttributes]
 
-    /// The branches of the policy: the first writing, and the change of the value by anyone who has it.
-    var policies: [Policy] { Self.policies(writing: writing) }
+    /// The branches of the policy: the first writing, the change of the value by anyone who has it, and the reading and
+    /// certifying by everybody. Each permits one command.
+    var policies: [Policy] { Self.policies(writing: writing, isOpenToReaders: isOpenToReaders) }
 
     /// The index before it is written.
-    var publicArea: TPM2B_NV_PUBLIC { Self.publicArea(at: handle, writing: writing) }
-
-    private static func policies(writing: Policy) -> [Policy] {
-        [writing, Policy.empty.ownValue().command(TPM2_CC_NV_ChangeAuth)]
+    var publicArea: TPM2B_NV_PUBLIC {
+        Self.publicArea(at: handle, writing: writing, isOpenToReaders: isOpenToReaders)
     }
 
-    private static func publicArea(at handle: TPM2_HANDLE, writing: Policy) -> TPM2B_NV_PUBLIC {
+    private static func policies(writing: Policy, isOpenToReaders: Bool) -> [Policy] {
+        let reading = [TPM2_CC_NV_Read, TPM2_CC_NV_Certify].map(Policy.empty.command)
+        return [writing, Policy.empty.ownValue().command(TPM2_CC_NV_ChangeAuth)] + (isOpenToReaders ? reading : [])
+    }
+
+    private static func publicArea(
+        at handle: TPM2_HANDLE, writing: Policy, isOpenToReaders: Bool
+    ) -> TPM2B_NV_PUBLIC {
         var area = TPM2B_NV_PUBLIC()
         area.nvPublic.nvIndex = handle
         area.nvPublic.nameAlg = TPM2_ALG_SHA256
-        area.nvPublic.attributes = attributes
-        area.nvPublic.authPolicy.set(Policy.any(of: policies(writing: writing)).digest)
+        area.nvPublic.attributes = isOpenToReaders ? attributes : formerAttributes
+        area.nvPublic.authPolicy.set(
+            Policy.any(of: policies(writing: writing, isOpenToReaders: isOpenToReaders)).digest)
         area.nvPublic.dataSize = UInt16(count.count)
         return area
     }

@@ -1,11 +1,17 @@
 import CTSS2
+import Enclave
 import Foundation
 
 /// The storage key below which all objects of the store lie: the machine's persistent one, or one that is computed from
 /// the chip's owner seed and kept as a saved context.
+///
+/// Where the owner hierarchy has a password, only the owner can have the key computed. It is then made persistent, once, where
+/// the machine would have it. From then on nobody needs the owner for it.
 struct StorageRoot {
     /// Where the TCG and all common programs keep the storage key (TCG TPM v2.0 Provisioning Guidance, section 7.8).
     static let persistentHandle: TPM2_HANDLE = 0x8100_0001
+    /// Where the storage key is kept if something else lies there: at the first free one of these.
+    static let furtherHandles: [TPM2_HANDLE] = (1..<16).map { persistentHandle + $0 }
 
     let name: StorageKeyName
     private let place: Place
@@ -17,13 +23,31 @@ struct StorageRoot {
 
     /// Finds the storage key.
     ///
-    /// - Parameter pinned: the name that it must have; nil for a new store, which takes the machine's persistent key or
-    ///   else the template's.
-    init(in context: TPMContext, pinned: StorageKeyName?) throws(ChipFault) {
-        if let persistent = try Self.persistent(in: context, pinned: pinned) {
+    /// - Parameters:
+    ///   - pinned: the name that it must have; nil for a new store, which takes the machine's persistent key or else the
+    ///     template's.
+    ///   - owner: the owner's password, for the case that the key must be computed and the owner has one.
+    init(
+        in context: TPMContext, pinned: StorageKeyName?, as owner: OwnerPassword? = nil
+    ) throws(ChipFault) {
+        if let persistent = try Self.persistent(at: Self.persistentHandle, in: context, pinned: pinned) {
             self = persistent
             return
         }
+        do {
+            try self.init(computedIn: context, pinned: pinned)
+        } catch .ownerPassword {
+            if let pinned, let kept = try Self.kept(in: context, pinned) {
+                self = kept
+            } else if let owner {
+                self = try Self.madePersistent(in: context, pinned: pinned, by: owner)
+            } else {
+                throw .ownerPassword
+            }
+        }
+    }
+
+    private init(computedIn context: TPMContext, pinned: StorageKeyName?) throws(ChipFault) {
         for coordinateByteCount: UInt16 in [0, 32] {
             let template = PublicArea.storageKey(coordinateByteCount: coordinateByteCount)
             let root = try Self.computed(from: template, in: context)
@@ -40,7 +64,9 @@ struct StorageRoot {
         self.place = place
     }
 
-    private static func persistent(in context: TPMContext, pinned: StorageKeyName?) throws(ChipFault) -> StorageRoot? {
+    private static func persistent(
+        at persistentHandle: TPM2_HANDLE, in context: TPMContext, pinned: StorageKeyName?
+    ) throws(ChipFault) -> StorageRoot? {
         var found = ESYS_TR()
         do {
             try context.run {
@@ -74,6 +100,108 @@ struct StorageRoot {
         try context.flush(handle)
         return StorageRoot(name, .saved(saved))
     }
+
+    /// The store's key, where it was made persistent beside something else.
+    private static func kept(in context: TPMContext, _ pinned: StorageKeyName) throws(ChipFault) -> StorageRoot? {
+        for handle in furtherHandles {
+            if let kept = try persistent(at: handle, in: context, pinned: pinned) { return kept }
+        }
+        return nil
+    }
+
+    // MARK: with the owner's password
+
+    /// Has the key computed by the owner, and keeps it in the chip.
+    private static func madePersistent(
+        in context: TPMContext, pinned: StorageKeyName?, by owner: OwnerPassword
+    ) throws(ChipFault) -> StorageRoot {
+        try withSession(in: context) { (session) throws(ChipFault) in
+            for coordinateByteCount: UInt16 in [0, 32] {
+                let template = PublicArea.storageKey(coordinateByteCount: coordinateByteCount)
+                let handle = try byOwner(owner, in: context) { () throws(ChipFault) in
+                    try context.primaryKey(template, in: ESYS_TR(ESYS_TR_RH_OWNER), authorizedBy: session)
+                }
+                let made: StorageRoot?
+                do throws(ChipFault) {
+                    made = try keep(handle, ifNamed: pinned, by: owner, session, in: context)
+                } catch {
+                    try context.flush(handle)
+                    throw error
+                }
+                try context.flush(handle)
+                if let made { return made }
+            }
+            throw .otherStorageKey
+        }
+    }
+
+    private static func keep(
+        _ handle: ESYS_TR, ifNamed pinned: StorageKeyName?, by owner: OwnerPassword, _ session: ESYS_TR,
+        in context: TPMContext
+    ) throws(ChipFault) -> StorageRoot? {
+        let name = try name(of: handle, in: context)
+        guard pinned == nil || pinned == name else { return nil }
+        let place = try freeHandle(in: context)
+        return try byOwner(owner, in: context) { () throws(ChipFault) in
+            var kept = ESYS_TR()
+            try context.run {
+                Esys_EvictControl(
+                    $0, ESYS_TR(ESYS_TR_RH_OWNER), handle, session, ESYS_TR_NONE, ESYS_TR_NONE, place, &kept)
+            }
+            return StorageRoot(name, .persistent(kept))
+        }
+    }
+
+    private static func freeHandle(in context: TPMContext) throws(ChipFault) -> TPM2_HANDLE {
+        for handle in [persistentHandle] + furtherHandles {
+            var found = ESYS_TR()
+            do {
+                try context.run {
+                    Esys_TR_FromTPMPublic($0, handle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &found)
+                }
+                try context.run { Esys_TR_Close($0, &found) }
+            } catch .response(let code) where code.isUnknownHandle {
+                return handle
+            }
+        }
+        throw .response(ResponseCode(TPM2_RC(OSTIARY_TPM_RC_NV_SPACE)))
+    }
+
+    /// One command of the owner.
+    private static func byOwner<Result>(
+        _ owner: OwnerPassword, in context: TPMContext, _ command: () throws(ChipFault) -> Result
+    ) throws(ChipFault) -> Result {
+        do {
+            return try context.withPassword(of: owner, command)
+        } catch .response(let code) where code.isWrongAuthorization {
+            throw .wrongOwnerPassword
+        }
+    }
+
+    /// Lends a session for the owner's password while the storage key is not there. It is salted to a key of the null hierarchy,
+    /// which asks for nothing and ends with it. So recorded traffic is no test for guesses at the password. Somebody who
+    /// answers in the chip's place could test guesses: no key of the chip is known yet.
+    private static func withSession(
+        in context: TPMContext, _ body: (ESYS_TR) throws(ChipFault) -> StorageRoot
+    ) throws(ChipFault) -> StorageRoot {
+        let key = try context.primaryKey(
+            PublicArea.storageKey(coordinateByteCount: 0), in: ESYS_TR(ESYS_TR_RH_NULL))
+        let session: ESYS_TR
+        do { session = try Sessions.start(TPM2_SE(TPM2_SE_HMAC), in: context, saltedTo: key) } catch {
+            try context.flush(key)
+            throw error
+        }
+        try context.flush(key)
+        let root: StorageRoot
+        do { root = try body(session) } catch {
+            try context.flush(session)
+            throw error
+        }
+        try context.flush(session)
+        return root
+    }
+
+    // MARK: use
 
     /// tpm2-tss computes the name from the public area to which it also encrypts the salts of sessions. So a TPM cannot
     /// claim one key's name and let us encrypt to another key.

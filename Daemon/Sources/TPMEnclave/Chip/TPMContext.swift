@@ -64,14 +64,18 @@ final class TPMContext {
     func flush(_ handle: ESYS_TR) throws(ChipFault) { try run { Esys_FlushContext($0, handle) } }
 
     /// A key that the chip computes from the seed of a hierarchy and a template (TPM2_CreatePrimary).
-    func primaryKey(_ template: TPM2B_PUBLIC, in hierarchy: ESYS_TR) throws(ChipFault) -> ESYS_TR {
+    ///
+    /// - Parameter session: authorizes the use of the hierarchy; without one its value is empty.
+    func primaryKey(
+        _ template: TPM2B_PUBLIC, in hierarchy: ESYS_TR, authorizedBy session: ESYS_TR = ESYS_TR(ESYS_TR_PASSWORD)
+    ) throws(ChipFault) -> ESYS_TR {
         var handle = ESYS_TR()
         var (sensitive, publicArea, outside, registers) = (
             TPM2B_SENSITIVE_CREATE(), template, TPM2B_DATA(), TPML_PCR_SELECTION()
         )
         try run {
             Esys_CreatePrimary(
-                $0, hierarchy, ESYS_TR(ESYS_TR_PASSWORD), ESYS_TR_NONE, ESYS_TR_NONE, &sensitive, &publicArea,
+                $0, hierarchy, session, ESYS_TR_NONE, ESYS_TR_NONE, &sensitive, &publicArea,
                 &outside, &registers, &handle, nil, nil, nil, nil)
         }
         return handle

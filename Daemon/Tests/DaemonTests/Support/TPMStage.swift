@@ -27,12 +27,30 @@ final class TPMStage {
         (daemon, terminal, caller) = try Self.started(in: folders)
     }
 
+    /// A daemon in folders of the test's own, whose configuration names the chip.
+    init(_ tpm: SoftwareTPM, in folders: DaemonFolders) throws {
+        (self.tpm, self.folders) = (tpm, folders)
+        (daemon, terminal, caller) = try Self.started(in: folders)
+    }
+
     static func configuration(of tpm: SoftwareTPM, enclave: String = "tpm") -> String {
         "enclave = \(enclave)\ntpm.tcti = \(tpm.configuration)\n"
     }
 
     /// A daemon that a person starts by hand on a terminal.
     func startByHand(on terminal: PseudoTerminal, _ options: String...) throws -> CallerProcess {
+        try Self.startByHand(in: folders, on: terminal, options)
+    }
+
+    static func startByHand(
+        in folders: DaemonFolders, on terminal: PseudoTerminal, _ options: String...
+    ) throws -> CallerProcess {
+        try startByHand(in: folders, on: terminal, options)
+    }
+
+    private static func startByHand(
+        in folders: DaemonFolders, on terminal: PseudoTerminal, _ options: [String]
+    ) throws -> CallerProcess {
         let words = ([DaemonStart.program] + options + folders.options).map { "'\($0)'" }
         return try CallerProcess(on: terminal, script: "echo ready; exec \(words.joined(separator: " "))")
     }

@@ -393,6 +393,34 @@ import Testing
         try expectRefusal(.index) { try $0.changeIndex { $0.append(0) } }
     }
 
+    @Test func `an index of either version is taken, and no mixture of the two`() throws {
+        let writing = TPMPolicy(digest: try #require(try TestRightStatement().document["writing"]))
+        let former = TPMPolicy.any(of: [writing, .changeOfValue])
+        let present = TPMPolicy.any(of: [writing, .changeOfValue] + TPMPolicy.reading)
+        // Byte 7 has the bits 16 to 23 of the attributes. Bit 19 lets a policy read.
+        func change(_ isReadByPolicy: Bool, _ policy: TPMPolicy) -> (inout TestRightStatement) throws -> Void {
+            { statement in
+                try statement.changeIndex {
+                    $0[7] = isReadByPolicy ? $0[7] | 0x08 : $0[7] & ~0x08
+                    $0.replaceSubrange(12..<44, with: policy.digest)
+                }
+            }
+        }
+        for (isReadByPolicy, policy) in [(false, former), (true, present)] {
+            var statement = try TestRightStatement()
+            try change(isReadByPolicy, policy)(&statement)
+            try statement.verify()
+        }
+        let others = [
+            present, .any(of: [writing] + TPMPolicy.reading), .any(of: TPMPolicy.reading),
+            .any(of: TPMPolicy.reading + [writing, .changeOfValue]),
+            .any(of: [writing, .changeOfValue, .creation] + TPMPolicy.reading),
+            .any(of: [writing, .changeOfValue, TPMPolicy.reading[0]]),
+        ]
+        for policy in others { try expectRefusal(.index, change(false, policy)) }
+        for policy in [former] + others.dropFirst() { try expectRefusal(.index, change(true, policy)) }
+    }
+
     @Test func `the chip was not restarted between its words`() throws {
         // Milliseconds, resets, restarts.
         for place in [11, 15] { try expectRefusal(.restarted) { $0.changeIndexInfo = { $0.clock[place] &+= 1 } } }
