@@ -314,7 +314,12 @@ import Testing
             let defined = try connection.define(index.publicArea, authorization: Material.secret(1))
             connection.clearAuthorization(of: defined)
             try connection.withLoadedOnce(writer) { (writer) throws(ChipFault) in
-                try connection.write(index, defined, authorizedBy: writer, key)
+                try connection.withPolicySession { (session) throws(ChipFault) in
+                    try connection.prove(writer, key, to: session)
+                    try connection.restrict(session, to: TPM2_CC_NV_Write)
+                    try connection.choose(index.policies, in: session)
+                    try connection.writeCount(to: defined, in: session)
+                }
             }
             connection.close(defined)
             return ChipPasscode(

@@ -161,16 +161,20 @@ extension Connection {
     func write(
         _ index: PasscodeIndex, _ handle: ESYS_TR, authorizedBy writer: ESYS_TR, _ key: borrowing SecretBytes
     ) throws(ChipFault) {
-        let context = self.context
         try withPolicySession { (session) throws(ChipFault) in
             try prove(writer, key, to: session)
             try choose(index.policies, in: session)
-            var data = TPM2B_MAX_NV_BUFFER()
-            data.size = UInt16(PasscodeIndex.count.count)
-            withUnsafeMutableBytes(of: &data.buffer) { _ = PasscodeIndex.count.copyBytes(to: $0) }
-            try withLastUse(of: session) { () throws(ChipFault) in
-                try context.run { Esys_NV_Write($0, handle, handle, session, ESYS_TR_NONE, ESYS_TR_NONE, &data, 0) }
-            }
+            try writeCount(to: handle, in: session)
+        }
+    }
+
+    func writeCount(to index: ESYS_TR, in session: ESYS_TR) throws(ChipFault) {
+        let context = self.context
+        var data = TPM2B_MAX_NV_BUFFER()
+        data.size = UInt16(PasscodeIndex.count.count)
+        withUnsafeMutableBytes(of: &data.buffer) { _ = PasscodeIndex.count.copyBytes(to: $0) }
+        try withLastUse(of: session) { () throws(ChipFault) in
+            try context.run { Esys_NV_Write($0, index, index, session, ESYS_TR_NONE, ESYS_TR_NONE, &data, 0) }
         }
     }
 
@@ -474,14 +478,14 @@ extension Connection {
     }
 
     /// 23.11, TPM2_PolicyCommandCode.
-    private func restrict(_ session: ESYS_TR, to command: TPM2_CC) throws(ChipFault) {
+    func restrict(_ session: ESYS_TR, to command: TPM2_CC) throws(ChipFault) {
         try context.run {
             Esys_PolicyCommandCode($0, session, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, command)
         }
     }
 
     /// 23.6, TPM2_PolicyOR.
-    private func choose(_ policies: [Policy], in session: ESYS_TR) throws(ChipFault) {
+    func choose(_ policies: [Policy], in session: ESYS_TR) throws(ChipFault) {
         var list = TPML_DIGEST()
         list.count = UInt32(policies.count)
         withUnsafeMutableBytes(of: &list.digests) { bytes in
