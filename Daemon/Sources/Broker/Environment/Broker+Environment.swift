@@ -67,7 +67,8 @@ extension Broker {
         if present != changes {
             environmentMayHaveChanged(of: account, askingSensor: present.ofSensor != changes.ofSensor)
         }
-        expectEndOfDelay(of: account)
+        let passcode = watch.known.passcode
+        expectEndOfDelay(of: account, wasDelayed: passcode.isSet && !passcode.isUsable)
     }
 
     /// To be called after whatever may have changed how `account` is authenticated. Costs next to nothing while nobody watches.
@@ -84,6 +85,7 @@ extension Broker {
     }
 
     private func look(at account: OwnerAccount, with sensor: SensorState?) {
+        let wasDelayed = isDelayed(account)
         let environment = environment(of: account, with: sensor)
         for watch in watches.all(of: account) {
             let message = message(environment, for: watch.session)
@@ -93,12 +95,21 @@ extension Broker {
             // Its program may be slow to take the answer, which must not hold up the other ones.
             Threads.start("ostiary-watch") { watch.session.answer(watch, with: message) }
         }
-        expectEndOfDelay(of: account)
+        expectEndOfDelay(of: account, wasDelayed: wasDelayed)
+    }
+
+    private func isDelayed(_ account: OwnerAccount) -> Bool {
+        (knownAttempts(of: account)?.remaining ?? .zero) > .zero
     }
 
     /// A delay after wrong passcodes ends by itself, and nobody sends a request then.
-    func expectEndOfDelay(of account: OwnerAccount) {
-        guard let delay = knownAttempts(of: account)?.remaining, delay > .zero else { return }
+    ///
+    /// - Parameter wasDelayed: whether the last look may have seen a delay. One that has ended since is looked at again.
+    private func expectEndOfDelay(of account: OwnerAccount, wasDelayed: Bool) {
+        guard let delay = knownAttempts(of: account)?.remaining, delay > .zero else {
+            if wasDelayed { environmentMayHaveChanged(of: account) }
+            return
+        }
         let end = clock.now().time + delay
         let isFirst = account.nextLook.withLock { next in
             // One that comes at about that time, or sooner, serves as well: it expects the rest again.
