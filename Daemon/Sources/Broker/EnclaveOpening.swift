@@ -74,6 +74,8 @@ struct EnclaveOpening {
                 "\(needed), but the TPM at \(tpm) takes no authorization for now, because of too many wrong ones. Try "
                     + "again in \(remaining.components.seconds) seconds. Nothing was changed.")
         case .slotsTaken(let slots): .enclave("\(needed). \(slots.words(at: "TPM at \(tpm)")) Nothing was changed.")
+        case .unavailable where error.isMemoryFull:
+            .enclave("\(needed), but \(error). \(EnclaveError.memoryAdvice) Nothing was changed.")
         case .unavailable(let code):
             switch TPMLocation(tpm).obstacle {
             case .absent(let device):

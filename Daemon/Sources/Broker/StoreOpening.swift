@@ -34,6 +34,11 @@ struct StoreOpening {
         } catch let error as StoreKeysFileError {
             throw complaint(error)
         } catch let error as EnclaveError where !error.isOfOwner {
+            guard enclave.kind == .software else {
+                throw BrokerOpeningError.enclave(
+                    "The TPM did not open or make the store in \(path) (\(error)). Start again. If it stays so, end the programs that use the "
+                        + "TPM, or restart the machine. Nothing was changed.")
+            }
             throw BrokerOpeningError.enclave(
                 "The device secret in \(path) could not be brought up to date (\(error)). Free space on its disk and start "
                     + "again; nothing is lost.")
@@ -62,7 +67,11 @@ struct StoreOpening {
         }
         let mark = try isNew ? newMark(enclave, keys, storeID: id) : nil
         // The keys were written after the conversion to version 3, so beside them an older database was put back.
-        let vault = try openVault(keys, requiresRoot: true, newID: isNew ? id : nil, newMark: mark)
+        let vault: Vault
+        do { vault = try openVault(keys, requiresRoot: true, newID: isNew ? id : nil, newMark: mark) } catch {
+            if let mark { removeOrphan(mark.counter, in: enclave) }
+            throw error
+        }
         guard vault.storeID.bytes == id else { throw StoreKeysFileError.enclave(.unreadable) }
         return (keys, vault)
     }
@@ -75,9 +84,17 @@ struct StoreOpening {
             throw error
         } catch {
             throw BrokerOpeningError.enclave(
-                "The TPM did not make the counter of a new store in \(path) (\(error)). If its memory is full, remove the indexes "
-                    + "that other programs left: `tpm2_getcap handles-nv-index`. Then start again.")
+                "The TPM did not make the counter of a new store in \(path) (\(error)). If its memory is full: "
+                    + EnclaveError.memoryAdvice)
         }
+    }
+
+    /// Removes the counter of a store that was not made after all: nobody would find it again. It stays if the chip refuses.
+    private func removeOrphan(_ counter: Data, in enclave: any Enclave) {
+        guard let enclave = enclave as? any CountingEnclave, (try? Vault.exists(inFolder: path)) == false else {
+            return
+        }
+        try? enclave.removeCounter(counter)
     }
 
     private func isStoreThere() throws -> Bool {

@@ -59,7 +59,51 @@ public enum EnclaveError: Error, Equatable, Sendable {
     case unavailable(code: UInt32)
 }
 
-/// What a chip has few places for.
+extension EnclaveError: CustomStringConvertible {
+    /// What happened, for a log and for the doctor.
+    public var description: String {
+        switch self {
+        case .refused: "the authorization value is wrong"
+        case .unreadable: "it is damaged, or another device or store made it"
+        case .wrongKind: "it belongs to another kind of enclave"
+        case .invalidPeerKey: "the other side's key is no point on P-256"
+        case .unsupportedKey: "the enclave has no such keys, or they cannot do this"
+        case .invalidEncapsulation: "the encapsulated key has a wrong size"
+        case .invalidDigest: "the digest has a wrong size"
+        case .invalidContext: "the context is too long"
+        case .invalidAuthorization: "the authorization value is empty, or ends in a zero byte"
+        case .invalidSecret: "the secret is empty, or too large"
+        case .approvalNeeded: "the key signs only what was approved"
+        case .notApproved: "the approval is of another digest or key, or was used before"
+        case .passcodeNeeded: "the passcode was not proved"
+        case .lockedOut(let time):
+            "locked out for \(time.components.seconds) seconds after too many wrong authorizations"
+        case .passcodeBlocked: "too many wrong passcodes in a row"
+        case .passcodeIndexExchanged: "another program exchanged the passcode's index"
+        case .deviceLost: "it is another device, or it was cleared"
+        case .noAnswer(let time): "no answer within \(time.components.seconds) seconds"
+        case .slotsTaken(let slots): slots.words(at: "TPM")
+        case .deviceSecretMissing: "the device secret is missing"
+        case .deviceSecretUnreadable: "the device secret cannot be used"
+        case .ownerPassword: "its owner hierarchy has a password, and Ostiary does not have it"
+        case .wrongOwnerPassword: "the password is not the one of its owner hierarchy"
+        case .endorsementMissing: "it has no endorsement certificate for a key of its own"
+        case .invalidBinding: "the outside information is too long"
+        case .unavailable where isMemoryFull: "its memory for indexes and persistent keys is full (code 0x14b)"
+        case .unavailable(let code): "it failed with code 0x\(String(code, radix: 16))"
+        }
+    }
+
+    /// Whether the chip has no memory for a further index or persistent key: TPM_RC_NV_SPACE (TPM 2.0 Part 2, 6.6.3).
+    public var isMemoryFull: Bool { self == .unavailable(code: 0x14b) }
+
+    /// The advice for ``isMemoryFull``. The commands are those of tpm2-tools.
+    public static let memoryAdvice =
+        "Remove the indexes and keys that other programs left (`tpm2_getcap handles-nv-index` and `tpm2_getcap handles-persistent` "
+        + "list all), and try again."
+}
+
+/// The things for which a chip has few places.
 public enum ChipSlots: Equatable, Sendable {
     case objects, sessions
 
@@ -73,6 +117,6 @@ public enum ChipSlots: Equatable, Sendable {
             case .sessions: ("sessions", "`tpm2_flushcontext -l`, then `tpm2_flushcontext -s`,")
             }
         return "The \(place) has no room for more \(things): other programs hold them, or programs that were killed "
-            + "left them. End the programs that use the TPM. If no resource manager is used, \(flush) removes what is left."
+            + "left them. End the programs that use the TPM. If no resource manager is used, \(flush) removes them."
     }
 }

@@ -1,6 +1,6 @@
 public import SecretMemory
 
-/// The password of the hierarchy of a chip's owner. What lasts in the chip is made and removed with it. It is lent to one piece
+/// The password of the hierarchy of a chip's owner. Indexes and persistent keys are made and removed with it. It is lent to one piece
 /// of work, and wiped afterwards.
 public final class OwnerPassword: Sendable {
     /// The longest authorization value of a TPM 2.0.

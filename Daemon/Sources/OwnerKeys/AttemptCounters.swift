@@ -60,7 +60,7 @@ package final class AttemptCounters: Sendable {
     private let owner: VaultID
     private let clock: any BootClock
     private let exclusively: ExclusiveAccess
-    /// What the counters were before the tries that are being checked. It guards the counters while they are read and written, and
+    /// The counters before the tries that are being checked. It guards the counters while they are read and written, and
     /// never a check: a chip may take long for one.
     private let beforeChecks = Mutex<[Data: AttemptState]>([:])
 
@@ -134,7 +134,7 @@ package final class AttemptCounters: Sendable {
         }
     }
 
-    /// Stores what a checked try has brought, unless it stays counted.
+    /// Stores the counter's state after a checked try, unless the try stays counted.
     private func end(at subject: Data, with state: AttemptState) throws {
         try beforeChecks.withLock { beforeChecks in
             try save(state, of: subject)

@@ -26,8 +26,12 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     private let records: PasscodeRecords
     private let log: Logger
     private let tries = Mutex(Tries())
+    /// One question at a time to the chip about the passcode, and its answer noted in `tries`. Taken after `exclusively`, if both
+    /// are.
+    private let verdicts = Mutex(())
     /// Asks the chip for its count while a person is asked for the passcode.
     private let looks = WorkThread(name: "ostiary-tries")
+    private let isLooking = Atomic(false)
 
     private struct Tries {
         /// The chip's count as it was last told, or zero after the right passcode; nil when the chip must be asked. So a preflight
@@ -73,16 +77,20 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     /// Asks the chip for its count; nil without a passcode. Tries that are not this daemon's get a line in its log.
     package func chipTries() throws -> WrongTries? {
         guard let record = try records.stored().first else { return nil }
-        let told = try enclave.wrongTries(at: record.sealedPrivateHalf)
-        // After a start the store's own count tells which tries were made here.
-        let counted = try counters.attempts(at: AttemptCounters.passcode).failedCount
-        let expected = tries.withLock { tries in
-            defer { tries = Tries(known: told, expected: told.count) }
-            return tries.expected ?? counted
+        return try verdicts.withLock { _ in
+            let told = try enclave.wrongTries(at: record.sealedPrivateHalf)
+            let counted = try countedHere()
+            let expected = tries.withLock { tries in
+                defer { tries = Tries(known: told, expected: told.count) }
+                return tries.expected ?? counted
+            }
+            if told.count > expected { logOtherTries(told.count - expected, told) }
+            return told
         }
-        if told.count > expected { logOtherTries(told.count - expected, told) }
-        return told
     }
+
+    /// The store's own count. After a start it tells which tries were made here.
+    private func countedHere() throws -> UInt32 { try counters.attempts(at: AttemptCounters.passcode).failedCount }
 
     private func logOtherTries(_ count: UInt32, _ told: WrongTries) {
         log.warning(
@@ -92,13 +100,16 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
             """, metadata: ["wrong-tries": "\(told.count)"])
     }
 
-    /// Asks the chip in the background, before the right passcode sets its count to zero. Nobody waits for it but an entry that
-    /// comes sooner.
+    /// Asks the chip in the background, before the right passcode sets its count to zero. Only an entry that comes sooner waits for
+    /// it. Questions in the meantime add none, however many a program puts.
     package func personIsAsked() {
+        guard isLooking.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
+        else { return }
         looks.run { [weak self] in
             guard let self else { return }
+            defer { isLooking.store(false, ordering: .releasing) }
             // A chip that does not answer tells the entry so.
-            do { _ = try exclusively { try self.chipTries() } } catch {}
+            do { _ = try chipTries() } catch {}
         }
     }
 
@@ -110,7 +121,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
 
     /// The chip is asked the next time.
     ///
-    /// - Parameter expected: what it tells then.
+    /// - Parameter expected: makes the number that is told then from the number until now.
     private func forgetTries(expecting expected: (UInt32?) -> UInt32?) {
         tries.withLock { $0 = Tries(known: nil, expected: expected($0.expected)) }
     }
@@ -168,24 +179,53 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     /// types the right passcode. This gives no guess without a count: a chip that compared the passcode counted it before its
     /// answer could be lost, and looks at none after ten in a row.
     private func opened(_ record: PasscodeRecord, _ stretched: borrowing SecretBytes) throws -> OpenedPasscode? {
+        let value = KeyAuthorization.derived(fromStretchedPasscode: stretched)
         do throws(EnclaveError) {
-            let opened = try enclave.openPasscode(
-                record.sealedPrivateHalf, of: storage.owner.bytes,
-                authorization: KeyAuthorization.derived(fromStretchedPasscode: stretched))
-            tries.withLock { tries in
-                tries = Tries(known: tries.known.map { WrongTries(count: 0, limit: $0.limit) }, expected: 0)
-            }
-            return opened
+            return try judged(record, value)
         } catch {
-            // The chip may have counted even if its answer was lost.
-            forgetTries { $0.map { $0 + 1 } }
             switch error {
             case .refused: return nil
             case .passcodeBlocked: throw UncheckedSecret(reason: Refusal.passcodeBlocked)
-            case .noAnswer, .unavailable, .lockedOut, .slotsTaken: throw UncheckedSecret(reason: error)
+            // Without its storage key the chip saw no passcode.
+            case .noAnswer, .unavailable, .lockedOut, .slotsTaken, .ownerPassword, .deviceLost:
+                throw UncheckedSecret(reason: error)
             default: throw error
             }
         }
+    }
+
+    /// Has the chip compare the value, and notes its verdict in `tries`.
+    private func judged(
+        _ record: PasscodeRecord, _ value: borrowing SecretBytes
+    ) throws(EnclaveError) -> OpenedPasscode {
+        try verdicts.withLock { _ throws(EnclaveError) in
+            // While the try is under way, this is the count before it.
+            let counted = try? countedHere()
+            do throws(EnclaveError) {
+                let opened = try enclave.openPasscode(
+                    record.sealedPrivateHalf, of: storage.owner.bytes, authorization: value)
+                tries.withLock { tries in
+                    tries = Tries(known: tries.known.map { WrongTries(count: 0, limit: $0.limit) }, expected: 0)
+                }
+                return opened
+            } catch {
+                forgetTries { ($0 ?? counted).map { Self.mayHaveCounted(error) && $0 < .max ? $0 + 1 : $0 } }
+                throw error
+            }
+        }
+    }
+
+    /// Whether the chip may have compared the passcode: even if its answer was lost, but not without its storage key.
+    private static func mayHaveCounted(_ error: EnclaveError) -> Bool {
+        switch error {
+        case .ownerPassword, .deviceLost, .passcodeBlocked: false
+        default: true
+        }
+    }
+
+    /// There is another index, or none: a look that is under way at the former one must not be noted after this.
+    private func forgetTriesAtFormerIndex(expecting expected: UInt32?) {
+        verdicts.withLock { _ in forgetTries { _ in expected } }
     }
 
     // MARK: set, change, remove
@@ -244,7 +284,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
         }
 
         func finish() throws {
-            keeper.forgetTries { _ in 0 }
+            keeper.forgetTriesAtFormerIndex(expecting: 0)
             try keeper.use(record)
         }
     }
@@ -293,7 +333,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
 
         /// The passcode is gone with the commit, whatever the chip does.
         func finish() {
-            keeper.forgetTries { _ in nil }
+            keeper.forgetTriesAtFormerIndex(expecting: nil)
             do {
                 try keeper.use(nil)
                 try leaveChip()

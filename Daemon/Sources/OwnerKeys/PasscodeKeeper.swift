@@ -23,7 +23,7 @@ package protocol PasscodeKeeper: Sendable {
     /// Wrong tries in a row and what they have brought. Counts none.
     func attempts() throws -> AttemptStatus
 
-    /// A person is asked for the passcode now. Waits for nothing.
+    /// A person is about to be asked for the passcode, if there is a place to ask at. Waits for nothing.
     func personIsAsked()
 
     /// Throws unless there is a passcode that can be checked: nobody is asked for one that cannot.

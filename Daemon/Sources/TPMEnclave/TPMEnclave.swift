@@ -10,9 +10,10 @@ import Synchronization
 /// chip and has an object's authorization value.
 ///
 /// All objects lie below the storage key that the store was made with. All commands with a secret run in sessions that
-/// only the chip with that key can take part in, and are encrypted in both directions. Nothing of ours lasts in the chip
-/// but an index for each user with a passcode: it counts wrong ones (``PasscodeIndex``). A key that requires the passcode lies
-/// below a parent of its own. Without the passcode the chip loads nothing below that parent.
+/// only the chip with that key can take part in, and are encrypted in both directions; ``StorageRoot`` tells of the one moment
+/// before there is such a key. A chip keeps for good an index for each user with a passcode, which counts wrong ones
+/// (``PasscodeIndex``), a counter for each store, and the storage key where the owner has a password. A key that requires the
+/// passcode lies below a parent of its own. Without the passcode the chip loads nothing below that parent.
 ///
 /// Calls block while the chip works or another call does. Layout of blobs: `Documentation/formats/tpm-enclave.md`.
 public final class TPMEnclave: Enclave {

@@ -73,6 +73,7 @@ import Vault
 
     @Test(arguments: [
         EnclaveError.noAnswer(within: .seconds(30)), .unavailable(code: 0x902), .lockedOut(remaining: .seconds(600)),
+        .slotsTaken(.sessions), .ownerPassword, .deviceLost,
     ])
     func `a chip that gives no verdict costs no try`(error: EnclaveError) throws {
         let faults = ChipFaults()
@@ -165,10 +166,13 @@ import Vault
         defer { withExtendedLifetime(stage) {} }
         func ask() throws {
             let asked = faults.count(of: .countOfTries)
-            keeper.personIsAsked()
-            try eventually("the chip was asked") { faults.count(of: .countOfTries) > asked }
-            // The entry waits for that look.
-            keeper.exclusively {}
+            // While the chip is asked already it is not asked once more.
+            try eventually("the chip was asked") {
+                keeper.personIsAsked()
+                return faults.count(of: .countOfTries) > asked
+            }
+            // This waits for that look.
+            _ = try (keeper as? ChipPasscodeKeeper)?.chipTries()
         }
         // The daemon's own tries are none of another program.
         for isRight in [false, false, true, false, true] {
@@ -193,6 +197,28 @@ import Vault
         let next = try stage.start().keeper
         #expect(try next.attempts().failedCount == 2)
         #expect(log.warnings.count == 2 && log.warnings[1].contains("counted 1 wrong passcodes"))
+    }
+
+    @Test func `however often a person is asked, one look at a time waits for the chip, and no check waits for all`()
+        throws
+    {
+        let faults = ChipFaults()
+        let (stage, keeper) = try unreliable(faults)
+        defer { withExtendedLifetime(stage) {} }
+        let (isAsked, mayAnswer) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        faults.during(.countOfTries) {
+            isAsked.signal()
+            _ = mayAnswer.wait(timeout: .now() + 20)
+        }
+        let asked = faults.count(of: .countOfTries)
+        keeper.personIsAsked()
+        #expect(isAsked.wait(timeout: .now() + 20) == .success)
+        for _ in 1...100 { keeper.personIsAsked() }
+        // Work without the chip does not wait.
+        keeper.exclusively {}
+        mayAnswer.signal()
+        _ = try (keeper as? ChipPasscodeKeeper)?.chipTries()
+        #expect(faults.count(of: .countOfTries) == asked + 2)
     }
 
     // MARK: removal and change

@@ -81,7 +81,7 @@ import Testing
         case sign, unseal, makeKey, approve, enter, keyBelow, change, replace
     }
 
-    /// What the work is done with.
+    /// The enclave and the keys with which the work is done.
     private final class Stage {
         let enclave: TPMEnclave
         let key: WrappedKey
@@ -95,7 +95,6 @@ import Testing
         var values: [UInt8] = [1]
 
         private static let owner = Material.binding.owner
-        private static let below = KeyBinding(owner: owner, outsideInfo: Data("rule".utf8), requiresPasscode: true)
 
         init(_ enclave: TPMEnclave) throws {
             self.enclave = enclave
@@ -132,10 +131,10 @@ import Testing
         }
 
         private func useKeyBelow() throws {
-            let made = try enclave.makeKey(authorization: Material.secret(4), binding: Self.below)
+            let made = try enclave.makeKey(authorization: Material.secret(4), binding: Material.passcodeBinding)
             let session = try enter().session
             let open = try enclave.openKey(
-                made, authorization: Material.secret(4), binding: Self.below, session: session)
+                made, authorization: Material.secret(4), binding: Material.passcodeBinding, session: session)
             try open.expectSignature()
         }
 

@@ -16,15 +16,13 @@ import Testing
     private let passcode: Data
     private let key: WrappedKey
     private let owner = Material.binding.owner
-    private let below: KeyBinding
 
     init() throws {
         tpm = try SoftwareTPM()
         enclave = try TPMEnclave(at: tpm.shared, storageKey: nil)
         passcode = try enclave.makePasscode(Material.secret(1), sealing: Material.secret(9), of: owner)
         try enclave.use(passcode, of: owner)
-        below = KeyBinding(owner: owner, outsideInfo: Material.binding.outsideInfo, requiresPasscode: true)
-        key = try enclave.makeKey(authorization: Material.secret(4), binding: below)
+        key = try enclave.makeKey(authorization: Material.secret(4), binding: Material.passcodeBinding)
         // From here on the key has a context.
         try opened(session()).expectSignature()
     }
@@ -36,7 +34,7 @@ import Testing
 
     private func opened(_ session: TPMPasscodeSession, _ authorization: UInt8 = 4) throws -> any OpenEnclaveKey {
         try enclave.openKey(
-            key, authorization: Material.secret(authorization), binding: below, session: session)
+            key, authorization: Material.secret(authorization), binding: Material.passcodeBinding, session: session)
     }
 
     /// A session with a wrong value, which the chip refuses when it is asked.

@@ -11,9 +11,6 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct OwnerPasswordTests {
     private let tpm: SoftwareTPM
     private let owner = Material.binding.owner
-    private var below: KeyBinding {
-        KeyBinding(owner: owner, outsideInfo: Material.binding.outsideInfo, requiresPasscode: true)
-    }
 
     init() throws { tpm = try SoftwareTPM() }
 
@@ -46,9 +43,9 @@ import Testing
         expect(.refused, nil, location) { _ = try open(passcode, in: enclave, 2) }
         #expect(
             try enclave.wrongTries(at: passcode) == WrongTries(count: before + 1, limit: 10), sourceLocation: location)
-        let key = try enclave.makeKey(authorization: Material.secret(4), binding: below)
+        let key = try enclave.makeKey(authorization: Material.secret(4), binding: Material.passcodeBinding)
         let session = try open(passcode, in: enclave).session
-        try enclave.openKey(key, authorization: Material.secret(4), binding: below, session: session)
+        try enclave.openKey(key, authorization: Material.secret(4), binding: Material.passcodeBinding, session: session)
             .expectSignature(location)
         #expect(try enclave.wrongTries(at: passcode).count == 0, sourceLocation: location)
         try enclave.changePasscode(passcode, from: Material.secret(1), to: Material.secret(5))
@@ -97,14 +94,12 @@ import Testing
     }
 
     @Test func `beside another key of the machine the storage key is found again`() throws {
-        try tpm.tool(
-            "tpm2_createprimary", "-C", "o", "-G", "ecc:ecdsa", "-c", "signer.ctx", "-a",
-            "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|sign")
-        try tpm.tool("tpm2_flushcontext", "-t")
-        try tpm.tool("tpm2_evictcontrol", "-C", "o", "-c", "signer.ctx", "0x81000001")
-        try tpm.tool("tpm2_flushcontext", "-t")
+        try tpm.keepForeignSigningKey()
         try tpm.setOwnerPassword()
         let made = try asOwner { try enclave() }
+        #expect(try tpm.lastingHandles() == ["0x81000001", "0x81000002"])
+        // Another store takes the same one.
+        #expect(try asOwner { try enclave() }.storageKey == made.storageKey)
         #expect(try tpm.lastingHandles() == ["0x81000001", "0x81000002"])
         let key = try made.makeKey()
         try enclave(made.storageKey).open(key).expectSignature()
@@ -195,7 +190,7 @@ import Testing
         #expect(try made.wrongTries(at: passcode).isBlocked)
     }
 
-    // MARK: what others learn
+    // MARK: secrecy
 
     @Test func `recorded traffic does not hold the password`() throws {
         try tpm.setOwnerPassword()
@@ -239,7 +234,7 @@ import Testing
 
     /// Each branch that anybody can take permits its one command, and no other.
     @Test(arguments: [TPM2_CC_NV_Read, TPM2_CC_NV_Certify])
-    func `who may read it may do nothing else with it`(command: TPM2_CC) throws {
+    func `a program that may read the index may do nothing else with it`(command: TPM2_CC) throws {
         let passcode = try enclave.makePasscode(Material.secret(1), sealing: Material.secret(9), of: owner)
         let index = try ChipPasscode(blob: passcode).index
         let uses: [(String, (Connection, ESYS_TR, ESYS_TR) throws(ChipFault) -> Void)] = [
@@ -370,6 +365,24 @@ import Testing
         expect(.passcodeBlocked) {
             _ = try enclave.openPasscode(passcode, of: owner, authorization: Material.secret(5))
         }
+    }
+
+    @Test func `with a password of the owner a key below it cannot be attested, and the refusal says why`() throws {
+        let passcode = try formerPasscode()
+        try enclave.use(passcode, of: owner)
+        let made = try enclave.makeKey(authorization: Material.secret(4), binding: Material.passcodeBinding)
+        let session = try enclave.openPasscode(passcode, of: owner, authorization: Material.secret(1)).session
+        let key = try enclave.openKey(
+            made, authorization: Material.secret(4), binding: Material.passcodeBinding, session: session)
+        let signer = try enclave.makeAttestationKey(authorization: Material.secret(5))
+        func attest() throws {
+            _ = try enclave.attest(
+                key, binding: Material.passcodeBinding, challenge: Material.digest, attestationKey: signer,
+                authorization: Material.secret(5))
+        }
+        try attest()
+        try tpm.setOwnerPassword()
+        expect(.ownerPassword) { try attest() }
     }
 
     @Test func `the next passcode replaces it`() throws {

@@ -95,7 +95,7 @@ import Testing
         let other = try Connection(tpm.shared, pinned: nil)
         _ = try other.sessions()
         expect(.slotsTaken(.sessions)) { _ = try enclave.open(key) }
-        // What the doctor asks needs sessions too.
+        // The doctor's questions need sessions too.
         expect(.slotsTaken(.sessions)) { _ = try enclave.lockout() }
         #expect(try tpm.handles() == [0, 2, 0], "the session that fitted is not left")
         other.close()

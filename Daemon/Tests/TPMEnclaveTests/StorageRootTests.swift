@@ -15,14 +15,6 @@ import Testing
         try TPMEnclave(at: tpm.shared, storageKey: pinned)
     }
 
-    /// Makes a persistent storage key, as an administrator would.
-    private func makePersistentKey(_ type: String) throws {
-        try tpm.tool("tpm2_createprimary", "-C", "o", "-G", type, "-c", "persistent.ctx")
-        try tpm.tool("tpm2_flushcontext", "-t")
-        try tpm.tool("tpm2_evictcontrol", "-C", "o", "-c", "persistent.ctx", "0x81000001")
-        try tpm.tool("tpm2_flushcontext", "-t")
-    }
-
     private func removePersistentKey() throws {
         try tpm.tool("tpm2_evictcontrol", "-C", "o", "-c", "0x81000001")
     }
@@ -45,7 +37,7 @@ import Testing
 
     @Test(arguments: ["ecc", "rsa2048"])
     func `a new store takes the machine's persistent key`(type: String) throws {
-        try makePersistentKey(type)
+        try tpm.keep(type)
         let enclave = try enclave()
         #expect(try enclave.storageKey.bytes == name("0x81000001"))
         let key = try enclave.makeKey()
@@ -56,21 +48,21 @@ import Testing
     @Test func `a store stays with its storage key when the machine gets a persistent one`() throws {
         let enclave = try enclave()
         let key = try enclave.makeKey()
-        try makePersistentKey("ecc")
+        try tpm.keep("ecc")
         let later = try self.enclave(enclave.storageKey)
         #expect(later.storageKey == enclave.storageKey)
         try later.open(key).expectSignature()
     }
 
     @Test func `a store whose persistent key was removed is lost, not moved to another one`() throws {
-        try makePersistentKey("rsa2048")
+        try tpm.keep("rsa2048")
         let name = try enclave().storageKey
         try removePersistentKey()
         expect(.deviceLost) { _ = try enclave(name) }
     }
 
     @Test func `a key of the same chip under another storage key is unreadable`() throws {
-        try makePersistentKey("rsa2048")
+        try tpm.keep("rsa2048")
         let key = try enclave().makeKey()
         let sealed = try enclave().seal(7)
         try removePersistentKey()
@@ -81,7 +73,7 @@ import Testing
 
     @Test func `a chip in lockout says for how long, and works afterwards`() throws {
         // The key that tpm2-tools make takes part in the lockout; the template's does not.
-        try makePersistentKey("ecc")
+        try tpm.keep("ecc")
         let enclave = try enclave()
         let key = try enclave.makeKey()
         try tpm.tool("tpm2_dictionarylockout", "--setup-parameters", "--max-tries=1", "--recovery-time=77")
@@ -102,12 +94,7 @@ import Testing
     }
 
     @Test func `a persistent key of another use is not taken`() throws {
-        try tpm.tool(
-            "tpm2_createprimary", "-C", "o", "-G", "ecc:ecdsa", "-c", "signer.ctx", "-a",
-            "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|sign")
-        try tpm.tool("tpm2_flushcontext", "-t")
-        try tpm.tool("tpm2_evictcontrol", "-C", "o", "-c", "signer.ctx", "0x81000001")
-        try tpm.tool("tpm2_flushcontext", "-t")
+        try tpm.keepForeignSigningKey()
         let enclave = try enclave()
         #expect(try enclave.storageKey.bytes != name("0x81000001"))
         try enclave.open(try enclave.makeKey()).expectSignature()

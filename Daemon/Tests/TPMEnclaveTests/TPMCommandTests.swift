@@ -10,9 +10,6 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct TPMCommandTests {
     private let tpm: SoftwareTPM
     private let owner = Material.binding.owner
-    private var below: KeyBinding {
-        KeyBinding(owner: owner, outsideInfo: Material.binding.outsideInfo, requiresPasscode: true)
-    }
 
     /// With the machine's storage key, as on a common machine.
     init() throws {
@@ -64,7 +61,7 @@ import Testing
         try recorded { enclave in
             _ = try made(in: enclave)
             try expectCommands([.load, .startSession, .policyCommandCode, .policyOr, .create, .flush]) {
-                _ = try enclave.makeKey(authorization: Material.secret(4), binding: below)
+                _ = try enclave.makeKey(authorization: Material.secret(4), binding: Material.passcodeBinding)
             }
             try expectCommands([.create]) { _ = try enclave.makeKey() }
         }
@@ -94,6 +91,8 @@ import Testing
             let passcode = try OwnerPassword.lend(SecretBytes(Data(SoftwareTPM.ownerPassword.utf8))) {
                 try made(in: enclave)
             }
+            // The sessions that carried the owner's password have ended with that work.
+            _ = try session(enclave, passcode)
             try expectCommands([.startSession, .policySecret, .load, .unseal, .flush]) {
                 _ = try session(enclave, passcode)
             }
@@ -123,10 +122,11 @@ import Testing
     @Test func `an entry with the key brought back is six commands, and seven more the first time`() throws {
         try recorded { enclave in
             let passcode = try made(in: enclave)
-            let key = try enclave.makeKey(authorization: Material.secret(4), binding: below)
+            let key = try enclave.makeKey(authorization: Material.secret(4), binding: Material.passcodeBinding)
             func opened() throws -> any OpenEnclaveKey {
                 try enclave.openKey(
-                    key, authorization: Material.secret(4), binding: below, session: session(enclave, passcode))
+                    key, authorization: Material.secret(4), binding: Material.passcodeBinding,
+                    session: session(enclave, passcode))
             }
             let entry: [RecordedCommand] = [.startSession, .policySecret, .load, .unseal, .flush]
             var open: (any OpenEnclaveKey)?

@@ -11,6 +11,9 @@ import Threading
 enum Material {
     static let binding = KeyBinding(
         owner: Data(repeating: 7, count: 16), outsideInfo: Data("rule".utf8), requiresPasscode: false)
+    /// That of a key below the passcode of the same owner.
+    static let passcodeBinding = KeyBinding(
+        owner: binding.owner, outsideInfo: binding.outsideInfo, requiresPasscode: true)
     static let context = Data("a purpose".utf8)
     static let digest = Data(SHA256.hash(data: Data("message".utf8)))
 

@@ -13,9 +13,6 @@ import Testing
     private let enclave: TPMEnclave
     private let passcode: Data
     private let owner = Material.binding.owner
-    private var below: KeyBinding {
-        KeyBinding(owner: owner, outsideInfo: Material.binding.outsideInfo, requiresPasscode: true)
-    }
 
     init() throws {
         tpm = try SoftwareTPM()
@@ -94,14 +91,15 @@ import Testing
     // MARK: change and removal
 
     @Test func `a changed passcode opens what the former one did, and the former one nothing`() throws {
-        let key = try enclave.makeKey(authorization: Material.secret(4), binding: below)
+        let key = try enclave.makeKey(authorization: Material.secret(4), binding: Material.passcodeBinding)
         expect(.refused) { try enclave.changePasscode(passcode, from: Material.secret(2), to: Material.secret(5)) }
         #expect(try count() == 1)
         try enclave.changePasscode(passcode, from: Material.secret(1), to: Material.secret(5))
         expect(.refused) { _ = try opened(1) }
         try expectOpen(5)
         let session = try opened(5).session
-        try enclave.openKey(key, authorization: Material.secret(4), binding: below, session: session).expectSignature()
+        try enclave.openKey(key, authorization: Material.secret(4), binding: Material.passcodeBinding, session: session)
+            .expectSignature()
     }
 
     @Test func `a removed passcode opens nothing, and another one in its place is not taken for it`() throws {
@@ -172,14 +170,16 @@ import Testing
     // MARK: keys below it
 
     @Test func `a key below the passcode loads with it alone, and the chip itself says so`() throws {
-        let key = try enclave.makeKey(authorization: Material.secret(4), binding: below)
+        let key = try enclave.makeKey(authorization: Material.secret(4), binding: Material.passcodeBinding)
         let session = try opened().session
-        let open = try enclave.openKey(key, authorization: Material.secret(4), binding: below, session: session)
+        let open = try enclave.openKey(
+            key, authorization: Material.secret(4), binding: Material.passcodeBinding, session: session)
         try open.expectSignature()
         try open.expectSignature()
         #expect(try tpm.handles() == [0, 0, 0])
         expect(.refused) {
-            _ = try enclave.openKey(key, authorization: Material.secret(5), binding: below, session: session)
+            _ = try enclave.openKey(
+                key, authorization: Material.secret(5), binding: Material.passcodeBinding, session: session)
         }
         // tpm2-tools load the parent, and nothing below it.
         let parent = try ChipPasscode(blob: passcode).parent
@@ -210,13 +210,13 @@ import Testing
     }
 
     @Test func `after a restart of the chip a key below the passcode asks for it again`() throws {
-        let key = try enclave.makeKey(authorization: Material.secret(4), binding: below)
+        let key = try enclave.makeKey(authorization: Material.secret(4), binding: Material.passcodeBinding)
         let open = try enclave.openKey(
-            key, authorization: Material.secret(4), binding: below, session: opened().session)
+            key, authorization: Material.secret(4), binding: Material.passcodeBinding, session: opened().session)
         try tpm.restart()
         expect(.passcodeNeeded) { _ = try open.signature(forDigest: Material.digest) }
         let again = try enclave.openKey(
-            key, authorization: Material.secret(4), binding: below, session: opened().session)
+            key, authorization: Material.secret(4), binding: Material.passcodeBinding, session: opened().session)
         try again.expectSignature()
     }
 
@@ -225,7 +225,9 @@ import Testing
             owner: Data(repeating: 8, count: 16), outsideInfo: Data(), requiresPasscode: true)
         expect(.passcodeNeeded) { _ = try enclave.makeKey(authorization: Material.secret(4), binding: other) }
         try enclave.use(nil, of: owner)
-        expect(.passcodeNeeded) { _ = try enclave.makeKey(authorization: Material.secret(4), binding: below) }
+        expect(.passcodeNeeded) {
+            _ = try enclave.makeKey(authorization: Material.secret(4), binding: Material.passcodeBinding)
+        }
     }
 
     // MARK: attacks
@@ -410,13 +412,15 @@ import Testing
             let enclave = try TPMEnclave(at: location, storageKey: nil)
             let made = try enclave.makePasscode(SecretBytes(right), sealing: SecretBytes(secret), of: owner)
             try enclave.use(made, of: owner)
-            let key = try enclave.makeKey(authorization: SecretBytes(value), binding: below)
+            let key = try enclave.makeKey(authorization: SecretBytes(value), binding: Material.passcodeBinding)
             expect(.refused) {
                 _ = try enclave.openPasscode(made, of: owner, authorization: SecretBytes(wrong))
             }
             let session = try enclave.openPasscode(made, of: owner, authorization: SecretBytes(right)).session
-            try enclave.openKey(key, authorization: SecretBytes(value), binding: below, session: session)
-                .expectSignature()
+            try enclave.openKey(
+                key, authorization: SecretBytes(value), binding: Material.passcodeBinding, session: session
+            )
+            .expectSignature()
             try enclave.changePasscode(made, from: SecretBytes(right), to: SecretBytes(next))
             #expect(
                 isRecorded(key.publicKey, in: try Data(contentsOf: URL(fileURLWithPath: tpm.path("passcode.pcap")))))

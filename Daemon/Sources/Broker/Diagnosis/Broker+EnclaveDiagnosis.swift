@@ -22,6 +22,11 @@ extension Broker {
         }
         do {
             return finding(try tpm.lockout(), configured.tpm)
+        } catch .ownerPassword {
+            return .problem(
+                "enclave",
+                "The keys are in the TPM at \(configured.tpm). It keeps no storage key for this store, and its owner hierarchy has a "
+                    + "password now.", advice: Self.ownerAdvice)
         } catch {
             return .problem(
                 "enclave", "The keys are in the TPM at \(configured.tpm), which does not work now (\(error)).",
@@ -85,12 +90,20 @@ extension Broker {
                 check,
                 "The owner hierarchy has a password. Ostiary asks for it when a store is made or a passcode is set, and at the "
                     + "start of a store from before that has no persistent storage key.")
+        } catch .ownerPassword {
+            return .problem(
+                check, "The owner hierarchy has a password, and the TPM keeps no storage key for this store.",
+                advice: Self.ownerAdvice)
         } catch {
             return .problem(
                 check, "The TPM does not say whether its owner has a password (\(error)).",
                 advice: "See the line `enclave`.")
         }
     }
+
+    private static let ownerAdvice =
+        "End the daemon, and start it once by hand in a terminal: it asks for the password of the TPM's owner, and has the TPM keep "
+        + "the storage key."
 
     /// For stores in software: whether a new store could be in a TPM.
     private static func unusedTPMFinding(_ check: String) -> WireFinding {

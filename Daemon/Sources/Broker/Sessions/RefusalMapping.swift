@@ -151,6 +151,10 @@ enum RefusalMapping {
                 "The TPM has no endorsement certificate for a key with RSA 2048, P-256 or P-384, so nobody can tell whose chip it is. "
                     + "Its maker may offer one for download, but this version does not take it.",
                 cause: "attestation.no-certificate")
+        case .unavailable where error.isMemoryFull:
+            Refusal(
+                .internal,
+                "The TPM has no memory for another index. \(EnclaveError.memoryAdvice)", cause: "enclave.no-room")
         case .invalidAuthorization, .invalidBinding, .invalidSecret, .deviceSecretMissing, .deviceSecretUnreadable,
             .unavailable:
             Refusal(.internal, "The enclave did not work; `ostiary doctor` says more.", cause: "enclave")

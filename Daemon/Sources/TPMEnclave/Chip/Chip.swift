@@ -6,7 +6,7 @@ import Threading
 /// chip's own, so that a chip which never answers keeps nobody for longer than the time limit.
 ///
 /// The chip may be restarted, and the way to it may break, at any moment. A request then gets one new connection, unless it
-/// changes something that lasts in the chip.
+/// changes something that lasts in the chip, and would do something else the second time.
 final class Chip: Sendable {
     /// How long a request may take. Its commands take up to some hundred milliseconds each on a slow chip, and a self-test
     /// up to some seconds.
@@ -36,7 +36,7 @@ final class Chip: Sendable {
     /// Does one request; blocks until it is its turn and the chip answered, or for the time limit. The request has the owner's
     /// password that was lent to the caller's work.
     ///
-    /// - Parameter isRepeatable: false if the request changes something that lasts in the chip: it is then made once.
+    /// - Parameter isRepeatable: false if the request would do something else the second time: it is then made once.
     func perform<Result: ~Copyable>(
         isRepeatable: Bool = true, _ request: @escaping (Connection) throws(ChipFault) -> Result
     ) throws(EnclaveError) -> Result {

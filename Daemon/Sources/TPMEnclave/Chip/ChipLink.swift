@@ -53,7 +53,8 @@ final class ChipLink: @unchecked Sendable {
         connection.owner = owner
         defer {
             connection.owner = nil
-            if !location.keepsLoaded { connection.rest() }
+            // tpm2-tss keeps a copy of the owner's password in a session that carried it, for as long as the session lasts.
+            if owner != nil || !location.keepsLoaded { connection.rest() }
         }
         do {
             return try request(connection)

@@ -16,7 +16,7 @@ final class ChipWork<Result: ~Copyable>: @unchecked Sendable {
     init(_ body: @escaping (ChipLink) throws(EnclaveError) -> Result) { self.body = body }
 
     /// Does the work, unless it was given up before it began. When nobody waits for it any more, the connection is closed: nobody
-    /// knows what the chip did.
+    /// knows whether the chip has done it.
     func run(on link: ChipLink) {
         if state.withLock({ $0 == .pending }) { carryOut(on: link) } else { body = nil }
         let isAwaited = state.withLock { state in

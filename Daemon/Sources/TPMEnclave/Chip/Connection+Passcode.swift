@@ -81,8 +81,8 @@ extension Connection {
         return free
     }
 
-    /// Removes all indexes at these handles that have such attributes. A gap between two means nothing: whatever made the
-    /// second one lie there may be gone.
+    /// Removes all indexes at these handles that have such attributes. A gap between two means nothing: the
+    /// index that lay between them may be gone.
     ///
     /// - Returns: the handles that other indexes have.
     private func removeIndexes(
@@ -279,6 +279,8 @@ extension Connection {
                     return try body(handle, ESYS_TR(ESYS_TR_RH_OWNER), ESYS_TR(ESYS_TR_PASSWORD))
                 } catch .response(let code) where code.isWrongAuthorization {
                     throw .ownerPassword
+                } catch .wrongAuthorization {
+                    throw .ownerPassword
                 }
             }
             func read(in session: ESYS_TR) throws(ChipFault) -> Result {
@@ -291,7 +293,8 @@ extension Connection {
         }
     }
 
-    /// The wrong tries as the owner reads them, in a command that ends `session`. A session of ours covers the answer, so it is the chip's, and about this index.
+    /// The wrong tries as the owner reads them, in a command that ends `session`. A session of ours covers the answer, so it is
+    /// the chip's, and about this index.
     private func wrongTries(
         at handle: ESYS_TR, ending session: ESYS_TR
     ) throws(ChipFault) -> (count: UInt32, limit: UInt32) {

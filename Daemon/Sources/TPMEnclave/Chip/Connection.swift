@@ -5,7 +5,8 @@ import SecretMemory
 
 /// One connection to a TPM, with the objects and sessions that we have in it. For one thread at a time.
 ///
-/// At most two objects are in the chip at a moment, a parent and one object of the store, and at most three sessions.
+/// At most two objects are in the chip at a moment, a parent and one object of the store, or three where one key attests another.
+/// There are at most three sessions.
 final class Connection {
     let context: TPMContext
     let root: StorageRoot
@@ -23,7 +24,7 @@ final class Connection {
     private var endedSession: ESYS_TR?
     /// Whether something of ours may be left in the chip. Such a connection serves nobody any more.
     var isSpoilt: Bool { isUnsettled || context.isSpoilt }
-    /// Whether it is unknown what the chip has of ours.
+    /// Whether objects or sessions of ours may be in the chip without our knowledge.
     private var isUnsettled = false
     /// The owner's password, while a request has one.
     var owner: OwnerPassword?

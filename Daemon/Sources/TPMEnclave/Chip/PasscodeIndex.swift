@@ -71,7 +71,7 @@ struct PasscodeIndex: Equatable, Sendable {
     static let knownAttributes = [attributes, formerAttributes]
 
     /// The branches of the policy: the first writing, the change of the value by anyone who has it, and the reading and
-    /// certifying by everybody. Each permits one command.
+    /// certifying by everybody. Each but the first permits one command.
     var policies: [Policy] { Self.policies(writing: writing, isOpenToReaders: isOpenToReaders) }
 
     /// The index before it is written.

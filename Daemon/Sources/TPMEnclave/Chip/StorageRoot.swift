@@ -112,15 +112,8 @@ struct StorageRoot {
                 let handle = try byOwner(owner, in: context) { () throws(ChipFault) in
                     try context.primaryKey(template, in: ESYS_TR(ESYS_TR_RH_OWNER), authorizedBy: session)
                 }
-                let made: StorageRoot?
-                do throws(ChipFault) {
-                    made = try keep(handle, ifNamed: pinned, by: owner, session, in: context)
-                } catch {
-                    try context.flush(handle)
-                    throw error
-                }
-                try context.flush(handle)
-                if let made { return made }
+                defer { context.discard(handle) }
+                if let made = try keep(handle, ifNamed: pinned, by: owner, session, in: context) { return made }
             }
             throw .otherStorageKey
         }
@@ -132,6 +125,8 @@ struct StorageRoot {
     ) throws(ChipFault) -> StorageRoot? {
         let name = try name(of: handle, in: context)
         guard pinned == nil || pinned == name else { return nil }
+        // Another store has had it kept already.
+        if let there = try kept(in: context, name) { return there }
         let place = try freeHandle(in: context)
         return try byOwner(owner, in: context) { () throws(ChipFault) in
             var kept = ESYS_TR()
@@ -177,19 +172,17 @@ struct StorageRoot {
     ) throws(ChipFault) -> StorageRoot {
         let key = try context.primaryKey(
             PublicArea.storageKey(coordinateByteCount: 0), in: ESYS_TR(ESYS_TR_RH_NULL))
-        let session: ESYS_TR
-        do { session = try Sessions.start(TPM2_SE(TPM2_SE_HMAC), in: context, saltedTo: key) } catch {
-            try context.flush(key)
-            throw error
-        }
-        try context.flush(key)
-        let root: StorageRoot
-        do { root = try body(session) } catch {
-            try context.flush(session)
-            throw error
-        }
-        try context.flush(session)
-        return root
+        let session = try startedSession(saltedTo: key, in: context)
+        defer { context.discard(session) }
+        return try body(session)
+    }
+
+    /// - Parameter key: let go afterwards.
+    private static func startedSession(
+        saltedTo key: ESYS_TR, in context: TPMContext
+    ) throws(ChipFault) -> ESYS_TR {
+        defer { context.discard(key) }
+        return try Sessions.start(TPM2_SE(TPM2_SE_HMAC), in: context, saltedTo: key)
     }
 
     // MARK: use
@@ -201,8 +194,8 @@ struct StorageRoot {
         return StorageKeyName(name.pointer.pointee.bytes)
     }
 
-    /// Lends the handle of the loaded storage key. If the chip does not let the key go afterwards, the result counts all the same: it may
-    /// be a session, which somebody must know to end it.
+    /// Lends the handle of the loaded storage key. If the chip does not let the key go afterwards, the result counts all the
+    /// same: it may be a session, which somebody must know to end it.
     func withHandle<Result>(
         in context: TPMContext, _ body: (ESYS_TR) throws(ChipFault) -> Result
     ) throws(ChipFault) -> Result {
