@@ -84,7 +84,7 @@ public final class Broker: Sendable {
             _ = knownAttempts(of: account)
             account.biometry?.onChange { [sessions, weak account] change in
                 // What a finger proved before counts no longer than the set that it was compared with.
-                if change == .enrolledSet, let account { sessions.endKeptFactors(of: account) }
+                if change == .enrolledSet, let account { sessions.endGrantsOfFormerSet(of: account) }
             }
         }
     }

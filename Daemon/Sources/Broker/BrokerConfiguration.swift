@@ -115,6 +115,8 @@ public struct FingerSources: Sendable {
         }
     }
 
+    init(make: @escaping @Sendable (_ key: [UInt8]) -> BiometrySources) { self.make = make }
+
     /// Sources that another part of this package made.
     package init(_ sources: BiometrySources) { make = { _ in sources } }
 }

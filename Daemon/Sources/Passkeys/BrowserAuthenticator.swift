@@ -12,7 +12,9 @@ package final class BrowserAuthenticator: Sendable {
         /// nil before the first command, and while one runs.
         var engine: CTAPAuthenticator?
         var isRunning = false
-        /// Counts the calls of ``forget()``.
+        /// Ends the running command.
+        var stop: (@Sendable () -> Void)?
+        /// Counts how often everything was forgotten.
         var generation = 0
     }
 
@@ -31,7 +33,8 @@ package final class BrowserAuthenticator: Sendable {
         return model
     }()
 
-    /// After this time nothing that a question opened is held any more: a token's and an assertion's 30 seconds, and a moment.
+    /// After this time an assertion is over, and so is a token that was not used: 30 seconds, and a moment. A token that was used
+    /// counts for ten minutes; it is wiped with the first command after that.
     private static let expiryDelay = Duration.seconds(31)
 
     private static let busy = Refusal(
@@ -40,20 +43,26 @@ package final class BrowserAuthenticator: Sendable {
 
     /// Answers one command. Blocks while the owner is asked; the end of the question is a matter of `passkeys`.
     ///
-    /// - Parameter passkeys: of this request alone.
+    /// - Parameters:
+    ///   - passkeys: of this request alone.
+    ///   - stop: ends the command, from any thread: what was proved for it must not count any more.
     /// - Returns: a status byte, and CBOR.
-    package func answer(_ command: [UInt8], with passkeys: OwnerPasskeys) throws(Refusal) -> [UInt8] {
-        var (engine, generation) = try begin(passkeys)
+    package func answer(
+        _ command: [UInt8], with passkeys: OwnerPasskeys, endedBy stop: @escaping @Sendable () -> Void
+    ) throws(Refusal) -> [UInt8] {
+        var (engine, generation) = try begin(passkeys, stop)
         engine.use(passkeys, passkeys)
         let answer = engine.respond(to: command, until: CredentialStop())
         end(engine, generation)
         return answer
     }
 
-    private func begin(_ passkeys: OwnerPasskeys) throws(Refusal) -> (CTAPAuthenticator, Int) {
+    private func begin(
+        _ passkeys: OwnerPasskeys, _ stop: @escaping @Sendable () -> Void
+    ) throws(Refusal) -> (CTAPAuthenticator, Int) {
         let begun = state.withLock { state -> (CTAPAuthenticator, Int)? in
             guard !state.isRunning else { return nil }
-            state.isRunning = true
+            (state.isRunning, state.stop) = (true, stop)
             let engine =
                 state.engine.take()
                 ?? CTAPAuthenticator(
@@ -66,7 +75,7 @@ package final class BrowserAuthenticator: Sendable {
 
     private func end(_ engine: CTAPAuthenticator, _ generation: Int) {
         state.withLock { state in
-            state.isRunning = false
+            (state.isRunning, state.stop) = (false, nil)
             if state.generation == generation { state.engine = engine }
         }
         Self.expiry.run(after: Self.expiryDelay) { [weak self] in
@@ -74,11 +83,21 @@ package final class BrowserAuthenticator: Sendable {
         }
     }
 
-    /// Nothing that was proved before counts for a later command: everything was locked, or the program's rights have changed.
+    /// Whether a command runs, or left something for the next ones.
+    package var isInUse: Bool { state.withLock { $0.isRunning || $0.engine != nil } }
+
+    /// Nothing that was proved before counts for a later command: everything was locked, the program's rights have changed, or the
+    /// passcode or the enrolled fingers did.
     package func forget() {
         state.withLock { state in
             state.engine = nil
             state.generation += 1
         }
+    }
+
+    /// As ``forget()``, and ends the running command: the owner has revoked what it stands on.
+    package func revoke() {
+        forget()
+        state.withLock { $0.stop }?()
     }
 }

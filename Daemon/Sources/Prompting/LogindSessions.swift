@@ -5,6 +5,15 @@ import UnixSocket
 public protocol SessionRecords: Sendable {
     /// Why no sensor may wait for a process of the user; nil when one may.
     func refusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal?
+
+    /// Prepares to look at the same once more. The result looks at the moment when it is called; only one thread may use it.
+    func laterRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal?
+}
+
+extension SessionRecords {
+    public func laterRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal? {
+        { self.refusal(ofProcess: processID, of: userID) }
+    }
 }
 
 /// Why no sensor waits beside a question.
@@ -48,19 +57,53 @@ struct LogindSessions: SessionRecords {
     /// A program that the user manager started, such as one in a terminal window, has no session: it is where the user is. Any
     /// other program without a session, such as a service, is nowhere.
     func refusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? {
+        switch place(ofProcess: processID, of: userID) {
+        case .success: nil
+        case .failure(let refusal): refusal
+        }
+    }
+
+    /// Of the session that allows a sensor now, one call will tell whether it still does. A program does not change its session.
+    /// If that session does not allow a sensor then, or does not answer, everything is asked for again.
+    func laterRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal? {
+        let place = try? place(ofProcess: processID, of: userID).get()
+        return {
+            if let place, allowsSensor(place, userID) { return nil }
+            return refusal(ofProcess: processID, of: userID)
+        }
+    }
+
+    /// A session in which a sensor may wait for a program, and the connection on which logind told so.
+    private struct Place {
+        let session: String
+        let connection: Connection
+    }
+
+    private func allowsSensor(_ place: Place, _ userID: UInt32) -> Bool {
+        do throws(BusError) { return try refusal(of: place.session, userID, place.connection) == nil } catch {
+            return false
+        }
+    }
+
+    private func place(ofProcess processID: Int32, of userID: UInt32) -> Result<Place, SensorRefusal> {
         do throws(BusError) {
-            guard let connection = try connection() else { return .unknownSession }
+            guard let connection = try connection() else { return .failure(.unknownSession) }
             if let session = try session(ofProcess: processID, connection) {
-                return try refusal(of: session, userID, connection)
+                if let refusal = try refusal(of: session, userID, connection) { return .failure(refusal) }
+                return .success(Place(session: session, connection: connection))
             }
-            guard ControlGroups.areOfUserManager(controlGroups(processID), of: userID) else { return .withoutSession }
+            guard ControlGroups.areOfUserManager(controlGroups(processID), of: userID) else {
+                return .failure(.withoutSession)
+            }
             var refusal = SensorRefusal.notActive
             for session in try sessions(of: userID, connection) {
-                guard let reason = try self.refusal(of: session, userID, connection) else { return nil }
+                guard let reason = try self.refusal(of: session, userID, connection) else {
+                    return .success(Place(session: session, connection: connection))
+                }
                 if reason == .sessionLocked { refusal = reason }
             }
-            return refusal
-        } catch { return .unknownSession }
+            return .failure(refusal)
+        } catch { return .failure(.unknownSession) }
     }
 
     /// Whether the user has a session in the foreground of a seat of this machine.

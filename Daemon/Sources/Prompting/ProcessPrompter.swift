@@ -94,6 +94,10 @@ public struct ProcessPrompter: PlacingPrompter {
         sessions.refusal(ofProcess: processID, of: userID)
     }
 
+    public func laterSensorRefusal(ofProcess processID: Int32) -> () -> SensorRefusal? {
+        sessions.laterRefusal(ofProcess: processID, of: userID)
+    }
+
     /// Whether the sensor may wait beside a question on a terminal. A finger is not aimed at a window: a program could put its
     /// question on a terminal that nobody looks at. A face is not even shown on purpose, so it has a setting of its own.
     private func isTerminal(for sensor: PromptSensor, isLogin: Bool) -> Bool {

@@ -35,6 +35,10 @@ public final class PromptQueue: Prompter {
         prompter.sensorRefusal(ofProcess: processID)
     }
 
+    public func laterSensorRefusal(ofProcess processID: Int32) -> () -> SensorRefusal? {
+        prompter.laterSensorRefusal(ofProcess: processID)
+    }
+
     /// Waits for the turn, then asks. Blocks until the earlier questions have ended; each has a time limit. Returns at
     /// once if there is no place to ask at.
     public func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome {

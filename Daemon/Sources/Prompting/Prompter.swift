@@ -12,10 +12,18 @@ public protocol Prompter: Sendable {
 
     /// Why no sensor may wait for a process now, wherever its question is put; nil when one may. Asks nobody.
     func sensorRefusal(ofProcess processID: Int32) -> SensorRefusal?
+
+    /// Prepares to look at the same once more. The result looks at the moment when it is called, and is quicker than
+    /// ``sensorRefusal(ofProcess:)``. Only one thread may use it.
+    func laterSensorRefusal(ofProcess processID: Int32) -> () -> SensorRefusal?
 }
 
 extension Prompter {
     public func sensorRefusal(ofProcess processID: Int32) -> SensorRefusal? { nil }
+
+    public func laterSensorRefusal(ofProcess processID: Int32) -> () -> SensorRefusal? {
+        { self.sensorRefusal(ofProcess: processID) }
+    }
 }
 
 /// How a question ended.

@@ -14,6 +14,9 @@ struct SheetStyle {
         let settings = UnsafeMutableRawPointer(gtk_settings_get_for_display(display)!)
         setProperty("gtk-theme-name", of: settings, to: "Default")
         setProperty("gtk-application-prefer-dark-theme", of: settings, to: options.isDark)
+        // X11 would give these two by a setting that any program of the display can own.
+        setProperty("gtk-font-name", of: settings, to: "Sans 10")
+        setProperty("gtk-cursor-theme-name", of: settings, to: "Adwaita")
         // 96 dots per inch, in the unit of this setting.
         setProperty("gtk-xft-dpi", of: settings, to: CInt(96 * 1024 * options.textPercent / 100))
         setProperty("gtk-enable-animations", of: settings, to: false)

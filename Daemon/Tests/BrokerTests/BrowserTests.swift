@@ -276,4 +276,53 @@ struct BrowserTests {
         }
         #expect(try send(Self.asserting) == [CTAPStatus.operationDenied.rawValue])
     }
+
+    /// Two accounts, so that an assertion leaves something for the next command.
+    private func makeTwoAccounts() throws {
+        for account: UInt8 in [1, 2] {
+            fixture.prompter.prepare([Self.passcode])
+            #expect(try send(Self.creation(of: account, isDiscoverable: true)).first == 0)
+        }
+    }
+
+    private static func revoke(_ which: WireRevokeGrantsRequest.OneOf_Which, at path: String) throws {
+        try TestClient(socketPath: path).call(.revokeGrants(.with { $0.which = which }))
+    }
+
+    @Test func `a revocation ends the question and the accounts that wait`() throws {
+        try register()
+        try makeTwoAccounts()
+        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let path = fixture.socketPath
+        for which: WireRevokeGrantsRequest.OneOf_Which in [.all(.init()), .program(own)] {
+            fixture.prompter.prepare([Self.passcode])
+            #expect(try send(Self.asserting).first == 0)
+            try Self.revoke(which, at: path)
+            #expect(try send([CTAPCommand.getNextAssertion.rawValue]) == [CTAPStatus.notAllowed.rawValue])
+            fixture.prompter.prepare([.wait])
+            fixture.prompter.duringNextQuestion {
+                #expect(throws: Never.self) { try Self.revoke(which, at: path) }
+            }
+            #expect(try send(Self.asserting) == [CTAPStatus.operationDenied.rawValue])
+        }
+    }
+
+    @Test func `a revocation for another program leaves them, and finds nothing`() throws {
+        try register()
+        try makeTwoAccounts()
+        fixture.prompter.prepare([Self.passcode])
+        #expect(try send(Self.asserting).first == 0)
+        #expect(
+            try refusal { try Self.revoke(.program("/usr/bin/other"), at: fixture.socketPath) } == .notFound)
+        #expect(try send([CTAPCommand.getNextAssertion.rawValue]).first == 0)
+    }
+
+    @Test func `another passcode ends the accounts that wait`() throws {
+        try register()
+        try makeTwoAccounts()
+        fixture.prompter.prepare([Self.passcode])
+        #expect(try send(Self.asserting).first == 0)
+        try fixture.changePasscode(to: "another battery 8")
+        #expect(try send([CTAPCommand.getNextAssertion.rawValue]) == [CTAPStatus.notAllowed.rawValue])
+    }
 }

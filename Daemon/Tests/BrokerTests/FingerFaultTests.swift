@@ -66,7 +66,7 @@ struct FingerFaultTests {
         let refused = try fixture.refused("finger")
         #expect(refused?.cause == "biometry.service")
         #expect(ContinuousClock.now - begin < .seconds(15))
-        fixture.stack.thawService()
+        try fixture.stack.thawServiceUntilFree()
         try fixture.expectNothingGranted(since: grants)
     }
 
@@ -214,6 +214,78 @@ private final class Authorizing: Sendable {
     func wait() -> String? {
         _ = done.wait(timeout: .now() + 20)
         return result.withLock { $0 }
+    }
+}
+
+/// Changes, and a slow reader, at moments around a touch.
+@Suite("Around a touch", .timeLimit(.minutes(10)))
+struct FingerMomentTests {
+    /// Changes the fingers past fprintd, as root can, when they were looked at and the reader does not wait yet.
+    private func changePastService(
+        _ fixture: FingerFixture, _ change: @escaping @Sendable (FingerprintStack) throws -> Void
+    ) {
+        // The test's thread waits for the answer meanwhile.
+        nonisolated(unsafe) let stack = fixture.stack
+        fixture.reader.once(.beforeArming) {
+            do { try change(stack) } catch { Issue.record("\(error)") }
+        }
+    }
+
+    @Test func `fingers that change between the look at them and the start of the reader prove nothing`() throws {
+        let fixture = try FingerFixture(hasTemplates: true)
+        for name in ["finger", "set"] {
+            let grants = try fixture.grantCount()
+            changePastService(fixture) { try $0.plantTemplate() }
+            let refused = try fixture.refused(name, [.wait], [.touch("owner")])
+            #expect(refused?.code == .biometryLockout && refused?.cause == "biometry.rests")
+            #expect(try fixture.grantCount() == grants)
+            try fixture.stack.removeLeftThumb()
+            try fixture.unlock()
+        }
+        try fixture.expectNextWorks()
+    }
+
+    /// SECURITY.md names this limit.
+    @Test func `without the helper, fingers that change past fprintd make biometry rest at the next look`() throws {
+        let fixture = try FingerFixture()
+        try fixture.stack.enroll(.leftThumb, skin: "second")
+        try fixture.unlock()
+        changePastService(fixture) { try $0.removeLeftThumb() }
+        #expect(try fixture.open("finger") == ["biometry"])
+        #expect(try fixture.refused("finger")?.cause == "biometry.rests")
+    }
+
+    @Test func `no finger can be enrolled or deleted between the look at them and the start of the reader`() throws {
+        let fixture = try FingerFixture()
+        nonisolated(unsafe) let stack = fixture.stack
+        fixture.reader.once(.beforeArming) {
+            #expect(throws: ReaderFailure.busy) { try stack.enroll(.leftThumb, skin: "second") }
+            #expect(throws: ReaderFailure.busy) {
+                try stack.fingerprintReader().withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+                    try claimed.delete(.rightIndex)
+                }
+            }
+        }
+        #expect(try fixture.open("finger") == ["biometry"])
+        #expect(try fixture.state().fingerCount == 1)
+    }
+
+    @Test func `a reader that is given back slowly delays no answer, and the next question waits for it`() throws {
+        let fixture = try FingerFixture()
+        let gate = DispatchSemaphore(value: 0)
+        fixture.reader.once(.beforeRelease) { _ = gate.wait(timeout: .now() + 60) }
+        #expect(try fixture.open("finger") == ["biometry"])
+        #expect(try !fixture.stack.isArmed())
+        #expect(throws: ReaderFailure.busy) { try fixture.stack.claimOnce() }
+        fixture.prompter.prepare([.wait])
+        let next = try Authorizing(fixture, "finger")
+        try eventually("the next waits for its turn") {
+            fixture.prompter.updates.contains { $0.text.string.hasPrefix("Another question") }
+        }
+        gate.signal()
+        try eventually("the reader waits again") { try fixture.stack.isArmed() }
+        try fixture.stack.play(.touch("owner"))
+        #expect(next.wait() == "biometry")
     }
 }
 

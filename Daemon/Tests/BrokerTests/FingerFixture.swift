@@ -19,6 +19,7 @@ import Testing
 final class FingerFixture {
     let stack: FingerprintStack
     let templates: TemplatesHelper?
+    let reader: InterferedReader
     let broker: BrokerFixture
     var prompter: ScriptedPrompter { broker.prompter }
 
@@ -37,10 +38,13 @@ final class FingerFixture {
         let templates = hasTemplates ? try TemplatesHelper(folder: stack.templates) : nil
         (self.stack, self.templates) = (stack, templates)
         if !readers.isEmpty { try stack.enroll(.rightIndex, skin: "owner") }
+        let reader = InterferedReader(FingerprintReader(socketPath: stack.bus.path, serviceUserID: getuid()))
+        self.reader = reader
+        let fingers = FingerSources(
+            systemBus: stack.bus.path, serviceUserID: getuid(),
+            templatesSocket: templates?.socketPath ?? "/nowhere/templates", templatesUserID: getuid())
         broker = try BrokerFixture(
-            fingers: FingerSources(
-                systemBus: stack.bus.path, serviceUserID: getuid(),
-                templatesSocket: templates?.socketPath ?? "/nowhere/templates", templatesUserID: getuid()),
+            fingers: FingerSources { BiometrySources(reader: reader, templates: fingers.make($0).templates) },
             face: face?.source)
         try broker.setPasscode()
         guard !readers.isEmpty else { return }
@@ -135,6 +139,16 @@ final class FingerFixture {
         let factors = try client.authorize(right, in: context)
         #expect(try client.sign(right, in: context))
         return factors
+    }
+
+    /// A context that keeps factors, in which a finger satisfied the rule.
+    func contextKeepingFinger(_ rule: Requirement) throws -> (client: TestClient, context: UInt64) {
+        let client = try broker.client()
+        let context = try client.openContext(keepingFactors: true)
+        prompter.prepare([.wait])
+        during([.touch("owner")])
+        #expect(try client.authorize(rule, in: context) == ["biometry"])
+        return (client, context)
     }
 
     func refused(

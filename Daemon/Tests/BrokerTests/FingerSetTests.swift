@@ -128,17 +128,31 @@ struct FingerSetTests {
     }
 
     @Test func `ends what a context keeps when it changes`() throws {
-        let client = try fixture.broker.client()
-        let context = try client.openContext(keepingFactors: true)
         let rule = try Requirement(anyOf: [.biometry])
-        fixture.prompter.prepare([.wait])
-        fixture.during([.touch("owner")])
-        #expect(try client.authorize(rule, in: context) == ["biometry"])
+        let (client, context) = try fixture.contextKeepingFinger(rule)
         #expect(try client.authorize(rule, in: context) == ["biometry"])
         #expect(fixture.prompter.asked.count == 1)
         try make(.added)
         try expectRests()
         #expect(try refusal { _ = try client.authorize(rule, in: context) } == .biometryLockout)
+    }
+
+    @Test func `ends an authorized right of the current set when it changes, and no other right`() throws {
+        let client = try fixture.broker.client()
+        let context = try client.openContext()
+        let (ofSet, ofAny) = (try client.find("set"), try client.find("finger"))
+        for right in [ofSet, ofAny] {
+            fixture.prompter.prepare([.wait])
+            fixture.during([.touch("owner")])
+            _ = try client.authorize(right, in: context)
+            #expect(try client.sign(right, in: context))
+        }
+        try make(.added)
+        try expectRests()
+        try eventually("the right of the former set has ended") {
+            try refusal { _ = try client.sign(ofSet, in: context) } == .notAuthorized
+        }
+        #expect(try client.sign(ofAny, in: context))
     }
 
     @Test func `that the helper cannot tell keeps every finger out, and not the passcode`() throws {
@@ -246,6 +260,16 @@ struct FingersWithoutHelperTests {
         try fixture.unlock()
         // The reader compares with one finger, the first one.
         #expect(try fixture.open("finger", [.wait], [.touch("second")]) == ["biometry"])
+    }
+
+    @Test func `a changed list that a passcode entry accepts unseen ends earlier proofs of fingers`() throws {
+        let rule = try Requirement(anyOf: [.biometry])
+        let (client, context) = try fixture.contextKeepingFinger(rule)
+        try fixture.stack.enroll(.leftThumb, skin: "second")
+        try fixture.unlock()
+        fixture.prompter.prepare([.cancel])
+        #expect(try refusal { _ = try client.authorize(rule, in: context) } == .userCancel)
+        #expect(fixture.prompter.asked.count == 1)
     }
 
     /// SECURITY.md names this limit.

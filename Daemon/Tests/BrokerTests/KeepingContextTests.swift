@@ -452,6 +452,27 @@ struct KeepingContextTests {
         #expect(context.isKeepingFactors && context.policyGrant(2) != nil)
     }
 
+    @Test(arguments: [("biometry-current-set", false), ("biometry", true), ("biometry", false), ("passcode", false)])
+    func `what stands on the former set or on a kept factor is not granted once these have ended`(
+        factor: String, standsOnKept: Bool
+    ) throws {
+        let context = EvaluationContext(keepsFactors: false, clock: fixture.clock, lifetime: .seconds(60))
+        let era = context.era
+        context.endKeptFactors()
+        let grant = EvaluationContext.RequirementGrant(
+            factorNames: [factor], strength: "broker-bound", limits: nil, since: .zero)
+        let rule = Data("rule".utf8)
+        let isOfSet = factor == "biometry-current-set"
+        do {
+            try context.grant(requirement: rule, grant, standsOnKept: standsOnKept, since: era)
+            #expect(!isOfSet && !standsOnKept)
+        } catch { #expect(error.cause == "context.factors-changed" && (isOfSet || standsOnKept)) }
+        #expect((context.heldRequirement(rule) != nil) == (!isOfSet && !standsOnKept))
+        try context.grant(requirement: rule, grant, standsOnKept: standsOnKept, since: context.era)
+        context.endGrantsOfCurrentSet()
+        #expect((context.heldRequirement(rule) != nil) == !isOfSet)
+    }
+
     @Test func `what has expired is wiped though nobody looks at it, and grants after an end are not kept`() throws {
         let context = EvaluationContext(keepsFactors: true, clock: fixture.clock, lifetime: .seconds(60))
         let proof = try fixture.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))

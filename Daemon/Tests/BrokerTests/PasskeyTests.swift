@@ -248,7 +248,7 @@ struct PasskeyTests {
         ])
         fixture.prompter.prepare([Self.passcode])
         let answer = try BrowserAuthenticator()
-            .answer([CTAPCommand.makeCredential.rawValue] + making.encoded, with: passkeys)
+            .answer([CTAPCommand.makeCredential.rawValue] + making.encoded, with: passkeys, endedBy: {})
         try #require(answer.first == CTAPStatus.success.rawValue)
         try PlatformAuthenticator(passkeys).finishCreation(isReleased: true)
         var assertion = Self.assertion()

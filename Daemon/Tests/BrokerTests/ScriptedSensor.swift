@@ -126,16 +126,18 @@ final class ScriptedSensor: Authenticator {
         }
 
         func prove(
-            until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void
-        ) throws -> Proof? {
+            until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void,
+            _ proved: (Proof) throws -> Void
+        ) throws {
             let script = device.state.withLock { state in
                 state.armedCount += 1
                 return state.scripts.isEmpty ? ScriptedSensor.waits : state.scripts.removeFirst()
             }
-            defer { device.state.withLock { $0.endedCount += 1 } }
-            guard var proof = try script(stop, report) else { return nil }
+            let end = Result { try script(stop, report) }
+            device.state.withLock { $0.endedCount += 1 }
+            guard var proof = try end.get() else { return }
             if proof.factor == .biometry { proof.half = device.state.withLock { $0.key }?() }
-            return proof
+            try proved(proof)
         }
     }
 }

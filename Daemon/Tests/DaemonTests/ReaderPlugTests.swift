@@ -34,9 +34,18 @@ struct ReaderPlugTests {
         private var lastNumber: Int
         private var count = 0
 
+        private let former: Set<Int>
+
         init(on bus: PrivateBus) throws {
             self.bus = bus
-            lastNumber = try Self.newestNumber(on: bus)
+            former = try Self.numbers(on: bus)
+            lastNumber = former.max() ?? 0
+        }
+
+        /// Whether there is no connection but those of before, and the one that asks.
+        func areOver() throws -> Bool {
+            let numbers = try Self.numbers(on: bus)
+            return numbers.subtracting(former) == numbers.max().map { [$0] }
         }
 
         /// The questions since the beginning.
@@ -48,10 +57,12 @@ struct ReaderPlugTests {
             return count
         }
 
-        private static func newestNumber(on bus: PrivateBus) throws -> Int {
+        private static func newestNumber(on bus: PrivateBus) throws -> Int { try #require(numbers(on: bus).max()) }
+
+        private static func numbers(on bus: PrivateBus) throws -> Set<Int> {
             let driver = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.ListNames")
             let names = try bus.call(driver.0, driver.1, driver.2).matches(of: /:1\.([0-9]+)/)
-            return try #require(names.compactMap { Int($0.output.1) }.max())
+            return Set(names.compactMap { Int($0.output.1) })
         }
     }
 
@@ -64,11 +75,12 @@ struct ReaderPlugTests {
         try environment(in: client.ask(.environment(.init())))
     }
 
-    /// Leaves a watch, and returns when it has asked fprintd.
+    /// Leaves a watch, and returns when it has asked fprintd and has its answer: a reader that goes before would be noticed.
     private func watch(_ client: RawClient, after known: WireEnvironment) throws -> UInt64 {
         var questions = try QuestionCount(on: stack.bus)
         let id = try client.send(.environment(.with { $0.known = known }))
         try eventually("the watch has asked") { try questions.value() > 0 }
+        try eventually("the watch has its answer") { try questions.areOver() }
         return id
     }
 

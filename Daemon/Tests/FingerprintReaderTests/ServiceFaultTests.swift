@@ -121,8 +121,7 @@ import Testing
                 return try claimed.verify(within: .seconds(20)) { _ in Issue.record("armed") }
             }
         }
-        stack.thawService()
-        try stack.waitUntilFree()
+        try stack.thawServiceUntilFree()
         try expectMatch()
     }
 
@@ -130,8 +129,7 @@ import Testing
         #expect(throws: ReaderFailure.silent) {
             try impatient.verify(within: .milliseconds(300)) { if $0 == .armed { stack.freezeService() } }
         }
-        stack.thawService()
-        try stack.waitUntilFree()
+        try stack.thawServiceUntilFree()
         try expectMatch()
     }
 
@@ -146,8 +144,7 @@ import Testing
             }
         }
         #expect(ContinuousClock.now - begin < .seconds(5))
-        stack.thawService()
-        try stack.waitUntilFree()
+        try stack.thawServiceUntilFree()
         try expectMatch()
     }
 

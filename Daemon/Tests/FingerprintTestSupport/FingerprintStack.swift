@@ -95,6 +95,16 @@ public final class FingerprintStack {
 
     public func thawService() { service?.signal(SIGCONT) }
 
+    /// Lets a frozen fprintd go on, and waits until the first reader can be had. Debian's fprintd (1.94.2) sometimes ends by a
+    /// fault of its own then, because a program left it meanwhile. It is started again, as the bus would do.
+    public func thawServiceUntilFree() throws {
+        thawService()
+        try eventually("the reader is free") {
+            if service?.wait(seconds: 0) != .stillRunning { try startService() }
+            return (try? claimOnce()) != nil
+        }
+    }
+
     private static func owns(_ name: String, _ bus: PrivateBus) throws -> Bool {
         let driver = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.NameHasOwner")
         return try bus.call(driver.0, driver.1, driver.2, [name]).contains("true")
@@ -123,7 +133,16 @@ public final class FingerprintStack {
 
     /// Waits until the first reader can be had: fprintd notices a moment later that a program has ended.
     public func waitUntilFree() throws {
-        try eventually("the reader is free") { (try? claimOnce()) != nil }
+        var failure: (any Error)?
+        do {
+            try eventually("the reader is free") {
+                do { try claimOnce() } catch {
+                    failure = error
+                    return false
+                }
+                return true
+            }
+        } catch { throw failure ?? error }
     }
 
     // MARK: fingers
@@ -178,9 +197,15 @@ public final class FingerprintStack {
         }
     }
 
-    /// Adds a finger for the test's user, whose template is the one of the right index finger.
+    /// Adds a left thumb for the test's user, whose template is the one of the right index finger. fprintd does not list it.
     public func plantTemplate() throws {
-        let folder = "\(templates)/\(TemplatesHelper.userName)/\(VirtualReader.verifying.templateFolder)"
-        try FileManager.default.copyItem(atPath: "\(folder)/7", toPath: "\(folder)/1")
+        try FileManager.default.copyItem(atPath: "\(userTemplates)/7", toPath: "\(userTemplates)/1")
+    }
+
+    /// Takes the left thumb's template away, past fprintd.
+    public func removeLeftThumb() throws { try FileManager.default.removeItem(atPath: "\(userTemplates)/1") }
+
+    private var userTemplates: String {
+        "\(templates)/\(TemplatesHelper.userName)/\(VirtualReader.verifying.templateFolder)"
     }
 }

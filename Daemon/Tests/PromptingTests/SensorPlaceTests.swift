@@ -152,6 +152,14 @@ extension RealPromptTests {
         }
 
         private func refusal(_ processID: Int32) -> SensorRefusal? {
+            sessions.refusal(ofProcess: processID, of: user)
+        }
+
+        private func laterRefusal(_ processID: Int32) -> () -> SensorRefusal? {
+            sessions.laterRefusal(ofProcess: processID, of: user)
+        }
+
+        private var sessions: LogindSessions {
             let unit = "/user.slice/user-\(user).slice/user@\(user).service"
             let groups: [Int: String] = [
                 10: "0::/user.slice/user-\(user).slice/session-1.scope\n", 50: "0::\(unit)/app.slice/term.scope\n",
@@ -161,7 +169,6 @@ extension RealPromptTests {
                 64: "0::/user.slice/user-\(user).slice/session-1.scope\n", 65: "1:pids:\(unit)\n0::/\n", 66: "",
             ]
             return LogindSessions(systemBus: bus.path, controlGroups: { groups[Int($0)] })
-                .refusal(ofProcess: processID, of: user)
         }
 
         @Test func `a program in a session is where the session is`() throws {
@@ -211,6 +218,49 @@ extension RealPromptTests {
             #expect(refusal(50) == .sessionLocked)
             try logind.setLockedHint("here", false)
             #expect(refusal(10) == nil)
+        }
+
+        // MARK: once more
+
+        @Test func `a session that is locked meanwhile is refused until it is unlocked`() throws {
+            try logind.addSession("here", of: user)
+            let looks = [laterRefusal(10), laterRefusal(50)]
+            #expect(looks.map { $0() } == [nil, nil])
+            try logind.setLockedHint("here", true)
+            #expect(looks.map { $0() } == [.sessionLocked, .sessionLocked])
+            try logind.setLockedHint("here", false)
+            #expect(looks.map { $0() } == [nil, nil])
+        }
+
+        @Test func `a program of the user manager goes on where another session of its user is`() throws {
+            try logind.addSession("here", of: user)
+            let looks = [laterRefusal(10), laterRefusal(50)]
+            try logind.addSession("second", of: user)
+            try logind.setLockedHint("here", true)
+            #expect(looks.map { $0() } == [.sessionLocked, nil])
+        }
+
+        @Test(arguments: [10, 50] as [Int32])
+        func `a person who came after the first look is found`(processID: Int32) throws {
+            let look = laterRefusal(processID)
+            #expect(look() == .notActive)
+            try logind.addSession("here", of: user)
+            #expect(look() == nil)
+        }
+
+        @Test(arguments: [10, 50] as [Int32])
+        func `a logind that ended is not believed, and the next one is asked`(processID: Int32) throws {
+            try logind.addSession("here", of: user)
+            let look = laterRefusal(processID)
+            logind.stop()
+            try eventually("logind is gone") { look() == .unknownSession }
+            let next = try StandInLogind(on: bus)
+            try next.setSessions([10: "here"])
+            #expect(look() == .notActive)
+            try next.addSession("here", of: user)
+            #expect(look() == nil)
+            bus.stop()
+            #expect(look() == .unknownSession)
         }
 
         @Test func `without logind, and without a bus, nobody is known to sit here`() throws {

@@ -134,12 +134,12 @@ package final class Biometry: Sendable {
         let mark: EnrolledSetMark?
     }
 
-    /// - Parameter known: the reader's state of a moment ago. It is asked for once more only where the names of the fingers are
-    ///   all that tells the enrolled set.
+    /// - Parameter known: the reader's state, where it was asked for while the reader was claimed. While it is claimed, fprintd lets
+    ///   nobody enrol or delete a finger at it. Only the helper notices changes past fprintd (decision 0056).
     func look(knowing known: ReaderState? = nil) -> Look {
         if let known {
             let set = sources.templates.enrolledSet()
-            if set != .absent { return Look(reader: known, set: set, mark: EnrolledSetMark(set, fingers: known)) }
+            return Look(reader: known, set: set, mark: EnrolledSetMark(set, fingers: known))
         }
         let reader = sources.reader.readerState()
         // Where there is no service nobody can have enrolled a finger.
@@ -170,9 +170,7 @@ package final class Biometry: Sendable {
     private func judged(_ mark: EnrolledSetMark?) throws -> BiometryRecord {
         let (record, isNews) = try unsavedMisses.withLock { unsaved in
             var record = try storage.load()
-            // Names in place of a digest tell nothing about the set.
-            let mark = record.isDowngraded(by: mark) ? nil : mark
-            let isNews = mark != nil && record.enrolledSet != nil && mark != record.enrolledSet && !record.isResting
+            let isNews = record.isUntold(mark)
             if isNews {
                 record.isResting = true
                 // One that cannot be stored is seen again at the next look.
@@ -261,16 +259,20 @@ package final class Biometry: Sendable {
     private func adopt() {
         let seen = look()
         face?.adopt()
-        unsavedMisses.withLock { unsaved in
+        let isUntold = unsavedMisses.withLock { unsaved in
             let stored = try? storage.load()
             var record = stored ?? BiometryRecord()
+            let isUntold = record.isUntold(seen.mark)
             (record.missCount, record.isResting, unsaved) = (0, false, 0)
             // Of a set that nobody tells now, the former one is compared later on.
             if let mark = seen.mark, !record.isDowngraded(by: mark) { record.enrolledSet = mark }
             // A machine without fingers has no record.
-            guard record != (stored ?? BiometryRecord()) else { return }
+            guard record != (stored ?? BiometryRecord()) else { return false }
             do { try storage.save(record) } catch { onFault(error) }
+            return isUntold
         }
+        // Nobody had looked since the change: what the former fingers proved counts no longer, as at a look.
+        if isUntold { tell(.enrolledSet) }
         memory.withLock { $0.hasHelper = seen.set != .absent }
         follow()
     }
@@ -346,6 +348,12 @@ extension BiometryRecord {
     /// digest's place: a finger that was replaced under its name would go unnoticed from then on.
     func isDowngraded(by mark: EnrolledSetMark?) -> Bool {
         enrolledSet?.isDigest == true && mark?.isOfNames == true
+    }
+
+    /// Whether another set is enrolled than at the last passcode entry, and nobody was told so yet.
+    func isUntold(_ mark: EnrolledSetMark?) -> Bool {
+        guard let mark, let enrolledSet, !isDowngraded(by: mark) else { return false }
+        return mark != enrolledSet && !isResting
     }
 }
 

@@ -21,11 +21,13 @@ final class FaceAttempt: SensingAttempt {
     }
 
     func prove(
-        until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void
-    ) throws -> Proof? {
-        try face.turn.take(
+        until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void,
+        _ proved: (Proof) throws -> Void
+    ) throws {
+        let proof = try face.turn.take(
             until: stop, tries, of: .face, onWait: { report(SensorReport(text: FaceWords.waiting)) },
             { try recognize(until: $0, report) })
+        if let proof { try proved(proof) }
     }
 
     /// Has the service look until it recognised the owner or too many were not recognised. Nil when it was stopped.

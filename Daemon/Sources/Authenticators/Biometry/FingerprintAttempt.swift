@@ -26,21 +26,23 @@ final class FingerprintAttempt: SensingAttempt {
     }
 
     func prove(
-        until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void
-    ) throws -> Proof? {
+        until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void,
+        _ proved: (Proof) throws -> Void
+    ) throws {
         let outcome = try biometry.turn.take(
             until: stop, tries, of: .finger, onWait: { report(SensorReport(text: FingerprintWords.waiting)) },
-            { try verify(until: $0, report) })
-        return try outcome?.get()
+            { try verify(until: $0, report, proved) })
+        try outcome?.get()
     }
 
     /// Nil when it was stopped.
     private func verify(
-        until stop: ReaderStop, _ report: @escaping @Sendable (SensorReport) -> Void
-    ) throws -> Result<Proof, any Error>? {
+        until stop: ReaderStop, _ report: @escaping @Sendable (SensorReport) -> Void,
+        _ proved: (Proof) throws -> Void
+    ) throws -> Result<Void, any Error>? {
         do throws(ReaderFailure) {
             return try biometry.sources.reader.withTouches(until: stop) { (wait) throws(ReaderFailure) in
-                try touches(wait, until: stop, report)
+                try touches(wait, until: stop, report, proved)
             }
         } catch .stopped { return nil } catch { throw Refusal(error) }
     }
@@ -48,8 +50,9 @@ final class FingerprintAttempt: SensingAttempt {
     /// Waits for touches until one is recognised or too many were not. The failure is one of the evaluation; those of the
     /// reader are thrown.
     private func touches(
-        _ wait: TouchWait, until stop: ReaderStop, _ report: @escaping @Sendable (SensorReport) -> Void
-    ) throws(ReaderFailure) -> Result<Proof, any Error> {
+        _ wait: TouchWait, until stop: ReaderStop, _ report: @escaping @Sendable (SensorReport) -> Void,
+        _ proved: (Proof) throws -> Void
+    ) throws(ReaderFailure) -> Result<Void, any Error> {
         var words = FingerprintWords()
         while true {
             try biometry.turn.rest(after: biometry.sources.reader.pauseBetweenQuestions, for: tries, until: stop)
@@ -61,7 +64,7 @@ final class FingerprintAttempt: SensingAttempt {
             if result != .timedOut { biometry.turn.noteResult(for: tries) }
             switch result {
             case .timedOut: continue
-            case .match: return Result { try proof(comparedWith: before) }
+            case .match: return Result { try proved(proof(comparedWith: before)) }
             case .noMatch:
                 do {
                     let left = try tries.noteMiss()

@@ -91,14 +91,20 @@ package protocol SensingAttempt: AnyObject, Sendable {
     /// Arms the device and waits until it recognised the person.
     ///
     /// It runs on a thread of its own and begins when the question is visible. `stop` is cancelled when the question has ended,
-    /// for whatever reason: the device must then be disarmed and this return soon. A proof that is returned after that does
+    /// by an answer or in another way: the device must then be disarmed and this return soon. A proof that comes after that does
     /// not count. When the question is put again, after a wrong entry for instance, this is called again.
     ///
-    /// - Parameter report: tells the person what the device says, from any thread.
-    /// - Returns: nil when it was cancelled, which is no failed try.
+    /// - Parameters:
+    ///   - report: tells the person what the device says, from any thread.
+    ///   - proved: takes the proof, on this thread, when the device is disarmed; not called when it was cancelled, which is no
+    ///     failed try. The question ends with it, so later work, such as giving a reader back, delays nobody. An
+    ///     error that it throws is passed on.
     /// - Throws: when the device can prove nothing more in this evaluation, after too many misses or unplugged. It is not
     ///   called again then. The question stays for what else it offers.
-    func prove(until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void) throws -> Proof?
+    func prove(
+        until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void,
+        _ proved: (Proof) throws -> Void
+    ) throws
 
     /// Goes on after ``SensorNeedsAnswer``, on the evaluation's thread: the question has ended, and no other sensor waits.
     ///
@@ -112,7 +118,7 @@ package protocol SensingAttempt: AnyObject, Sendable {
         _ questioning: Questioning, after question: PromptQuestion, onMiss: @escaping @Sendable () -> Void
     ) throws -> Proof
 
-    /// The evaluation uses the proof that ``prove(until:reporting:)`` returned. A proof that comes too late is never used.
+    /// The evaluation uses the proof of ``prove(until:reporting:_:)``. A proof that comes too late is never used.
     ///
     /// - Throws: when the proof must not be used after all.
     func proofWasTaken() throws

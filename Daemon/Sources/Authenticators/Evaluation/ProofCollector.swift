@@ -53,9 +53,9 @@ package struct ProofCollector {
         try typing?.attempt.requireReady()
         let race = SensorRace(
             sensing, isAlone: typing == nil,
-            requirePlace: { [prompter = evaluator.prompter, processID = asking.caller.program.processID] in
-                guard let refusal = prompter.sensorRefusal(ofProcess: processID) else { return }
-                throw Questioning.refusal(.sensorRefused(refusal))
+            placeCheck: { [prompter = evaluator.prompter, processID = asking.caller.program.processID] in
+                let look = prompter.laterSensorRefusal(ofProcess: processID)
+                return { if let refusal = look() { throw Questioning.refusal(.sensorRefused(refusal)) } }
             }, onMiss: { [recordMiss] runner in recordMiss(runner.factorName) })
         let question = question(typing, sensing, consequence)
         let questioning = Questioning(prompter: evaluator.prompter, asking: asking)

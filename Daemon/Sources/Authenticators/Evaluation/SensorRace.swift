@@ -27,6 +27,8 @@ final class SensorRace: Sendable {
         /// Nil when the sensor needs an answer first.
         let proof: Proof?
         let runner: Runner
+        /// Its device is disarmed. The thread may still give it back, and nobody waits for that but the device's next user.
+        fileprivate let wait: SensorWait
 
         /// The proof, which counts from now on.
         ///
@@ -57,20 +59,21 @@ final class SensorRace: Sendable {
     private let waits: [SensorWait]
     /// Whether the question waits for nothing else.
     private let isAlone: Bool
-    private let requirePlace: @Sendable () throws -> Void
+    private let placeCheck: @Sendable () -> () throws -> Void
     private let onMiss: @Sendable (Runner) -> Void
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - requirePlace: throws when no sensor may wait for the program any more. Asked when one has recognised the person.
+    ///   - placeCheck: called for each sensor before it is armed. The check that it returns is made when the sensor has recognised
+    ///     the person, and throws when no sensor may wait for the program any more.
     ///   - onMiss: called for each failed try, on the sensor's thread.
     init(
-        _ runners: [Runner], isAlone: Bool, requirePlace: @escaping @Sendable () throws -> Void,
+        _ runners: [Runner], isAlone: Bool, placeCheck: @escaping @Sendable () -> () throws -> Void,
         onMiss: @escaping @Sendable (Runner) -> Void
     ) {
         self.runners = runners
         self.isAlone = isAlone
-        self.requirePlace = requirePlace
+        self.placeCheck = placeCheck
         self.onMiss = onMiss
         waits = runners.map { SensorWait($0.factor) }
     }
@@ -90,23 +93,26 @@ final class SensorRace: Sendable {
             wait.begin()
             Threads.start("ostiary-sensor") { [self] in
                 defer { wait.end() }
-                run(runner, at: index, wait.stop, question)
+                run(runner, at: index, wait, question)
             }
         }
     }
 
-    private func run(_ runner: Runner, at index: Int, _ stop: SensorStop, _ question: LiveQuestion) {
+    private func run(_ runner: Runner, at index: Int, _ wait: SensorWait, _ question: LiveQuestion) {
+        // The session may be locked, or left, after the question appeared.
+        let requirePlace = placeCheck()
+        let report = { @Sendable [self] (report: SensorReport) in note(report, at: index, question) }
         do {
-            let winner: Winner
             do {
-                let proof = try runner.attempt.prove(until: stop) { [self] report in note(report, at: index, question) }
-                guard let proof else { return }
-                guard proof.factor == runner.factor else { throw runner.provedAnother }
-                winner = Winner(proof: proof, runner: runner)
-            } catch is SensorNeedsAnswer { winner = Winner(proof: nil, runner: runner) }
-            // The session may have been locked, or left, since the question appeared.
-            try requirePlace()
-            win(winner, question)
+                try runner.attempt.prove(until: wait.stop, reporting: report) { proof in
+                    guard proof.factor == runner.factor else { throw runner.provedAnother }
+                    try requirePlace()
+                    win(Winner(proof: proof, runner: runner, wait: wait), question)
+                }
+            } catch is SensorNeedsAnswer {
+                try requirePlace()
+                win(Winner(proof: nil, runner: runner, wait: wait), question)
+            }
         } catch { fail(error, at: index, question) }
     }
 
@@ -151,7 +157,8 @@ final class SensorRace: Sendable {
         let overdue: [SensorWait]
     }
 
-    /// Ends the race: the question has ended. Tells each sensor to stop and waits for it, at most for `patience`.
+    /// Ends the race: the question has ended. Tells each sensor to stop and waits for it, at most for `patience`. The winner is
+    /// disarmed already.
     func finish(patience: Duration) -> Result {
         let end = state.withLock { state in
             state.isOver = true
@@ -162,7 +169,7 @@ final class SensorRace: Sendable {
         return Result(
             winner: end.winner, failures: failures(in: end),
             ended: Set(end.failures.keys.map { ObjectIdentifier(runners[$0].attempt) }),
-            overdue: waits.filter { !$0.hasEnded(by: deadline) })
+            overdue: waits.filter { $0 !== end.winner?.wait && !$0.hasEnded(by: deadline) })
     }
 
     private func failures(in state: State) -> [Factor: any Error] {

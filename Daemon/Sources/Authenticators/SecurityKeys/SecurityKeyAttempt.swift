@@ -29,7 +29,15 @@ final class SecurityKeyAttempt: SensingAttempt {
     // MARK: beside other sensors and a field
 
     func prove(
-        until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void
+        until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void,
+        _ proved: (Proof) throws -> Void
+    ) throws {
+        if let proof = try proof(until: stop, report) { try proved(proof) }
+    }
+
+    /// Nil when it was stopped.
+    private func proof(
+        until stop: SensorStop, _ report: @escaping @Sendable (SensorReport) -> Void
     ) throws -> Proof? {
         while true {
             do {

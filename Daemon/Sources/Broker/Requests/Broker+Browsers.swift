@@ -22,7 +22,10 @@ extension Broker {
         let command = unsafe request.tail.withUnsafeBytes { unsafe [UInt8]($0) }
         var isReleased = false
         defer { finishCreation(by: PlatformAuthenticator(passkeys), isReleased: isReleased) }
-        let answer = try session.browserAuthenticator.answer(command, with: passkeys)
+        let answer = try session.browserAuthenticator.answer(command, with: passkeys) {
+            [cancellation = asking.cancellation] in
+            cancellation.cancel(.locked)
+        }
         record(passkeys.error, request, session)
         try release(of: passkeys, session, asking)
         isReleased = answer.first == 0

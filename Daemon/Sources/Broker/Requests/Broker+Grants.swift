@@ -4,6 +4,7 @@ import Callers
 import Foundation
 import OstiaryWire
 import Passcodes
+import Passkeys
 import ProtectedObjects
 import Refusals
 import UnixSocket
@@ -39,13 +40,16 @@ extension Broker {
             other.contexts.all.filter { Self.isMeant($0, of: other.caller, which) }
         }
         let count = chosen.reduce(0) { $0 + $1.listedGrants.count }
+        let browsers = sessions.all(of: session.account)
+            .filter { Self.areTokensMeant(of: $0.caller, which) && $0.browserAuthenticator.isInUse }
         if case .all = which {
-        } else if count == 0 {
+        } else if count == 0, browsers.isEmpty {
             throw Refusal(.notFound, "There is no such grant; it may have ended.", cause: "grant.not-found")
         }
         // What was begun before the revocation must not be granted after it.
         trail.end(event("grants-revoke", session, object: Self.name(of: which)), folds: true) {
             for context in chosen { context.revokeAllGrants() }
+            for browser in browsers { browser.browserAuthenticator.revoke() }
             session.account.recentBiometry.forget()
         }
         return Reply(.done(.with { $0.count = UInt32(clamping: count) }))
@@ -57,6 +61,17 @@ extension Broker {
         switch which {
         case .all: true
         case .grantID(let id): context.listedGrants.contains { $0.id == id }
+        case .program(let path): caller.program.displayName == path
+        }
+    }
+
+    /// Whether the tokens of a browser's PIN or finger end too: with all that its program has.
+    private static func areTokensMeant(
+        of caller: CallerProcess, _ which: WireRevokeGrantsRequest.OneOf_Which
+    ) -> Bool {
+        switch which {
+        case .all: true
+        case .grantID: false
         case .program(let path): caller.program.displayName == path
         }
     }

@@ -1,6 +1,7 @@
 import Callers
 import Dispatch
 import Foundation
+import Passkeys
 import ProtectedObjects
 import Synchronization
 import Vault
@@ -71,9 +72,18 @@ final class SessionRegistry: Sendable {
         }
     }
 
-    /// Ends what contexts keep of factors: the user's passcode is another one now.
+    /// Ends what contexts keep of factors, and browsers' tokens: the user's passcode is another one now, or the fingers are.
     func endKeptFactors(of account: OwnerAccount) {
-        for session in all(of: account) { session.contexts.endKeptFactors() }
+        for session in all(of: account) {
+            session.contexts.endKeptFactors()
+            session.browserAuthenticator.forget()
+        }
+    }
+
+    /// Ends the proofs of the user's former set of fingers: kept factors, and grants of the current set.
+    func endGrantsOfFormerSet(of account: OwnerAccount) {
+        endKeptFactors(of: account)
+        for session in all(of: account) { session.contexts.endGrantsOfCurrentSet() }
     }
 
     var isEmpty: Bool { contents.withLock { $0.places == 0 } }

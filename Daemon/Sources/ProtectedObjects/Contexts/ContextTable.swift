@@ -63,6 +63,8 @@ package final class ContextTable: Sendable {
 
     package func endKeptFactors() { for context in all { context.endKeptFactors() } }
 
+    package func endGrantsOfCurrentSet() { for context in all { context.endGrantsOfCurrentSet() } }
+
     package func endGrants(on object: VaultID) { for context in all { context.endGrant(on: object) } }
 
     /// Wipes everything: the connection has ended.

@@ -1,3 +1,4 @@
+import AccessControl
 package import Authenticators
 package import KeySlots
 import Passcodes
@@ -48,14 +49,41 @@ extension EvaluationContext {
         wipeLater()
     }
 
-    /// Ends what is kept of factors, and the policies that they satisfied.
+    /// Ends the kept factors, the policies that they satisfied, and the objects that stay open only for as long. The
+    /// grants of an authorized right stand, as they stand on no kept factor.
     package func endKeptFactors() {
-        contents.withLock { contents in
+        endGrants { contents in
+            contents.rights = contents.rights.filter { $0.value.time == nil }
             contents.endKept()
             contents.policies = [:]
             // Nor may the object under evaluation keep it.
             contents.keptEra += 1
         }
+    }
+
+    /// Ends the grants of the current set of fingers, which is another one now.
+    package func endGrantsOfCurrentSet() {
+        endGrants { contents in
+            let rights = contents.rights.filter { Self.isOfCurrentSet($0.value.right.factorNames) }
+            let requirements = contents.requirements.filter { Self.isOfCurrentSet($0.value.factorNames) }
+            for id in rights.keys { (contents.rights[id], contents.meters[.object(id)]) = (nil, nil) }
+            for rule in requirements.keys {
+                (contents.requirements[rule], contents.meters[.requirement(rule)]) = (nil, nil)
+            }
+        }
+    }
+
+    static func isOfCurrentSet(_ factorNames: [String]) -> Bool {
+        factorNames.contains { $0.hasPrefix(Factor.biometryCurrentSet.name) }
+    }
+
+    private func endGrants(_ change: (inout Contents) -> Void) {
+        let hasEnded = contents.withLock { contents in
+            let count = contents.rights.count + contents.requirements.count
+            change(&contents)
+            return contents.rights.count + contents.requirements.count < count
+        }
+        if hasEnded { ended([]) }
     }
 
     /// Whether anything is kept, expired or not.

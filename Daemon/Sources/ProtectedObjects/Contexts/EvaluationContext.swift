@@ -112,7 +112,7 @@ package final class EvaluationContext: Sendable {
         let now = clock.now().time
         let subject = LimitedSubject(.object(right.id), right.limits)
         try requireRoom(for: subject)
-        try add(since: era) { contents in
+        try add(since: era, onSet: standsOnKept || Self.isOfCurrentSet(right.factorNames)) { contents in
             if let end = contents.beginMeter(of: subject, standsOnKept: standsOnKept, at: now) { return end }
             contents.rights[right.id] = RightGrant(
                 right: right, since: now, time: keepsFactors ? time(in: contents, at: now) : nil)
@@ -177,7 +177,7 @@ package final class EvaluationContext: Sendable {
         let now = clock.now().time
         let subject = LimitedSubject(.requirement(requirement), grant.limits)
         try requireRoom(for: subject)
-        try add(since: era) { contents in
+        try add(since: era, onSet: standsOnKept || Self.isOfCurrentSet(grant.factorNames)) { contents in
             if let end = contents.beginMeter(of: subject, standsOnKept: standsOnKept, at: now) { return end }
             contents.requirements[requirement] = grant
             return nil
@@ -208,6 +208,20 @@ package final class EvaluationContext: Sendable {
             isCurrent = contents.keptEra == era.kept
             if isCurrent { contents.policies[policy] = (grant, time(in: contents, at: now)) }
             return nil
+        }
+        guard isCurrent else { throw Self.changedMeanwhile }
+    }
+
+    /// As ``add(since:_:)``. Refused when the enrolled fingers or the passcode changed since `era`, if the grant stands on them.
+    ///
+    /// - Parameter isOnSet: whether it is of the current set, or used something that was kept.
+    private func add(
+        since era: Era, onSet isOnSet: Bool, _ change: (inout Contents) -> GrantEnd?
+    ) throws(Refusal) {
+        var isCurrent = true
+        try add(since: era) { contents in
+            isCurrent = !isOnSet || contents.keptEra == era.kept
+            return isCurrent ? change(&contents) : nil
         }
         guard isCurrent else { throw Self.changedMeanwhile }
     }
