@@ -320,8 +320,7 @@ let package = Package(
         .target(
             name: "SecurityKeyTestSupport",
             dependencies: [
-                "AuthenticatorRequests", "CTAP", "CardReaders", "StoreTestSupport", "TerminalTestSupport", shared,
-                crypto,
+                "AuthenticatorRequests", "CTAP", "StoreTestSupport", shared, cbor, crypto, cryptoExtras,
             ],
             path: "Tests/SecurityKeyTestSupport", swiftSettings: adapter),
         .testTarget(
@@ -339,7 +338,7 @@ let package = Package(
                 "Broker", "Authenticators", "OwnerKeys", "ProtectedObjects", "Refusals", "KeySlots", "SecurityKeys",
                 "AuthenticatorRequests", "Passkeys", "CTAP", "Prompting", "PromptProtocol", "Vault",
                 "BrokerTestSupport", "SecurityKeyTestSupport", "StoreTestSupport", "TerminalTestSupport",
-                "TPMTestSupport", "ostiary-fido", "ostiary-prompt", "socket-key-daemon", shared, grdb,
+                "TPMTestSupport", "ostiary-fido", "ostiary-prompt", "socket-key-daemon", shared, cbor, grdb,
             ],
             swiftSettings: adapter),
         .executableTarget(

@@ -10,7 +10,7 @@ struct AssertionTask: KeyTask {
         let features = description.features
         guard description.isFIDO2 else { return planForU2F() }
         // Only a verified person is shown the accounts by name.
-        let isNeeded = features.contains(.alwaysVerifies)
+        let isNeeded = features.contains(.alwaysVerifies) || isWriting && features.contains(.largeBlobs)
         return KeyPlan(description, assertion.userVerification, isNeeded: isNeeded) { verifiesUser in
             var request = self.request(hasHMACSecret: features.contains(.hmacSecret))
             request.verifiesUser = verifiesUser
@@ -21,6 +21,12 @@ struct AssertionTask: KeyTask {
             }
             return .assert(request)
         }
+    }
+
+    /// A key with a PIN lets nobody write a large blob without it (CTAP 2.1, 6.10.2).
+    private var isWriting: Bool {
+        guard case .write = assertion.largeBlob else { return false }
+        return true
     }
 
     private func planForU2F() -> KeyPlan {

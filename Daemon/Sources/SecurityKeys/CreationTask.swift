@@ -62,6 +62,10 @@ struct CreationTask: KeyTask {
         guard case .created(let made) = report else { throw CredentialRefusal.malformedAnswer }
         let isVerified = AuthenticatorData(made.authenticatorData).isUserVerified
         guard creation.userVerification != .required || isVerified else { throw CredentialRefusal.malformedAnswer }
+        // The plan asks only keys that announce large blobs.
+        guard creation.extensions.largeBlob != .required || made.hasLargeBlobKey else {
+            throw CredentialRefusal.malformedAnswer
+        }
         let isAnonymous = creation.attestation == .none
         let object = try AttestationObject(made, isAnonymous: isAnonymous)
         var created = CreatedCredential(

@@ -17,7 +17,7 @@ extension SecretBytes {
         return normal.prefix(end)
     }
 
-    /// - Returns: the end of what was written; nil for bytes that are not UTF-8.
+    /// - Returns: the end of the written bytes; nil for bytes that are not UTF-8.
     private static func normalize(_ typed: UnsafeRawBufferPointer, into normal: UnsafeMutableRawBufferPointer) -> Int? {
         var (decoder, rest) = unsafe (UTF8(), typed.makeIterator())
         var character = ""

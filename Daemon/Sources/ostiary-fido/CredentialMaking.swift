@@ -59,7 +59,7 @@ struct CredentialMaking {
             format: fido_cred_fmt(credential).map { String(cString: $0) } ?? "",
             statement: bytes(fido_cred_attstmt_ptr(credential), fido_cred_attstmt_len(credential)),
             authenticatorData: bytes(fido_cred_authdata_raw_ptr(credential), fido_cred_authdata_raw_len(credential)),
-            hasLargeBlobKey: fido_cred_largeblob_key_len(credential) > 0)
+            hasLargeBlobKey: fido_cred_largeblob_key_len(credential) == 32)
         let isSound =
             (1...SecurityKeyLimits.credentialByteCount).contains(result.identifier.count)
             && result.authenticatorData.count <= UInt16.max && result.statement.count <= UInt16.max

@@ -15,6 +15,8 @@ struct Program {
 
     static func main() {
         guard ostiary_occupy_standard_descriptors() == 0 else { exit(1) }
+        // Before glibc gives memory of a further heap back, it reads a file of /proc. The filter would end the process then.
+        ostiary_limit_heaps(1)
         guard ostiary_forbid_dumps() == 0, ostiary_forbid_new_privileges() == 0 else { exit(1) }
         // A hostile key could otherwise make libfido2 ask for memory until the machine has none.
         var memory = rlimit(rlim_cur: 1 << 30, rlim_max: 1 << 30)

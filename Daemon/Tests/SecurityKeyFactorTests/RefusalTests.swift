@@ -2,6 +2,7 @@ import AccessControl
 import Authenticators
 import BrokerTestSupport
 import CTAP
+import CanonicalCBOR
 import Foundation
 import Glibc
 import KeySlots
@@ -226,10 +227,14 @@ import Testing
         try fixture.create("vault")
         key.unplug()
         let lying = try fixture.plugIn(memory, named: "lying") { _, request, answer in
-            // The authenticator data is a byte string behind key 2 of the map; its flags follow the hash.
-            guard request.first == 0x02, let head = answer.firstRange(of: [0x02, 0x58]) else { return answer }
+            // The identifier of the credential is random and stands first, so a search for the head of member 2 could end there.
+            guard request.first == 0x02, answer.first == 0x00,
+                let data = try? Parameters(decoding: answer.dropFirst()).optional(2, \.bytes),
+                let range = answer.firstRange(of: data)
+            else { return answer }
             var answer = answer
-            answer[head.upperBound + 1 + 32] &= ~0x04
+            // The flags follow the hash of the relying party.
+            answer[range.lowerBound + 32] &= ~0x04
             return answer
         }
         expect(.companionNotAvailable, "security-key.failed")

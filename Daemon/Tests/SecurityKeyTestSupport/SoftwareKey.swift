@@ -54,7 +54,11 @@ package final class SoftwareKey: Sendable {
         guard rename(hidden, path) == 0 else { throw KeyFault(code: errno) }
     }
 
-    package struct KeyFault: Error { let code: CInt }
+    package struct KeyFault: Error {
+        let code: CInt
+
+        package init(code: CInt) { self.code = code }
+    }
 
     deinit { unplug() }
 

@@ -1,13 +1,13 @@
-import CanonicalCBOR
+package import CanonicalCBOR
 
 /// The parameters of a request. Members that CTAP does not know are left out of account, as it demands.
-struct Parameters {
-    private let map: CBORMap
+package struct Parameters {
+    package let map: CBORMap
 
-    init(_ map: CBORMap) { self.map = map }
+    package init(_ map: CBORMap) { self.map = map }
 
     /// - Throws: ``CTAPStatus/invalidCBOR``, ``CTAPStatus/unexpectedType`` for anything but a map.
-    init(decoding bytes: ArraySlice<UInt8>) throws(CTAPStatus) {
+    package init(decoding bytes: ArraySlice<UInt8>) throws(CTAPStatus) {
         let value: CBORValue
         do {
             value = try CBORDecoder.decode(bytes, .canonical)
@@ -18,7 +18,7 @@ struct Parameters {
         self.map = map
     }
 
-    func optional<Value>(_ key: Int, _ read: (CBORValue) -> Value?) throws(CTAPStatus) -> Value? {
+    package func optional<Value>(_ key: Int, _ read: (CBORValue) -> Value?) throws(CTAPStatus) -> Value? {
         try Self.value(map[key], read)
     }
 

@@ -1,12 +1,13 @@
 import Foundation
 import Glibc
+import SecurityKeyTestSupport
 import Synchronization
 
 /// A security key in software at a virtual reader (``TestReaders``): CTAP over NFC (CTAP 2.1, 11.3) behind vpcd's protocol, in
 /// which each message has a length of two bytes in front.
-package final class CardKey: Sendable {
+final class CardKey: Sendable {
     /// The effect of a fault on an answer; nil gives no answer.
-    package typealias Fault = @Sendable (_ command: [UInt8], _ answer: [UInt8]) -> [UInt8]?
+    typealias Fault = @Sendable (_ command: [UInt8], _ answer: [UInt8]) -> [UInt8]?
 
     private struct State {
         var commands: [[UInt8]] = []
@@ -31,7 +32,7 @@ package final class CardKey: Sendable {
     /// - Parameters:
     ///   - version: the answer to SELECT; nil for a card without the applet of FIDO.
     ///   - pieceByteCount: how many bytes of an answer it gives at once.
-    package init(
+    init(
         at port: UInt16, _ engine: any KeyEngine, version: String? = "U2F_V2", pieceByteCount: Int = 256,
         fault: @escaping Fault = { $1 }
     ) throws {
@@ -47,13 +48,13 @@ package final class CardKey: Sendable {
     deinit { remove() }
 
     /// All commands so far, without vpcd's own.
-    package var commands: [[UInt8]] { state.withLock { $0.commands } }
-    package var cancelCount: Int { state.withLock { $0.cancelCount } }
+    var commands: [[UInt8]] { state.withLock { $0.commands } }
+    var cancelCount: Int { state.withLock { $0.cancelCount } }
     /// How often the reader powered it.
-    package var powerCount: Int { state.withLock { $0.powerCount } }
+    var powerCount: Int { state.withLock { $0.powerCount } }
 
     /// Takes it away from the reader.
-    package func remove() {
+    func remove() {
         isPresent.withLock { isPresent in
             guard isPresent else { return }
             isPresent = false

@@ -1,6 +1,7 @@
 import CardReaders
 import Foundation
 import Glibc
+import SecurityKeyTestSupport
 import StoreTestSupport
 import TerminalTestSupport
 
@@ -8,7 +9,7 @@ import TerminalTestSupport
 ///
 /// pcscd knows one folder for its socket. It gets a mount of its own there, which needs root. libpcsclite reads the socket's place
 /// from the environment, once for a process; so all instances use one folder, and one exists at a time.
-package final class TestReaders: Sendable {
+final class TestReaders: Sendable {
     private static let daemon = "/usr/sbin/pcscd"
     private static let driver = "/usr/lib/pcsc/drivers/serial/libifdvpcd.so"
     private static let place = "/run/pcscd"
@@ -20,12 +21,12 @@ package final class TestReaders: Sendable {
     }
 
     /// The ports behind which the readers wait for cards.
-    package let ports: [UInt16]
+    let ports: [UInt16]
     private let process: SpawnedProcess
     private let configuration: TestFolder
 
     /// Why none can be started here; nil when they can.
-    package static var obstacle: String? {
+    static var obstacle: String? {
         guard FileManager.default.isExecutableFile(atPath: daemon), FileManager.default.fileExists(atPath: driver)
         else {
             return "pcscd or vsmartcard-vpcd is not installed"
@@ -33,7 +34,7 @@ package final class TestReaders: Sendable {
         return geteuid() == 0 ? nil : "a mount for pcscd's socket needs root"
     }
 
-    package init() throws {
+    init() throws {
         let folder = try Self.folder.get()
         for name in ["pcscd.comm", "pcscd.pid"] { unlink(folder.path(name)) }
         configuration = try TestFolder()
@@ -63,7 +64,7 @@ package final class TestReaders: Sendable {
     deinit { stop() }
 
     /// Kills pcscd.
-    package func stop() { process.end() }
+    func stop() { process.end() }
 
     /// Two ports that nobody listens on, one behind the other.
     private static func freePorts() throws -> UInt16 {
