@@ -16,11 +16,18 @@ struct SignaturePlan {
 
     /// Nil if `key` cannot do it in any way.
     init?(_ algorithm: KeyAlgorithm, _ operation: KeyOperation, with key: any KeyBacking) {
-        let candidates = Self.candidates(for: algorithm.kind).lazy.compactMap(KeyAlgorithm.init(kind:))
-        guard let performed = candidates.first(where: { key.supports(operation, $0) }) else { return nil }
+        guard let performed = Self.performed(algorithm, operation, by: key) else { return nil }
         self.algorithm = algorithm
         self.performed = performed
         sizeInBits = key.sizeInBits
+    }
+
+    private static func performed(
+        _ algorithm: KeyAlgorithm, _ operation: KeyOperation, by key: any KeyBacking
+    ) -> KeyAlgorithm? {
+        if key.supports(operation, algorithm) { return algorithm }
+        return candidates(for: algorithm.kind).lazy.compactMap(KeyAlgorithm.init(kind:))
+            .first { key.supports(operation, $0) }
     }
 
     /// The input that the key gets for the caller's `input`. Checks a digest's length, and hashes a message unless the

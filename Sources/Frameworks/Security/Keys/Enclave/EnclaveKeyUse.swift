@@ -49,8 +49,7 @@ package final class EnclaveKeyUse: @unchecked Sendable {
         _ operation: AccessControl.Operation, _ work: (AuthorizationContext) throws -> Result
     ) throws -> Result {
         let use = try authentication.use(reason: "use a key of your keychain")
-        let asksForNothing = key.accessControl[operation]?.isUnrestricted ?? false
-        let context = use.context ?? (asksForNothing ? unrestricted : AuthorizationContext())
+        let context = use.context ?? ownContext(for: operation)
         let interaction = use.interaction ?? Interaction(reason: "", isAllowed: false)
         guard authorized.withLock({ $0.contains(ObjectIdentifier(context)) }) else {
             try authorize(in: context, interaction)
@@ -60,6 +59,11 @@ package final class EnclaveKeyUse: @unchecked Sendable {
             try authorize(in: context, interaction)
             return try work(context)
         }
+    }
+
+    private func ownContext(for operation: AccessControl.Operation) -> AuthorizationContext {
+        let asksForNothing = key.accessControl[operation]?.isUnrestricted ?? false
+        return asksForNothing ? unrestricted : AuthorizationContext()
     }
 
     private func authorize(in context: AuthorizationContext, _ interaction: Interaction) throws {
