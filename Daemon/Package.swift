@@ -46,8 +46,8 @@ let package = Package(
         .executable(name: "ostiary-fingerprint", targets: ["ostiary-fingerprint"]),
         // For the tests of programs that use Ostiary; it is not installed.
         .executable(name: "ostiary-simulator", targets: ["ostiary-simulator"]),
-        // What `script/benchmark chip` runs; it is not installed.
-        .executable(name: "chip-benchmark", targets: ["chip-benchmark"]),
+        // What `script/benchmark chip` and `script/benchmark security-key` run; it is not installed.
+        .executable(name: "device-benchmark", targets: ["device-benchmark"]),
     ],
     dependencies: [
         .package(name: "Ostiary", path: ".."),
@@ -208,7 +208,11 @@ let package = Package(
             name: "ostiary-simulator", dependencies: [shared, simulatorMessages, logging, "Simulation"],
             swiftSettings: strict),
         .executableTarget(
-            name: "chip-benchmark", dependencies: [shared, arguments, "CTSS2", "Enclave", "TPMEnclave"],
+            name: "device-benchmark",
+            dependencies: [
+                "CTSS2", "Enclave", "TPMEnclave", "AuthenticatorRequests", "SecurityKeys", "SecurityKeyTestSupport",
+                "StoreTestSupport", shared, arguments,
+            ],
             swiftSettings: adapter),
 
         // What every enclave must do, written against the protocol; each implementation's tests run it.

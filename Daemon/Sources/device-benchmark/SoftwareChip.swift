@@ -1,29 +1,17 @@
 import Foundation
 import Glibc
-
-/// A folder of its own, removed when let go.
-final class TemporaryFolder {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/ostiary-chip-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw CocoaError(.fileWriteUnknown) }
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }  // What stays behind is the system's to clear.
-}
+import StoreTestSupport
 
 /// swtpm over TCP, with a state of its own.
 final class SoftwareChip {
-    private let folder: TemporaryFolder
+    private let folder: TestFolder
     private let process: Process
     private let port: Int
 
     struct DidNotStart: Error {}
 
     init() throws {
-        let folder = try TemporaryFolder()
+        let folder = try TestFolder()
         for _ in 0..<20 {
             let port = Int.random(in: 20_000..<30_000)
             let process = Process()

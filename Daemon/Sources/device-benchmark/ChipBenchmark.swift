@@ -1,37 +1,21 @@
 import ArgumentParser
-import CLinuxShims
 import Enclave
 import Foundation
 import Glibc
 import SecretMemory
+import StoreTestSupport
 import TPMEnclave
 
 /// Measures a signature of the TPM enclave beside the same command in a bare loop of ESAPI and beside the software enclave.
-@main
 struct ChipBenchmark: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "chip-benchmark",
-        abstract: "Compares signatures of the enclaves with a bare loop of ESAPI.",
-        discussion: """
-            Usually run by script/benchmark, which builds it first.
+        commandName: "chip", abstract: "Compares signatures of the enclaves with a bare loop of ESAPI.")
 
-              script/benchmark chip --json figures.json
-
-            Exit codes: 0 measured (whether or not the goal is met), 1 failed, 2 usage.
-            """)
-
-    @Option(help: "Write the figures to this file as JSON.")
-    var json: String?
-
-    @Flag(help: "Few and short blocks: to see that it runs, not to compare.")
-    var quick = false
-
-    @Option(help: "Pin all to this processor.")
-    var processor: Int?
+    @OptionGroup var options: MeasuringOptions
 
     func run() throws {
-        if let processor { try Self.pin(to: processor) }
-        let folder = try TemporaryFolder()
+        try options.pin()
+        let folder = try TestFolder()
         // Each has a chip of its own: together they need more sessions than a chip has slots for.
         let (chip, otherChip) = (try SoftwareChip(), try SoftwareChip())
         let tpm = try TPMEnclave(at: TPMLocation(chip.configuration, keepsLoaded: true), storageKey: nil)
@@ -39,14 +23,14 @@ struct ChipBenchmark: ParsableCommand {
         let bare = try BareSigner(at: otherChip.configuration)
         let (tpmKey, softwareKey) = (try Self.openKey(in: tpm), try Self.openKey(in: software))
         let digest = Data((0..<32).map { UInt8($0) })
-        let figures = try Blocks(count: quick ? 5 : 20, calls: quick ? 100 : 500).measure([
+        let blocks = Blocks(count: options.quick ? 5 : 20, calls: options.quick ? 100 : 500)
+        let figures = try blocks.measure([
             ("chip-bare-signature", { try bare.sign(digest) }),
             ("chip-signature", { _ = try tpmKey.signature(forDigest: digest) }),
             ("software-enclave-signature", { _ = try softwareKey.signature(forDigest: digest) }),
         ])
-        let report = Report(figures: figures)
-        print(report.text)
-        if let json { try report.json.write(to: URL(fileURLWithPath: json), options: .atomic) }
+        let goal = Goal("chip signature / bare loop", figures[1].median / figures[0].median, atMost: 1.25)
+        try options.publish(Report(figures: figures, goal: goal))
         withExtendedLifetime((chip, otherChip)) {}
     }
 
@@ -55,11 +39,5 @@ struct ChipBenchmark: ParsableCommand {
         let binding = KeyBinding(owner: Data(count: 16), outsideInfo: Data(), requiresPasscode: false)
         let key = try enclave.makeKey(.p256, authorization: value, binding: binding)
         return try enclave.openKey(key, authorization: value, binding: binding, session: nil)
-    }
-
-    private static func pin(to processor: Int) throws {
-        guard ostiary_pin_to_processor(CInt(clamping: processor)) == 0 else {
-            throw ValidationError("There is no processor \(processor).")
-        }
     }
 }
