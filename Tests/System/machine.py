@@ -21,7 +21,7 @@ KERNEL_OPTIONS = (
     # The processors count the same time. The kernel does not believe that, and would ask an emulated clock.
     "tsc=reliable",
 )
-#: Without what costs time at each access to memory, or at each change between programs and kernel.
+#: Without the features that cost time at each access to memory, or at each change between programs and kernel.
 PROCESSOR = "max,la57=off,smap=off,smep=off,umip=off,pku=off,pks=off"
 
 

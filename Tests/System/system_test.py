@@ -20,9 +20,9 @@ from chip import Chip
 from machine import Disk, Machine
 
 
-#: What the person does at the first console, and what goes on beside it at the second.
+#: The first four are played at the first console, the others beside them at the second.
 PARTS = ("person", "fingers", "security-key", "passkeys", "chip", "cuts")
-#: What is played where time is short.
+#: The parts for which there is always time.
 SHORT = ("person", "fingers", "security-key", "cuts")
 
 
@@ -61,7 +61,7 @@ def options() -> argparse.Namespace:
     options = argparse.ArgumentParser()
     options.add_argument("image", type=pathlib.Path)
     options.add_argument("--short", action="store_true", help="each kind of thing once")
-    options.add_argument("--only", action="append", choices=PARTS, help="this part, and what it builds on")
+    options.add_argument("--only", action="append", choices=PARTS, help="this part, and the parts before it that it needs")
     options.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of the moments of the power cuts")
     options.add_argument("--cuts", type=int, default=2, help="moments at which each store is cut, besides the last")
     options.add_argument("--accelerator", default="tcg,thread=multi", help="kvm, where that works")

@@ -15,7 +15,7 @@ ASKED = (("Passcode", PASSCODE),)
 AS_PERSON = f"runuser -u {NAME} -- env XDG_RUNTIME_DIR=/run/user/$(id -u {NAME})"
 #: Context switches of the whole daemon in this time.
 IDLE_SECONDS = 10
-#: Until that long after the last request the daemon does what it left: a flush of the log.
+#: For that long after the last request the daemon may still write its log to the disk.
 SETTLING_SECONDS = 7
 
 
@@ -29,7 +29,7 @@ def start(checks: Checks, machine: Machine) -> None:
 
 
 def begin(checks: Checks, machine: Machine) -> None:
-    """What all other parts of the person build on."""
+    """Logs in and starts: all other parts of the person need it."""
     with checks.part("A person at a console", machine):
         log_in(checks, machine)
         first_steps(checks, machine)
