@@ -226,11 +226,15 @@ let package = Package(
             name: "TPMEnclaveTests",
             dependencies: [
                 "TPMEnclave", "TPMTestSupport", "Enclave", "EnclaveContract", "TerminalTestSupport", "CTSS2",
-                "Threading", shared, crypto,
+                "Threading", "chip-signer", shared, crypto,
             ],
             swiftSettings: adapter),
+        .executableTarget(
+            name: "chip-signer", dependencies: ["Enclave", "TPMEnclave", shared, crypto],
+            path: "Tests/Programs/chip-signer", swiftSettings: adapter),
         .target(
-            name: "TPMTestSupport", dependencies: ["TPMEnclave", "EnclaveContract", "TerminalTestSupport", shared],
+            name: "TPMTestSupport",
+            dependencies: ["TPMEnclave", "EnclaveContract", "SystemBusTestSupport", "TerminalTestSupport", shared],
             path: "Tests/TPMTestSupport", swiftSettings: adapter),
         .testTarget(
             name: "StoreKeysTests", dependencies: [shared, crypto, "StoreKeys", "Enclave", "EnclaveContract"],

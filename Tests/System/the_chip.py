@@ -9,6 +9,14 @@ PASSWORD = "grace at the console"
 STORE = ".local/state/ostiary"
 CONFIGURE = "mkdir -p .config/ostiary && echo enclave = tpm > .config/ostiary/ostiaryd.conf"
 SIGN = "ostiary right sign chip challenge.bin --output challenge.sig --reason 'show the chip'"
+# A program with two keys that sign in turn, and the number of its descriptors while both are in use.
+IN_TURN = ["make a", "open a", "make b", "open b", "sign a", "sign b", "sign a", "sign b"]
+SIGN_IN_TURN = (
+    "cd /run; : > answers; { printf '%s\\n' " + " ".join(f"'{order}'" for order in IN_TURN)
+    + f"; timeout 60 sh -c 'until [ $(wc -l < answers) = {len(IN_TURN)} ]; do sleep 0.1; done'; "
+    "readlink /proc/$(pgrep -x chip-signer)/fd/* | grep -c tpmrm0 > descriptors; } "
+    "| /usr/local/libexec/system-test/chip-signer device:/dev/tpmrm0 4 > answers; cat answers descriptors"
+)
 VERIFY = "openssl dgst -sha256 -verify chip.pem -signature challenge.sig challenge.bin"
 
 
@@ -43,6 +51,8 @@ def play(checks: Checks, machine: Machine) -> None:
             status, output = root.run(f"{as_eve} ostiary doctor")
             expect(status != 0 and "you may not use /dev/tpmrm0" in output, f"exit {status}: {output}")
             root.output(f"test -z \"$(find /home/eve/{STORE} -name 'vault*')\"")
+        with checks.check("two keys that sign in turn have a descriptor each"):
+            expect_equal(root.output(SIGN_IN_TURN).split(), ["done"] * len(IN_TURN) + ["2"])
         with checks.check("a member makes a store in it"):
             log_in(machine)
             person.typed(CONFIGURE)

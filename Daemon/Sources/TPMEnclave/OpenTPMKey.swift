@@ -48,7 +48,7 @@ final class OpenTPMKey: OpenEnclaveKey {
     func signature(forDigest digest: Data) throws(EnclaveError) -> Data {
         guard terms == nil else { throw .approvalNeeded }
         guard digest.count == 32 else { throw .invalidDigest }
-        return try chip.perform { [self] (connection) throws(ChipFault) in
+        return try chip.perform(using: object) { [self] (connection) throws(ChipFault) in
             try connection.withLoaded(object) { (handle) throws(ChipFault) in
                 try connection.sign(digest, with: handle, authorization: authorization)
             }
@@ -59,7 +59,7 @@ final class OpenTPMKey: OpenEnclaveKey {
         guard let terms else { throw .unsupportedKey }
         guard digest.count == 32 else { throw .invalidDigest }
         guard approval.digest.count == 32 else { throw .notApproved }
-        return try chip.perform { [self] (connection) throws(ChipFault) in
+        return try chip.perform(using: object) { [self] (connection) throws(ChipFault) in
             try connection.withLoaded(object) { (handle) throws(ChipFault) in
                 try connection.sign(digest, with: handle, named: object.name, on: terms, approvedBy: approval)
             }
@@ -74,7 +74,7 @@ final class OpenTPMKey: OpenEnclaveKey {
         } catch {
             throw .invalidPeerKey
         }
-        return try chip.perform { [self] (connection) throws(ChipFault) in
+        return try chip.perform(using: object) { [self] (connection) throws(ChipFault) in
             try connection.withLoaded(object) { (handle) throws(ChipFault) in
                 try connection.agree(with: peerKey, key: handle, authorization: authorization)
             }

@@ -10,17 +10,22 @@ public struct TPMLocation: Equatable, Sendable {
     /// Whether the key in use and the sessions stay in the chip between two requests, so that a signature is one
     /// command. Without a resource manager they would take the few slots from all other programs.
     let keepsLoaded: Bool
+    /// How many keys in use may have connections of their own, beside the one of the common connection. A chip without a
+    /// resource manager has no room for them, and a socket of swtpm takes one connection at a time.
+    let keyConnectionLimit: Int
 
     /// - Parameter configuration: comes from the daemon's configuration, never from its environment: it names a
     ///   library that is loaded.
     public init(_ configuration: String) {
-        self.init(configuration, keepsLoaded: configuration.hasPrefix("device:/dev/tpmrm"))
+        let isManaged = configuration.hasPrefix("device:/dev/tpmrm")
+        self.init(configuration, keepsLoaded: isManaged, keyConnectionLimit: isManaged ? 4 : 0)
     }
 
     /// - Parameter keepsLoaded: as if there were a resource manager.
-    package init(_ configuration: String, keepsLoaded: Bool) {
+    package init(_ configuration: String, keepsLoaded: Bool, keyConnectionLimit: Int = 0) {
         self.configuration = configuration
         self.keepsLoaded = keepsLoaded
+        self.keyConnectionLimit = keyConnectionLimit
     }
 }
 

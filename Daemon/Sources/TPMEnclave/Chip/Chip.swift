@@ -36,13 +36,16 @@ final class Chip: Sendable {
     /// Does one request; blocks until it is its turn and the chip answered, or for the time limit. The request has the owner's
     /// password that was lent to the caller's work.
     ///
-    /// - Parameter isRepeatable: false if the request would do something else the second time: it is then made once.
+    /// - Parameters:
+    ///   - isRepeatable: false if the request would do something else the second time: it is then made once.
+    ///   - key: the only object that the request uses, if it may be in a connection of its own.
     func perform<Result: ~Copyable>(
-        isRepeatable: Bool = true, _ request: @escaping (Connection) throws(ChipFault) -> Result
+        isRepeatable: Bool = true, using key: ChipObject? = nil,
+        _ request: @escaping (Connection) throws(ChipFault) -> Result
     ) throws(EnclaveError) -> Result {
         let owner = OwnerPassword.lent
         let work = ChipWork<Result> { (link) throws(EnclaveError) in
-            try link.perform(isRepeatable: isRepeatable, as: owner, request)
+            try link.perform(isRepeatable: isRepeatable, using: key, as: owner, request)
         }
         turns.take()
         defer { turns.passOn() }

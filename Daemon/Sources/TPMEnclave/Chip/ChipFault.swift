@@ -40,6 +40,15 @@ enum ChipFault: Error, Equatable {
         }
     }
 
+    /// Whether a request that failed in a key's own connection may succeed in the common one. The chip's verdict would be the same
+    /// there.
+    var mayEndInCommonConnection: Bool {
+        switch self {
+        case .response, .forgotten: true
+        default: false
+        }
+    }
+
     /// - Parameter lockoutInterval: after how long the chip forgets one wrong try.
     func enclaveError(lockoutInterval: () -> Duration) -> EnclaveError {
         switch self {

@@ -2,16 +2,19 @@ import Enclave
 import Foundation
 import Synchronization
 
-/// The connection to a chip. All but ``isStuck`` and ``stick()`` belongs to the chip's thread.
+/// The connections to a chip. All but ``isStuck`` and ``stick()`` belongs to the chip's thread.
 final class ChipLink: @unchecked Sendable {
     // SAFETY: (@unchecked) only the chip's thread uses the variables, one piece of work after the other.
     private let location: TPMLocation
+    /// The common connection: all is made and opened in it.
     private var connection: Connection?
+    private var keyConnections: KeyConnections
     private var pinned: StorageKeyName?
     private let stuck = Atomic(false)
 
     init(_ location: TPMLocation, storageKey: StorageKeyName?) {
         self.location = location
+        keyConnections = KeyConnections(location)
         pinned = storageKey
     }
 
@@ -27,8 +30,18 @@ final class ChipLink: @unchecked Sendable {
     }
 
     func perform<Result: ~Copyable>(
-        isRepeatable: Bool, as owner: OwnerPassword?, _ request: (Connection) throws(ChipFault) -> Result
+        isRepeatable: Bool, using key: ChipObject?, as owner: OwnerPassword?,
+        _ request: (Connection) throws(ChipFault) -> Result
     ) throws(EnclaveError) -> Result {
+        if let key, let connection = keyConnection(of: ObjectIdentifier(key)) {
+            do {
+                return try carryOut(request, on: connection)
+            } catch {
+                guard error.mayEndInCommonConnection else { throw enclaveError(error) }
+                keyConnections.drop(connection)
+                guard isRepeatable else { throw enclaveError(error) }
+            }
+        }
         do {
             return try attempt(as: owner, request)
         } catch {
@@ -44,7 +57,20 @@ final class ChipLink: @unchecked Sendable {
         }
     }
 
-    func forget(_ object: ChipObject) { connection?.forget(ObjectIdentifier(object)) }
+    func forget(_ object: ChipObject) {
+        connection?.forget(ObjectIdentifier(object))
+        keyConnections.forget(ObjectIdentifier(object))
+    }
+
+    /// The connection that has only this key; a new one if another key that is in use has the place in the common connection.
+    private func keyConnection(of key: ObjectIdentifier) -> Connection? {
+        if let connection = keyConnections.connection(with: key) {
+            if !connection.isSpoilt { return connection }
+            keyConnections.drop(connection)
+        }
+        guard let pinned, let context = connection?.contextOfDisplaced(key) else { return nil }
+        return keyConnections.connection(loading: key, from: context, pinned: pinned)
+    }
 
     private func attempt<Result: ~Copyable>(
         as owner: OwnerPassword?, _ request: (Connection) throws(ChipFault) -> Result
@@ -56,6 +82,12 @@ final class ChipLink: @unchecked Sendable {
             // tpm2-tss keeps a copy of the owner's password in a session that carried it, for as long as the session lasts.
             if owner != nil || !location.keepsLoaded { connection.rest() }
         }
+        return try carryOut(request, on: connection)
+    }
+
+    private func carryOut<Result: ~Copyable>(
+        _ request: (Connection) throws(ChipFault) -> Result, on connection: Connection
+    ) throws(ChipFault) -> Result {
         do {
             return try request(connection)
         } catch .response(let code) where code.isUnknownHandle {
@@ -73,6 +105,7 @@ final class ChipLink: @unchecked Sendable {
     }
 
     func disconnect() {
+        keyConnections.close()
         connection?.close()
         connection = nil
     }

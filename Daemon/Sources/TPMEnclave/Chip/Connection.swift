@@ -123,6 +123,17 @@ final class Connection {
         discard(resident.handle)
     }
 
+    /// The saved context of an object whose slot another object has now.
+    func contextOfDisplaced(_ object: ObjectIdentifier) -> Answer<TPMS_CONTEXT>? {
+        guard let resident, resident.object != object else { return nil }
+        return saved[object]
+    }
+
+    /// Loads an object from the context that another connection saved. The connection has no object.
+    func take(_ object: ObjectIdentifier, from context: Answer<TPMS_CONTEXT>) throws(ChipFault) {
+        resident = (object, try self.context.load(context))
+    }
+
     /// Forgets all of `object`: nobody uses it any more. One with a lock can come back with its passcode.
     func forget(_ object: ObjectIdentifier) {
         if let lock = locks.removeValue(forKey: object) { keep(object, under: lock) }
