@@ -33,6 +33,8 @@ public enum EnclaveError: Error, Equatable, Sendable {
     case lockedOut(remaining: Duration)
     /// The chip counted too many wrong passcodes in a row, and looks at none any more.
     case passcodeBlocked
+    /// Wrong passcodes were tried at the chip since the passcode was entered. The key opens with a new entry.
+    case passcodeTriedMeanwhile
     /// Another program put an index of its own in the place of the passcode's one while the chip made that. Nothing was sealed.
     case passcodeIndexExchanged
     /// The device that made the store's keys is gone or was cleared. Nothing of the store opens without it.
@@ -79,6 +81,7 @@ extension EnclaveError: CustomStringConvertible {
         case .lockedOut(let time):
             "locked out for \(time.components.seconds) seconds after too many wrong authorizations"
         case .passcodeBlocked: "too many wrong passcodes in a row"
+        case .passcodeTriedMeanwhile: "wrong passcodes were tried since the passcode was entered"
         case .passcodeIndexExchanged: "another program exchanged the passcode's index"
         case .deviceLost: "it is another device, or it was cleared"
         case .noAnswer(let time): "no answer within \(time.components.seconds) seconds"

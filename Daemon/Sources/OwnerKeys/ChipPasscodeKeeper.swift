@@ -375,8 +375,10 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     private func unwrapped(
         _ secret: borrowing SecretBytes, under stretched: borrowing SecretBytes, of half: PublicHalf
     ) -> SecretBytes? {
+        var bytes = Data(exposing: secret)
+        defer { bytes.wipe() }
         do {
-            let box = try AES.GCM.SealedBox(combined: Data(exposing: secret))
+            let box = try AES.GCM.SealedBox(combined: bytes)
             var seed = try AES.GCM.open(
                 box, using: Self.wrappingKey(stretched), authenticating: storage.context(of: half))
             return SecretBytes(taking: &seed)

@@ -41,6 +41,29 @@ import Vault
         #expect(try next.attempts().failedCount == 4)
     }
 
+    @Test func `an entry that a context keeps opens no further right after a wrong one, and the next call asks`() throws
+    {
+        let tpm = try SoftwareTPM()
+        var prompts = PromptConfiguration()
+        (prompts.enclave.kind, prompts.enclave.tpm) = (.tpm, tpm.configuration)
+        let fixture = try BrokerFixture(prompts: prompts)
+        try fixture.setPasscode()
+        for name in ["one", "two"] { try fixture.create(name, .passcode, .whenUnlocked) }
+        let client = try fixture.client()
+        let context = try client.openContext(keepingFactors: true)
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        #expect(try client.authorize(client.find("one"), in: context) == ["passcode"])
+        fixture.prompter.prepare([.text("wrong"), .cancel])
+        #expect(try refusal { _ = try client.authorize(client.find("one"), in: client.openContext()) } == .userCancel)
+        fixture.prompter.prepare([])
+        let refused = #expect(throws: Refused.self) { _ = try client.authorize(client.find("two"), in: context) }
+        #expect(refused?.code == .authenticationFailed && refused?.cause == "passcode.tried-meanwhile")
+        #expect(fixture.prompter.asked.isEmpty)
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        #expect(try client.authorize(client.find("two"), in: context) == ["passcode"])
+        #expect(fixture.prompter.unusedAnswers.isEmpty)
+    }
+
     // MARK: faults of the chip
 
     @Test func `a chip that is gone costs no try, and the right passcode is good when it is back`() throws {

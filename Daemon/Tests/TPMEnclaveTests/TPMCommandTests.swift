@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `an entry with the key brought back is six commands, and seven more the first time`() throws {
+    @Test func `an entry with the key brought back is six commands, and eight more the first time`() throws {
         try recorded { enclave in
             let passcode = try made(in: enclave)
             let key = try enclave.makeKey(authorization: Material.secret(4), binding: Material.passcodeBinding)
@@ -130,7 +130,7 @@ import Testing
             }
             let entry: [RecordedCommand] = [.startSession, .policySecret, .load, .unseal, .flush]
             var open: (any OpenEnclaveKey)?
-            try expectCommands(entry + [.load, .startSession, .policySecret, .policyOr, .load, .flush, .sign]) {
+            try expectCommands(entry + [.load, .read, .startSession, .policySecret, .policyOr, .load, .flush, .sign]) {
                 open = try opened()
             }
             try expectCommands([.sign]) { try open?.expectSignature() }

@@ -88,6 +88,19 @@ import Testing
         #expect(state.contains("inLockout:                 0"))
     }
 
+    @Test func `an entry from before a wrong try opens no further key, and does not clear the count`() throws {
+        let key = try enclave.makeKey(authorization: Material.secret(4), binding: Material.passcodeBinding)
+        func open(_ session: any PasscodeSession) throws -> any OpenEnclaveKey {
+            try enclave.openKey(
+                key, authorization: Material.secret(4), binding: Material.passcodeBinding, session: session)
+        }
+        let kept = try opened().session
+        fail(1)
+        for _ in 1...2 { expect(.passcodeTriedMeanwhile) { _ = try open(kept) } }
+        #expect(try count() == 1)
+        try open(opened().session).expectSignature()
+    }
+
     // MARK: change and removal
 
     @Test func `a changed passcode opens what the former one did, and the former one nothing`() throws {

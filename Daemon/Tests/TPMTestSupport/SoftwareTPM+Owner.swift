@@ -21,7 +21,7 @@ extension SoftwareTPM {
 
     /// Keeps the storage key in the chip, as on a common machine.
     public func keepStorageKey() throws {
-        try keep("ecc", "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|noda|restricted|decrypt")
+        try keep("ecc")
     }
 
     /// Keeps another program's signing key in the place of the storage key.
@@ -31,9 +31,16 @@ extension SoftwareTPM {
 
     /// Keeps a primary key of the owner hierarchy in the place of the storage key.
     ///
-    /// - Parameter attributes: nil for those that tpm2-tools choose, of a storage key of an administrator.
-    public func keep(_ algorithm: String, _ attributes: String? = nil) throws {
-        let given = attributes.map { ["-a", $0] } ?? []
+    /// - Parameters:
+    ///   - attributes: those of the TCG's storage key by default; nil for those that tpm2-tools choose, with which it takes part in
+    ///     the chip's lockout.
+    ///   - password: the key's authorization value.
+    public func keep(
+        _ algorithm: String,
+        _ attributes: String? = "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|noda|restricted|decrypt",
+        password: String? = nil
+    ) throws {
+        let given = (attributes.map { ["-a", $0] } ?? []) + (password.map { ["-p", $0] } ?? [])
         try tool("tpm2_createprimary", arguments: ["-C", "o", "-G", algorithm, "-c", "kept.ctx"] + given)
         try tool("tpm2_flushcontext", "-t")
         try tool("tpm2_evictcontrol", "-C", "o", "-c", "kept.ctx", "0x81000001")

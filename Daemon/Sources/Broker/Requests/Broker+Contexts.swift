@@ -89,7 +89,7 @@ extension Broker {
             let evaluation = try session.account.evaluator.evaluate(
                 opener.demand, held: session.account.held(in: context, for: limited),
                 keepingFor: context.keepingTime, asking: asking)
-            let right = try session.account.keeper.exclusively { try opener.opened(by: evaluation, enclave: enclave) }
+            let right = try open(opener, by: evaluation, in: context, of: session.account)
             try grant(evaluation, asking, session, as: event("authorize", session, object: right.identifier)) {
                 try requireStillStored(id, session)
                 try context.grant(right, standsOnKept: evaluation.standsOnHeld || takesKeptPassword, since: era)
@@ -97,6 +97,18 @@ extension Broker {
                 session.account.keyUses.note(id)
             }
             return Reply(.granted(granted(evaluation.factorNames, evaluation.label)))
+        }
+    }
+
+    /// Opens a right. If its entry of the passcode does not count any more, the context keeps it no longer: the next call asks again.
+    private func open(
+        _ opener: RightOpener, by evaluation: Evaluation, in context: EvaluationContext, of account: OwnerAccount
+    ) throws -> OpenedRight {
+        do {
+            return try account.keeper.exclusively { try opener.opened(by: evaluation, enclave: enclave) }
+        } catch EnclaveError.passcodeTriedMeanwhile {
+            context.endKeptFactors()
+            throw EnclaveError.passcodeTriedMeanwhile
         }
     }
 

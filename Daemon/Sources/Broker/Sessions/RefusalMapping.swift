@@ -112,6 +112,11 @@ enum RefusalMapping {
                 cause: "key.not-approved")
         case .passcodeNeeded: Refusal.passcodeNeeded
         case .passcodeBlocked: Refusal.passcodeBlocked
+        case .passcodeTriedMeanwhile:
+            Refusal(
+                .authenticationFailed,
+                "Wrong passcodes were tried at the TPM since the passcode was entered, so that entry opens no further key. Enter the "
+                    + "passcode again.", cause: "passcode.tried-meanwhile")
         case .passcodeIndexExchanged:
             Refusal(
                 .internal,

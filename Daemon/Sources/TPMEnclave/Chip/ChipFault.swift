@@ -16,6 +16,8 @@ enum ChipFault: Error, Equatable {
     case notApproved
     /// The index has counted too many wrong passcodes.
     case passcodeBlocked
+    /// The index has counted wrong passcodes since the entry whose proof is used.
+    case passcodeTriedMeanwhile
     /// Another index took the place of the passcode's one while that was made.
     case indexExchanged
     /// The object lies below the passcode, and nobody brought it.
@@ -34,8 +36,9 @@ enum ChipFault: Error, Equatable {
         switch self {
         case .forgotten: true
         case .response(let code): !code.isOfChip
-        case .otherStorageKey, .foreignObject, .wrongAuthorization, .notApproved, .passcodeBlocked, .indexExchanged,
-            .passcodeNeeded, .ownerPassword, .wrongOwnerPassword, .endorsementMissing, .malformedAnswer:
+        case .otherStorageKey, .foreignObject, .wrongAuthorization, .notApproved, .passcodeBlocked,
+            .passcodeTriedMeanwhile, .indexExchanged, .passcodeNeeded, .ownerPassword, .wrongOwnerPassword,
+            .endorsementMissing, .malformedAnswer:
             false
         }
     }
@@ -61,6 +64,7 @@ enum ChipFault: Error, Equatable {
         case .wrongAuthorization: .refused
         case .notApproved: .notApproved
         case .passcodeBlocked: .passcodeBlocked
+        case .passcodeTriedMeanwhile: .passcodeTriedMeanwhile
         case .indexExchanged: .passcodeIndexExchanged
         case .passcodeNeeded: .passcodeNeeded
         case .ownerPassword: .ownerPassword

@@ -389,6 +389,28 @@ extension Connection {
         }
     }
 
+    /// Proving a passcode sets the chip's count to zero. Without this a program could have a kept proof used again and again, and
+    /// try passcodes at the chip in between.
+    private func requireUntried(_ index: PasscodeIndex) throws(ChipFault) {
+        guard try authenticTries(at: index) == 0 else { throw .passcodeTriedMeanwhile }
+    }
+
+    /// The wrong tries, in one command unless the owner has a password. A session of ours covers the answer.
+    private func authenticTries(at index: PasscodeIndex) throws(ChipFault) -> UInt32 {
+        let (sessions, handle, context) = (try sessions(), try knownHandle(of: index), self.context)
+        do {
+            try sessions.encrypt(.fromChip, in: context)
+            let data: Answer<TPM2B_MAX_NV_BUFFER> = try context.answer {
+                Esys_NV_Read(
+                    $0, ESYS_TR(ESYS_TR_RH_OWNER), handle, sessions.authorizing, sessions.encrypting, ESYS_TR_NONE, 8,
+                    0, $1)
+            }
+            return try Self.tries(in: data).count
+        } catch .response(let code) where code.isWrongAuthorization {
+            return try wrongTries(at: index).count
+        }
+    }
+
     /// The use of the parent. It decides the branch of the parent's policy.
     enum ParentUse {
         case creating
@@ -401,7 +423,8 @@ extension Connection {
         _ body: (_ parent: ESYS_TR, _ session: ESYS_TR) throws(ChipFault) -> Result
     ) throws(ChipFault) -> Result {
         try withLoadedOnce(parent ?? passcode.parent) { (handle) throws(ChipFault) in
-            try withPolicySession { (session) throws(ChipFault) in
+            if case .loading = use { try requireUntried(passcode.index) }
+            return try withPolicySession { (session) throws(ChipFault) in
                 switch use {
                 case .creating: try restrict(session, to: TPM2_CC_Create)
                 case .loading(let value):

@@ -105,10 +105,12 @@ enum PublicArea {
         TPMA_OBJECT_FIXEDTPM | TPMA_OBJECT_FIXEDPARENT | TPMA_OBJECT_SENSITIVEDATAORIGIN | TPMA_OBJECT_USERWITHAUTH
         | TPMA_OBJECT_RESTRICTED | TPMA_OBJECT_DECRYPT
 
-    /// Whether a persistent key of the machine can be the parent of our objects.
+    /// Whether a persistent key of the machine can be the parent of our objects. Without the attribute noDA a key may have an
+    /// authorization value that we do not know, and our commands would count towards the chip's lockout.
     static func isStorageKey(_ area: TPM2B_PUBLIC) -> Bool {
-        [TPM2_ALG_ECC, TPM2_ALG_RSA].contains(area.publicArea.type) && area.publicArea.nameAlg == TPM2_ALG_SHA256
-            && area.publicArea.objectAttributes & storageKeyAttributes == storageKeyAttributes
+        let needed = storageKeyAttributes | TPMA_OBJECT_NODA
+        return [TPM2_ALG_ECC, TPM2_ALG_RSA].contains(area.publicArea.type) && area.publicArea.nameAlg == TPM2_ALG_SHA256
+            && area.publicArea.objectAttributes & needed == needed
             && area.publicArea.objectAttributes & TPMA_OBJECT_SIGN_ENCRYPT == 0
     }
 
