@@ -60,4 +60,35 @@ import Threading
         let answer = try clients[0].client.answer()
         #expect(answer.id == signing && answer.refused != nil, "no signature is released after the lock")
     }
+
+    @Test func `while a right is made, a lock and a new item wait for no chip`() throws {
+        let tpm = try SoftwareTPM()
+        var prompts = PromptConfiguration()
+        (prompts.enclave.kind, prompts.enclave.tpm) = (.tpm, tpm.configuration)
+        let fixture = try BrokerFixture(prompts: prompts)
+        try fixture.setPasscode()
+        let chip = try #require(fixture.broker.enclave as? TPMEnclave).chip
+        let always = AccessControl(availability: .always, using: .unrestricted)
+        // From now on the daemon knows the chip's count.
+        #expect(try fixture.client().status().unlocked)
+        let path = fixture.socketPath
+        tpm.pause()
+        let (isMade, isDone) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        Thread.detachNewThread {
+            do { _ = try TestClient(socketPath: path).create("right", always) } catch { Issue.record(error) }
+            isMade.signal()
+        }
+        try eventually("the chip has a request") { chip.turns.isTaken }
+        Thread.detachNewThread {
+            do {
+                try TestClient(socketPath: path).addItem([:], accessControl: always)
+                try TestClient(socketPath: path).lock()
+            } catch { Issue.record(error) }
+            isDone.signal()
+        }
+        #expect(isDone.wait(timeout: .now() + 20) == .success, "the chip still answers nobody")
+        #expect(isMade.wait(timeout: .now()) == .timedOut)
+        tpm.resume()
+        #expect(isMade.wait(timeout: .now() + 20) == .success)
+    }
 }

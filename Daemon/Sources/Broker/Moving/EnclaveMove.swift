@@ -127,8 +127,12 @@ public struct EnclaveMove {
                 + "To use it: mv \(configuration.stateDirectory) \(configuration.stateDirectory).former && "
                 + "mv \(newFolder) \(configuration.stateDirectory)\n"
                 + "Then make new rights and keys, and give their public keys to the accounts that used the former ones."
-        )
+                + (kind == .tpm && passcode != nil ? Self.passcodeAdvice : ""))
     }
+
+    private static let passcodeAdvice =
+        "\nBoth stores have the same passcode, and no chip counts guesses at the former one. So set another one (`ostiary passcode "
+        + "change`), and remove the former folder when you need it no more."
 
     /// Returns the number of items that were copied.
     private func makeStore(

@@ -47,10 +47,8 @@ extension Broker {
     /// Makes a key that is stored with its item. Nothing is recorded before that: nothing was changed.
     private func makeDraft(_ draft: consuming RightStore.Draft, _ session: Session) throws -> ObjectRecord {
         try session.verifyCaller()
-        session.account.changing.lock()
-        defer { session.account.changing.unlock() }
-        let record = try session.account.rights.prepare(draft)
-        try session.draftKeys.add(record, wrappedTo: session.account.ring.publicHalves)
+        let (record, publicHalves) = try prepare(draft, for: session.account)
+        try session.draftKeys.add(record, wrappedTo: publicHalves)
         return record
     }
 

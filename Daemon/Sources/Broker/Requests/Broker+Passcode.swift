@@ -206,8 +206,8 @@ extension Broker {
             sessions.endAllGrants(of: account)
         }
         close()
-        // A change of the passcode that was past its questions opens the new keys: it is waited for, and they are wiped too.
-        account.changing.withLock { trail.end(event, folds: true, close) }
+        // A change of the passcode that is past its questions takes its new keys locked. It is not waited for: a chip may take long.
+        trail.end(event, folds: true, close)
     }
 }
 

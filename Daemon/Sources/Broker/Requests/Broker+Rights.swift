@@ -36,15 +36,15 @@ extension Broker {
         return Reply(.right(WireRight(record, enclave: enclave.kind)))
     }
 
-    /// Makes and stores a right or key while no keys change, ends the grants on the one that it replaces, and records both the
-    /// beginning and the end.
+    /// Makes and stores a right or key, ends the grants on the one that it replaces, and records both the beginning and the end.
     func make(
         _ draft: consuming RightStore.Draft, replacing: Bool, for session: Session, recordedAs created: AuditTrail.Event
     ) throws -> ObjectRecord {
         try session.verifyCaller()
+        let (record, publicHalves) = try prepare(draft, for: session.account)
         session.account.changing.lock()
         defer { session.account.changing.unlock() }
-        let record = try session.account.rights.prepare(draft)
+        guard Set(session.account.ring.publicHalves) == publicHalves else { throw Refusal.keysChanged }
         try trail.change(created)
         if let replaced = try session.account.rights.store(record, replacing: replacing) {
             // The name is the new one's, too. The id comes first, since a long name is cut.
@@ -55,6 +55,17 @@ extension Broker {
         }
         trail.note(created)
         return record
+    }
+
+    /// Makes key and slots of a right or key. The enclave may take long, so nobody waits for a lock meanwhile.
+    ///
+    /// - Returns: also what the slots are wrapped to: all public halves of a moment when no keys changed. Store the record only while
+    ///   they are still the same.
+    func prepare(
+        _ draft: consuming RightStore.Draft, for account: OwnerAccount
+    ) throws -> (record: ObjectRecord, publicHalves: Set<PublicHalf>) {
+        let publicHalves = account.changing.withSharedLock { Set(account.ring.publicHalves) }
+        return (try account.rights.prepare(draft), publicHalves)
     }
 
     private static func validate(identifier: String) throws(Refusal) {

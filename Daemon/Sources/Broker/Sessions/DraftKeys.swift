@@ -21,10 +21,10 @@ final class DraftKeys: Sendable {
     private let drafts = Mutex<[VaultID: Draft]>([:])
 
     /// - Parameter publicHalves: all that there are, as they were when the slots were made.
-    func add(_ record: ObjectRecord, wrappedTo publicHalves: [PublicHalf]) throws(Refusal) {
+    func add(_ record: ObjectRecord, wrappedTo publicHalves: Set<PublicHalf>) throws(Refusal) {
         let isAdded = drafts.withLock { drafts in
             guard drafts.count < SessionLimits.draftKeyCount else { return false }
-            drafts[record.id] = Draft(record: record, publicHalves: Set(publicHalves))
+            drafts[record.id] = Draft(record: record, publicHalves: publicHalves)
             return true
         }
         guard isAdded else {
