@@ -26,7 +26,7 @@ struct Goal {
 
 struct Report {
     let figures: [Figure]
-    let goal: Goal
+    let goals: [Goal]
 
     var text: String {
         let rows = figures.map { figure in
@@ -34,7 +34,7 @@ struct Report {
                 + String(format: "%10.1f %10.1f us", figure.median, figure.p99)
         }
         let head = "row".padding(toLength: 30, withPad: " ", startingAt: 0) + "    median        p99"
-        return ([head] + rows + [goal.text]).joined(separator: "\n")
+        return ([head] + rows + goals.map(\.text)).joined(separator: "\n")
     }
 
     var json: Data {
