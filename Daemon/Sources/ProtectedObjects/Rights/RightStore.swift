@@ -108,7 +108,7 @@ package struct RightStore {
     }
 
     /// Makes key and slots and prepares the record. Nothing is stored yet.
-    package func prepare(_ draft: consuming Draft) throws -> ObjectRecord {
+    package func prepare(_ draft: borrowing Draft) throws -> ObjectRecord {
         let accessControl = Data(draft.accessControl.canonicalBytes)
         let header = SlotHeader(
             storeID: vault.storeID.bytes, ownerID: owner.bytes, objectID: draft.id.bytes,
