@@ -63,6 +63,8 @@ package enum CredentialStep: Sendable, Equatable {
     /// The same, at a machine that has a card reader too. With `isLying` a card lies at the reader since before the question: it
     /// counts only when the person holds it there again.
     case insertOrHold(isLying: Bool)
+    /// A key is plugged in, and another question uses it.
+    case waiting
     /// The person holds a key at the reader of this name.
     case hold(device: String)
     /// The person touches a key; its name as it says it, nil for any of several.

@@ -15,6 +15,7 @@ final class KeyRace<Task: KeyTask> {
     private let question: any CredentialQuestion
     private let program: String
     private let ports: any SecurityKeyPorts
+    private let turns: KeyTurns
     private let deadline: ContinuousClock.Instant
     private var keys: [PluggedKey] = []
     /// Ports whose key takes no part any more.
@@ -22,6 +23,8 @@ final class KeyRace<Task: KeyTask> {
     private var shown: CredentialStep?
     /// Why a key could not be opened or spoken to. It counts only when nothing else comes.
     private var startFailure: String?
+    /// Whether another question uses a key that is plugged in.
+    private var isWaiting = false
 
     /// How long keys that come and go may stay unnoticed.
     private static var lookMilliseconds: CInt { 250 }
@@ -34,12 +37,13 @@ final class KeyRace<Task: KeyTask> {
 
     init(
         _ task: Task, _ question: any CredentialQuestion, program: String, ports: any SecurityKeyPorts,
-        limit: Duration
+        turns: KeyTurns, limit: Duration
     ) {
         self.task = task
         self.question = question
         self.program = program
         self.ports = ports
+        self.turns = turns
         deadline = .now.advanced(by: limit)
     }
 
@@ -68,10 +72,15 @@ final class KeyRace<Task: KeyTask> {
         guard !keys.contains(where: \.isChosen) else { return }
         let present = ports.present()
         refused.formIntersection(present)
+        isWaiting = false
         for port in present where !refused.contains(port) && !keys.contains(where: { $0.port == port }) {
             guard keys.count < Self.keyCount else { return }
             do throws(SystemCallError) {
-                keys.append(try PluggedKey(port, program: program, ports: ports))
+                guard let key = try PluggedKey(port, program: program, ports: ports, turns: turns) else {
+                    isWaiting = true
+                    continue
+                }
+                keys.append(key)
                 startFailure = nil
             } catch {
                 // Without the helper no key will ever work; a key that cannot be opened is one of possibly several.
@@ -198,7 +207,7 @@ final class KeyRace<Task: KeyTask> {
         let busy = keys.filter(\.isBusy)
         let step: CredentialStep
         if busy.isEmpty {
-            step = ports.absence()
+            step = isWaiting ? .waiting : ports.absence()
         } else if let key = keys.first(where: \.isChosen) ?? (busy.count == 1 ? busy.first : nil) {
             step = self.step(for: key)
         } else {
@@ -296,6 +305,10 @@ final class KeyRace<Task: KeyTask> {
         return nil
     }
 
+    /// Whether a key answers so only after a touch: the credential is excluded, the person said no, or no place is left (CTAP 2.1,
+    /// 6.1.2 and 8.2).
+    private static func saysTouched(_ code: Int32) -> Bool { [0x19, 0x27, 0x28].contains(code) }
+
     private func proceed(_ key: PluggedKey, after then: PluggedKey.Then) throws {
         switch then {
         case .decide: key.state = .described
@@ -322,7 +335,7 @@ final class KeyRace<Task: KeyTask> {
         switch (failure.code, state) {
         // A wrong PIN, or a sensor that did not recognise the person.
         case (0x31, .working), (0x31, .settingPIN):
-            key.isChosen = true
+            choose(key)
             key.describe(then: .askForPIN(wasWrong: true))
         case (0x3F, .working): key.describe(then: .verifyAgain)
         case (0x3C, .working) where key.description.features.contains(.hasPIN):
@@ -338,10 +351,17 @@ final class KeyRace<Task: KeyTask> {
         case (0x2F, .working) where !key.isChosen, (0x3A, .working) where !key.isChosen,
             (0x2F, .selecting), (0x3A, .selecting):
             key.describe(then: .decide)
+        case (0x2E, .working) where !key.isAskedOtherwise && task.otherRequest(for: key.description) != nil:
+            guard let request = task.otherRequest(for: key.description) else { return }
+            key.isAskedOtherwise = true
+            begin(request, on: key)
         // Only a person who holds the key may learn that it has no credential.
         case (0x2E, .working) where !key.isChosen: select(key, .refuse(refusal))
         // A broken key takes no part, and another may still come.
         case (_, .describing(.decide)): remove(key)
+        // Nobody touched it: it says why when somebody does, and the others go on.
+        case (let code, .working) where !key.isChosen && keys.count > 1 && !Self.saysTouched(code):
+            select(key, .refuse(refusal))
         case (_, .selecting(.refuse(let refusal))) where keys.count == 1: throw refusal
         case (_, .selecting) where !key.isChosen: remove(key)
         default: throw refusal

@@ -16,6 +16,9 @@ protocol KeyTask {
     /// How to ask a key for it.
     func plan(for description: KeyDescription) -> KeyPlan
 
+    /// Another request to a key that has no credential for the request of its plan; nil when there is none.
+    func otherRequest(for description: KeyDescription) -> KeyRequest?
+
     /// The next request to the same key, with the same PIN; nil when its answer is the last one.
     func next(after report: KeyReport, from description: KeyDescription) throws -> KeyRequest?
 
@@ -29,6 +32,8 @@ protocol KeyTask {
 extension KeyTask {
     var choosesByTouch: Bool { false }
     var changesPIN: Bool { false }
+
+    func otherRequest(for description: KeyDescription) -> KeyRequest? { nil }
 
     func next(after report: KeyReport, from description: KeyDescription) throws -> KeyRequest? { nil }
 }

@@ -49,14 +49,27 @@ final class PluggedKey {
     var isChosen = false
     /// The PIN of its present request.
     var pin: KeyPIN?
+    /// Whether it had no credential for the request of its plan, and got the other one.
+    var isAskedOtherwise = false
     /// Whether the person insisted on the last try of its PIN.
     var insists = false
     private var process: KeyProcess?
+    private var turns: KeyTurns?
 
-    init(_ port: SecurityKeyPort, program: String, ports: any SecurityKeyPorts) throws(SystemCallError) {
+    /// Nil when another question uses the key.
+    init?(
+        _ port: SecurityKeyPort, program: String, ports: any SecurityKeyPorts, turns: KeyTurns
+    ) throws(SystemCallError) {
         self.port = port
         name = DisplayText(port.name, maximumScalarCount: 64).string
-        process = try KeyProcess(program, device: try ports.open(port), road: port.road)
+        guard turns.take(port) else { return nil }
+        do {
+            process = try KeyProcess(program, device: try ports.open(port), road: port.road)
+        } catch {
+            turns.giveBack(port)
+            throw error
+        }
+        self.turns = turns
         _ = send(.describe)
     }
 
@@ -88,8 +101,11 @@ final class PluggedKey {
 
     func receive() -> KeyAnswer? { process?.receive() ?? nil }
 
-    /// Kills the helper.
-    func end() { process.take()?.end() }
+    /// Kills the helper, and lets the key go.
+    func end() {
+        process.take()?.end()
+        turns.take()?.giveBack(port)
+    }
 }
 
 /// A typed PIN, kept for its request.

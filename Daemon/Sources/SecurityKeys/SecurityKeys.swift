@@ -6,6 +6,7 @@ package struct SecurityKeys: CredentialAuthenticator {
     private let program: String
     private let ports: any SecurityKeyPorts
     private let limit: Duration
+    private let turns = KeyTurns()
 
     /// - Parameters:
     ///   - program: the absolute path of `ostiary-fido`.
@@ -60,7 +61,8 @@ package struct SecurityKeys: CredentialAuthenticator {
         _ task: Task, _ ports: any SecurityKeyPorts, _ limit: Duration, _ question: any CredentialQuestion,
         _ cancellation: any CredentialCancellation
     ) throws -> Task.Outcome {
-        try KeyRace(task, question, program: program, ports: ports, limit: limit).run(until: cancellation)
+        try KeyRace(task, question, program: program, ports: ports, turns: turns, limit: limit)
+            .run(until: cancellation)
     }
 
     /// Refuses a request that the helper would not take.

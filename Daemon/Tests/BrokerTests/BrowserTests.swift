@@ -325,4 +325,22 @@ struct BrowserTests {
         try fixture.changePasscode(to: "another battery 8")
         #expect(try send([CTAPCommand.getNextAssertion.rawValue]) == [CTAPStatus.notAllowed.rawValue])
     }
+
+    @Test func `another set of fingers ends the accounts that wait`() throws {
+        try register()
+        try makeTwoAccounts()
+        fixture.prompter.prepare([Self.passcode])
+        #expect(try send(Self.asserting).first == 0)
+        fixture.broker.sessions.endGrantsOfFormerSet(of: fixture.account)
+        #expect(try send([CTAPCommand.getNextAssertion.rawValue]) == [CTAPStatus.notAllowed.rawValue])
+    }
+
+    @Test func `no program removes all passkeys with one command`() throws {
+        try register()
+        try makeTwoAccounts()
+        fixture.prompter.prepare([Self.passcode])
+        #expect(try send([CTAPCommand.reset.rawValue]) == [CTAPStatus.notAllowed.rawValue])
+        #expect(fixture.prompter.asked.isEmpty)
+        #expect(try send(Self.asserting).first == 0)
+    }
 }

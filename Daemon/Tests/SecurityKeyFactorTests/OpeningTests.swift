@@ -7,6 +7,7 @@ import OstiaryWire
 import OwnerKeys
 import Prompting
 import SecurityKeyTestSupport
+import StoreTestSupport
 import Testing
 
 @testable import Broker
@@ -222,7 +223,50 @@ import Testing
         withExtendedLifetime(key) {}
     }
 
+    @Test func `two programs that ask for one key at once each get their own right`() throws {
+        let key = try fixture.plugIn()
+        try fixture.enroll()
+        for number in 0...1 { try fixture.create("right \(number)") }
+        let path = fixture.fixture.socketPath
+        let opened = concurrently(2) { number in
+            let client = try TestClient(socketPath: path)
+            let (right, context) = (try client.find("right \(number)"), try client.openContext())
+            #expect(try client.authorize(right, in: context) == ["security-key"])
+            return try client.secret(of: right, in: context)
+        }
+        #expect(try opened.map { try $0.get() } == ["secret of right 0", "secret of right 1"])
+        withExtendedLifetime(key) {}
+    }
+
     // MARK: PINs
+
+    /// Beside a key that was enrolled with its PIN. Keys of one model cannot be told apart before they are asked.
+    @Test(arguments: [FIDO2Engine.identifier, [UInt8](repeating: 7, count: 16)])
+    func `a key that got its first PIN after it was enrolled still opens`(_ model: [UInt8]) throws {
+        let first = TestFinger(touches: 2)
+        let a = try fixture.plugIn(KeyMemory(pin: "1234"), named: "a", first, hasPIN: true)
+        fixture.answer(pins: ["1234"])
+        try fixture.enroll()
+        let (memory, finger) = (KeyMemory(), TestFinger(touches: 0))
+        let b = try SoftwareKey(
+            in: fixture.ports, named: "b", FIDO2Engine(finger, memory: memory, hasPIN: false, identifier: model))
+        fixture.answer(pins: ["1234"]) { question in
+            if question.operation.string.hasPrefix("use an enrolled") { return first.touch() }
+            for _ in 1...4 { finger.touch() }
+        }
+        #expect(try !fixture.enroll("green").verifiesUser)
+        try fixture.create("vault")
+        for key in [a, b] { key.unplug() }
+        memory.setPINHash(try #require(KeyMemory(pin: "5678").pinHash()))
+        let again = try SoftwareKey(
+            in: fixture.ports, named: "b with a PIN",
+            FIDO2Engine(TestFinger(touches: 4), memory: memory, hasPIN: true, identifier: model))
+        fixture.answer(pins: ["5678"])
+        #expect(try fixture.open("vault") == ["security-key"])
+        #expect(try fixture.grants().last?.strength == "touch-only")
+        #expect(fixture.prompter.askedKinds.contains(.keyPIN) == (model == FIDO2Engine.identifier))
+        withExtendedLifetime(again) {}
+    }
 
     @Test func `a key gets its first PIN, and another one`() throws {
         let memory = KeyMemory()

@@ -349,6 +349,52 @@ import Testing
         withExtendedLifetime(key) {}
     }
 
+    /// Kills the helper once, when the key has answered this command.
+    private func killingHelper(at command: UInt8) -> SoftwareKey.Fault {
+        let isKilled = Mutex(false)
+        return { _, request, answer in
+            guard request.first == command else { return answer }
+            let isFirst = isKilled.withLock { isKilled in
+                defer { isKilled = true }
+                return !isKilled
+            }
+            if isFirst { for helper in runningPrompts(named: "ostiary-fido") { kill(helper, SIGKILL) } }
+            return answer
+        }
+    }
+
+    /// While the credential is made, and while the key computes its first output.
+    @Test(arguments: [0x01, 0x02] as [UInt8])
+    func `a helper that is killed during an enrolment enrols nothing, and the next one works`(_ command: UInt8) throws {
+        let key = try fixture.plugIn(
+            KeyMemory(pin: "1234"), TestFinger(), hasPIN: true, fault: killingHelper(at: command))
+        fixture.answer(pins: ["1234"])
+        let refused = #expect(throws: Refused.self) { try fixture.enroll() }
+        #expect(refused?.cause == "security-key.helper")
+        #expect(try fixture.list().isEmpty)
+        fixture.answer(pins: ["1234", "1234"])
+        try fixture.enroll()
+        try fixture.create("vault")
+        #expect(try fixture.open("vault") == ["security-key"])
+        withExtendedLifetime(key) {}
+    }
+
+    @Test func `a helper that is killed while a PIN is set sets none, and the next one does`() throws {
+        let memory = KeyMemory()
+        let key = try fixture.plugIn(memory, TestFinger(), hasPIN: true, fault: killingHelper(at: 0x06))
+        let setPIN = {
+            _ = try fixture.fixture.client().call(.securityKeyPIN(.with { $0.question = TestClient.question }))
+        }
+        fixture.answer(pins: ["1234", "1234"])
+        let refused = #expect(throws: Refused.self) { try setPIN() }
+        #expect(refused?.cause == "security-key.helper")
+        #expect(memory.pinHash() == nil)
+        fixture.answer(pins: ["1234", "1234"])
+        try setPIN()
+        #expect(memory.pinHash() == KeyMemory(pin: "1234").pinHash())
+        withExtendedLifetime(key) {}
+    }
+
     @Test func `without the helper no key is enrolled, and what there is stays`() throws {
         let broken = try FactorFixture(program: "/nonexistent/ostiary-fido")
         let key = try broken.plugIn()

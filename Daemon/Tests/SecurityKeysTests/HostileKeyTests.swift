@@ -111,6 +111,21 @@ import Testing
         withExtendedLifetime(key) {}
     }
 
+    /// The engine of the broken key gets its only touch at once, so its answer comes without one of the person.
+    @Test(arguments: [0x12, 0x26, 0x2B, 0x33, 0x34, 0x39, 0x7F, 0xF1] as [UInt8])
+    func `a key that fails before anybody touched it disturbs no other`(_ status: UInt8) throws {
+        let broken = try fixture.plugIn(
+            FIDO2Engine(TestFinger(touches: 1)), named: "a", fault: Self.changing(Self.makeCredential) { _ in [status] }
+        )
+        let finger = TestFinger(touches: 0)
+        let engine = FIDO2Engine(finger)
+        let key = try fixture.plugIn(engine, named: "b")
+        let question = ScriptedQuestion(onStep: { step in if case .touch = step { finger.touch() } })
+        _ = try fixture.create(KeyFixture.creation(), question)
+        #expect(engine.memory.count == 1)
+        withExtendedLifetime((broken, key)) {}
+    }
+
     @Test func `an assertion of a credential that was not allowed is refused`() throws {
         let engine = FIDO2Engine(TestFinger())
         let key = try fixture.plugIn(

@@ -256,6 +256,7 @@ extension CredentialStep {
             case .insertOrHold(isLying: false): "Insert your security key, or hold it at the reader."
             case .insertOrHold(isLying: true):
                 "Insert your security key, or hold it at the reader. Lift it first if it lies there."
+            case .waiting: "Another question uses your security key; this one comes after it."
             case .hold(let device): "Hold your security key at the reader “\(CredentialPrompt.shown(device))”."
             case .touch(nil): "Touch your security key."
             case .touch(let device?): "Touch the security key “\(CredentialPrompt.shown(device))”."
