@@ -46,6 +46,16 @@ extension RealPromptTests {
             #expect(terminal.isAsBefore)
         }
 
+        @Test(arguments: real)
+        func `the password of the TPM's owner is never handed over as passcode`(_ path: String) throws {
+            let question = PromptQuestion(.ownerPassword, operation: DisplayText("set the passcode"))
+            let asking = try ask(path, question, showing: "Owner password of the TPM:")
+            #expect(terminal.screen.contains("not for your passcode"))
+            terminal.type("swordfish\r")
+            #expect(asking.wait() == .entered("swordfish", .ownerPassword))
+            #expect(!terminal.screen.contains("swordfish"))
+        }
+
         @Test(arguments: zip(real, ["\u{4}", "half\t\t\r"]))
         func `a dialog says who asks, and can be cancelled`(_ path: String, _ cancelKeys: String) throws {
             let asking = try ask(path, showing: "Passcode:")

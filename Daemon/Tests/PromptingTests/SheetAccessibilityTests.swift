@@ -47,6 +47,15 @@ extension RealPromptTests {
             #expect(asking.wait() == .cancelled)
         }
 
+        @Test func `the password of the TPM's owner is asked for by its name`() throws {
+            let asking = try stage.ask(PromptQuestion(.ownerPassword, operation: DisplayText("set the passcode")))
+            let field = try #require(try accessibility.widgets().first { $0.role == "password text" })
+            #expect(field.name == "Owner password of the TPM" && field.description.contains("not for your passcode"))
+            try stage.server.type("swordfish")
+            try stage.server.press("Return")
+            #expect(asking.wait() == .entered("swordfish", .ownerPassword))
+        }
+
         /// GTK's own entry would send every typed character.
         @Test func `no typed character goes over the accessibility bus`() throws {
             let folder = try TestFolder()
