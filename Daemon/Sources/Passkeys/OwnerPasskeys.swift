@@ -9,11 +9,11 @@ import Foundation
 import OstiaryMessages
 package import OwnerKeys
 import Prompting
-import ProtectedObjects
+package import ProtectedObjects
 import Refusals
 import SecretMemory
 import Synchronization
-import Vault
+package import Vault
 
 /// The passkeys of one owner as an authenticator uses them, for one request of a program: where they lie, and how the owner is
 /// verified.
@@ -28,6 +28,11 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
 
     /// Runs its argument while no keys of the owner change.
     package typealias Exclusion = @Sendable (() throws -> Void) throws -> Void
+    /// Makes an object and runs its last argument, which stores it, while no keys of the owner change.
+    package typealias Making =
+        @Sendable (
+            borrowing RightStore.Draft, (ObjectRecord) throws -> Void
+        ) throws -> ObjectRecord
 
     let store: PasskeyStore
     private let evaluator: Evaluator
@@ -37,6 +42,7 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     private let asking: Asking
     private let door: Door
     private let whileChanging: Exclusion
+    private let make: Making
     /// The daemon's time since the boot, suspended time included.
     let clock: @Sendable () -> Duration
     private let first = Mutex<(any Error)?>(nil)
@@ -53,7 +59,7 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     package init(
         _ store: PasskeyStore, evaluator: Evaluator, keeper: any PasscodeKeeper, stretching: PasscodeStretching,
         trail: AuditTrail, asking: Asking, through door: Door, clock: @escaping @Sendable () -> Duration,
-        whileChanging: @escaping Exclusion
+        whileChanging: @escaping Exclusion, make: @escaping Making
     ) {
         self.store = store
         self.evaluator = evaluator
@@ -64,6 +70,7 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
         self.door = door
         self.clock = clock
         self.whileChanging = whileChanging
+        self.make = make
     }
 
     /// The first error; a status of CTAP says little of it.
@@ -197,21 +204,16 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
         }
     }
 
-    /// Makes the key and stores it, while its slots cannot be wrapped to other keys.
     private func makePasskey(_ new: NewCredential) throws -> Passkey {
-        let attributes = PasskeyAttributes(new, signatureCount: 1)
-        var made: ObjectRecord?
-        try whileChanging {
+        let draft = RightStore.Draft.passkey(
+            of: new.relyingParty.identifier, PasskeyAttributes(new, signatureCount: 1).encoded,
+            using: PasskeyStore.requirement, PasskeyStore.availability,
+            secret: SecretBytes(random: PasskeySecret.byteCount))
+        let record = try make(draft) { record in
             try asking.cancellation.check()
-            let draft = RightStore.Draft.passkey(
-                of: new.relyingParty.identifier, attributes.encoded, using: PasskeyStore.requirement,
-                PasskeyStore.availability, secret: SecretBytes(random: PasskeySecret.byteCount))
-            let record = try store.rights.prepare(draft)
             try store.insert(record)
-            made = record
         }
-        guard let made else { throw PasskeyStore.notFound }
-        return try Passkey(made)
+        return try Passkey(record)
     }
 
     package func sign(

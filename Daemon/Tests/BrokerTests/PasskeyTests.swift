@@ -4,7 +4,6 @@ import CTAP
 import CanonicalCBOR
 import Crypto
 import Foundation
-import Glibc
 import IndependentTools
 import OstiaryWire
 import Prompting
@@ -13,9 +12,7 @@ import StoreTestSupport
 import Testing
 import UnixSocket
 
-@testable import Authenticators
 @testable import Broker
-@testable import Callers
 @testable import Passkeys
 @testable import Refusals
 
@@ -39,19 +36,10 @@ struct PasskeyTests {
 
     // MARK: one request
 
-    private func asking(_ cancellation: RequestCancellation = RequestCancellation()) throws -> Asking {
-        // The broker and the test are one process, so the other end of a connection is this program.
-        let caller = try CallerProcess(
-            connectedTo: connection, expectedUser: geteuid(), applications: fixture.account.applications)
-        return Asking(
-            caller: caller, terminal: nil, question: try QuestionStyle(.with { $0.reason = "test" }),
-            cancellation: cancellation)
-    }
-
     private func authenticator(
         _ cancellation: RequestCancellation = RequestCancellation()
     ) throws -> PlatformAuthenticator {
-        fixture.account.platformAuthenticator(try asking(cancellation), fixture.broker.trail)
+        fixture.account.platformAuthenticator(try fixture.asking(on: connection, cancellation), fixture.broker.trail)
     }
 
     private struct Silent: CredentialQuestion {
@@ -180,11 +168,7 @@ struct PasskeyTests {
         try fixture.changePasscode(to: "another horse 8")
         try fixture.restart()
         let connection = try UnixSocket.connect(to: fixture.socketPath)
-        let caller = try CallerProcess(
-            connectedTo: connection, expectedUser: geteuid(), applications: fixture.account.applications)
-        let asking = Asking(
-            caller: caller, terminal: nil, question: try QuestionStyle(.with { $0.reason = "test" }),
-            cancellation: RequestCancellation())
+        let asking = try fixture.asking(on: connection)
         fixture.prompter.prepare([.text("another horse 8")])
         let asserted = try fixture.account.platformAuthenticator(asking, fixture.broker.trail)
             .assert(Self.assertion(), with: Silent(), until: CredentialStop())
@@ -241,7 +225,8 @@ struct PasskeyTests {
 
     @Test func `a passkey without secrets signs in without outputs`() throws {
         // Browsers make such passkeys; programs never do.
-        let passkeys = fixture.account.ownerPasskeys(try asking(), fixture.broker.trail, through: .browser)
+        let asking = try fixture.asking(on: connection)
+        let passkeys = fixture.account.ownerPasskeys(asking, fixture.broker.trail, through: .browser)
         let making = CBORValue.map([
             1: .bytes(Self.hash(Data())), 2: .map(["id": .text(Self.domain)]), 3: .map(["id": .bytes([1])]),
             4: .array([.map(["alg": .number(-7), "type": .text("public-key")])]), 7: .map(["rk": .boolean(true)]),

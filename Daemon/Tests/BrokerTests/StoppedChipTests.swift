@@ -1,4 +1,5 @@
 import AccessControl
+import AuthenticatorRequests
 import BrokerTestSupport
 import Crypto
 import Dispatch
@@ -10,8 +11,11 @@ import TPMTestSupport
 import TerminalTestSupport
 import Testing
 import Threading
+import UnixSocket
 
 @testable import Broker
+@testable import CTAP
+@testable import Passkeys
 @testable import TPMEnclave
 
 /// A chip that takes a request and gives no answer, while grants end.
@@ -90,5 +94,43 @@ import Threading
         #expect(isMade.wait(timeout: .now()) == .timedOut)
         tpm.resume()
         #expect(isMade.wait(timeout: .now() + 20) == .success)
+    }
+
+    @Test func `while a passkey is made, a new item waits for no chip`() throws {
+        let tpm = try SoftwareTPM()
+        var prompts = PromptConfiguration()
+        (prompts.enclave.kind, prompts.enclave.tpm) = (.tpm, tpm.configuration)
+        let fixture = try BrokerFixture(prompts: prompts)
+        try fixture.setPasscode()
+        let chip = try #require(fixture.broker.enclave as? TPMEnclave).chip
+        let connection = try UnixSocket.connect(to: fixture.socketPath)
+        let passkeys = fixture.account.ownerPasskeys(
+            try fixture.asking(on: connection), fixture.broker.trail, through: .program)
+        let domain = RelyingPartyName(identifier: "example.org")
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        let proof = try passkeys.verify(
+            for: InteractionRequest(purpose: .makeCredential, relyingParty: domain), until: CredentialStop())
+        tpm.pause()
+        let (path, isMade, isDone) = (fixture.socketPath, DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        Thread.detachNewThread {
+            let new = NewCredential(
+                relyingParty: domain, user: CredentialUser(identifier: [1]), isDiscoverable: true,
+                protection: .required, hasSecret: false)
+            do { _ = try passkeys.create(new, replacing: [], under: proof) { _, _ in [1] } } catch {
+                Issue.record("\(passkeys.error ?? error)")
+            }
+            isMade.signal()
+        }
+        try eventually("the chip has a request") { chip.turns.isTaken }
+        Thread.detachNewThread {
+            let always = AccessControl(availability: .always, using: .unrestricted)
+            do { try TestClient(socketPath: path).addItem([:], accessControl: always) } catch { Issue.record(error) }
+            isDone.signal()
+        }
+        #expect(isDone.wait(timeout: .now() + 20) == .success, "the chip still answers nobody")
+        #expect(isMade.wait(timeout: .now()) == .timedOut)
+        tpm.resume()
+        #expect(isMade.wait(timeout: .now() + 20) == .success)
+        #expect(try fixture.account.passkeys.all().count == 1)
     }
 }

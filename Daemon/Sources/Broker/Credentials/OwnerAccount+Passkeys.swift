@@ -15,7 +15,8 @@ extension OwnerAccount {
     func ownerPasskeys(_ asking: Asking, _ trail: AuditTrail, through door: OwnerPasskeys.Door) -> OwnerPasskeys {
         OwnerPasskeys(
             passkeys, evaluator: evaluator, keeper: keeper, stretching: stretching, trail: trail, asking: asking,
-            through: door, clock: { [clock] in clock.now().time }
-        ) { [changing] body in try changing.withLock(body) }
+            through: door, clock: { [clock] in clock.now().time },
+            whileChanging: { [changing] body in try changing.withLock(body) },
+            make: { [self] draft, store in try make(draft, storing: store) })
     }
 }

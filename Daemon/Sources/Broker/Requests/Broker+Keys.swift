@@ -47,7 +47,7 @@ extension Broker {
     /// Makes a key that is stored with its item. Nothing is recorded before that: nothing was changed.
     private func makeDraft(_ draft: consuming RightStore.Draft, _ session: Session) throws -> ObjectRecord {
         try session.verifyCaller()
-        let (record, publicHalves) = try prepare(draft, for: session.account)
+        let (record, publicHalves) = try session.account.prepare(draft)
         try session.draftKeys.add(record, wrappedTo: publicHalves)
         return record
     }

@@ -41,33 +41,17 @@ extension Broker {
         _ draft: borrowing RightStore.Draft, replacing: Bool, for session: Session, recordedAs created: AuditTrail.Event
     ) throws -> ObjectRecord {
         try session.verifyCaller()
-        let (early, publicHalves) = try prepare(draft, for: session.account)
-        session.account.changing.lock()
-        defer { session.account.changing.unlock() }
-        let isCurrent = Set(session.account.ring.publicHalves) == publicHalves
-        // Rarely keys have changed meanwhile. Now none can.
-        let record = isCurrent ? early : try session.account.rights.prepare(draft)
-        try trail.change(created)
-        if let replaced = try session.account.rights.store(record, replacing: replacing) {
-            // The name is the new one's, too. The id comes first, since a long name is cut.
-            let name = "\(replaced) \(created.object)"
-            trail.end(event("remove", session, object: name, operation: created.name)) {
-                sessions.endGrants(on: replaced)
+        return try session.account.make(draft) { record in
+            try trail.change(created)
+            if let replaced = try session.account.rights.store(record, replacing: replacing) {
+                // The name is the new one's, too. The id comes first, since a long name is cut.
+                let name = "\(replaced) \(created.object)"
+                trail.end(event("remove", session, object: name, operation: created.name)) {
+                    sessions.endGrants(on: replaced)
+                }
             }
+            trail.note(created)
         }
-        trail.note(created)
-        return record
-    }
-
-    /// Makes key and slots of a right or key. The enclave may take long, so nobody waits for a lock meanwhile.
-    ///
-    /// - Returns: also what the slots are wrapped to: all public halves of a moment when no keys changed. Store the record only while
-    ///   they are still the same.
-    func prepare(
-        _ draft: borrowing RightStore.Draft, for account: OwnerAccount
-    ) throws -> (record: ObjectRecord, publicHalves: Set<PublicHalf>) {
-        let publicHalves = account.changing.withSharedLock { Set(account.ring.publicHalves) }
-        return (try account.rights.prepare(draft), publicHalves)
     }
 
     private static func validate(identifier: String) throws(Refusal) {
