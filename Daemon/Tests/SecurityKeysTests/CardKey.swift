@@ -182,8 +182,6 @@ struct LoopbackAddress {
 
     func connect(_ descriptor: CInt) -> CInt { use { Glibc.connect(descriptor, $0, $1) } }
 
-    func bind(_ descriptor: CInt) -> CInt { use { Glibc.bind(descriptor, $0, $1) } }
-
     private func use(_ call: (UnsafePointer<sockaddr>, socklen_t) -> CInt) -> CInt {
         withUnsafePointer(to: address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {

@@ -22,6 +22,7 @@ final class TestReaders: Sendable {
 
     /// The ports behind which the readers wait for cards.
     let ports: [UInt16]
+    private let reserved: ReservedPorts
     private let process: SpawnedProcess
     private let configuration: TestFolder
 
@@ -38,7 +39,8 @@ final class TestReaders: Sendable {
         let folder = try Self.folder.get()
         for name in ["pcscd.comm", "pcscd.pid"] { unlink(folder.path(name)) }
         configuration = try TestFolder()
-        let port = try Self.freePorts()
+        reserved = try ReservedPorts()
+        let port = UInt16(reserved.first)
         ports = [port, port + 1]
         let number = "0x" + String(port, radix: 16, uppercase: true)
         try """
@@ -65,20 +67,4 @@ final class TestReaders: Sendable {
 
     /// Kills pcscd.
     func stop() { process.end() }
-
-    /// Two ports that nobody listens on, one behind the other.
-    private static func freePorts() throws -> UInt16 {
-        for _ in 0..<100 {
-            // Below the ports that the kernel gives away by itself.
-            let port = UInt16.random(in: 20_000..<32_000)
-            if isFree(port), isFree(port + 1) { return port }
-        }
-        throw SoftwareKey.KeyFault(code: EADDRINUSE)
-    }
-
-    private static func isFree(_ port: UInt16) -> Bool {
-        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        defer { close(descriptor) }
-        return LoopbackAddress(port: port).bind(descriptor) == 0
-    }
 }

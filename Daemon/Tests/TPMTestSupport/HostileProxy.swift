@@ -1,6 +1,7 @@
 public import Foundation
 import Glibc
 import Synchronization
+import TerminalTestSupport
 public import TPMEnclave
 
 /// Stands between tpm2-tss and a TPM. It spoils answers by chance, from a seed, or acts before chosen commands.
@@ -30,7 +31,7 @@ public final class HostileProxy: Sendable {
     private let port: Int
     private let listeners: [CInt]
     private let state: Mutex<State>
-    private let before: Deputy
+    private let before: Mutex<Deputy?>
     private let interval: UInt64
 
     /// Called with each command before the TPM gets it. It may use the TPM itself. Its answer goes to the client, and the TPM
@@ -41,7 +42,7 @@ public final class HostileProxy: Sendable {
     public init(
         to tpm: SoftwareTPM, seed: UInt64 = 0, oneOf interval: UInt64 = 3, before: @escaping Deputy = { _ in nil }
     ) throws {
-        self.before = before
+        self.before = Mutex(before)
         self.interval = interval
         state = Mutex(State(generator: Generator(state: seed)))
         for _ in 0..<50 {
@@ -53,17 +54,22 @@ public final class HostileProxy: Sendable {
             }
             self.port = port
             listeners = [commands, control]
-            accept(on: commands) { $0.passCommands($1, to: tpm.port) }
+            // The TPM is not kept: it ends with its test, and these threads perhaps later.
+            let server = tpm.port
+            accept(on: commands) { $0.passCommands($1, to: server) }
             accept(on: control) { _, client in
-                Self.withServer(at: tpm.port + 1) { Self.passBytes(client, $0) }
+                Self.withServer(at: server + 1) { Self.passBytes(client, $0) }
             }
             return
         }
-        throw SoftwareTPM.NoFreePorts()
+        throw ReservedPorts.NoneFree()
     }
 
-    /// Takes no more connections.
-    public func end() { for listener in listeners { shutdown(listener, CInt(SHUT_RDWR)) } }
+    /// Takes no more connections, and calls its deputy no more.
+    public func end() {
+        before.withLock { $0 = nil }
+        for listener in listeners { shutdown(listener, CInt(SHUT_RDWR)) }
+    }
 
     /// Where programs find it.
     public var configuration: String { "swtpm:host=127.0.0.1,port=\(port)" }
@@ -142,7 +148,8 @@ public final class HostileProxy: Sendable {
     /// A connection to the TPM lasts for one command, so that others get between two.
     private func passCommands(_ client: CInt, to port: Int) {
         while let command = Self.message(from: client) {
-            if let answer = before(RecordedCommand(command.dropFirst(6).prefix(4))) {
+            let deputy = before.withLock { $0 }
+            if let answer = deputy?(RecordedCommand(command.dropFirst(6).prefix(4))) {
                 guard Self.send(answer, to: client) else { return }
                 continue
             }

@@ -11,19 +11,20 @@ import TerminalTestSupport
 public final class SoftwareTPM: Sendable {
     private let folder = ScratchDirectory()
     /// Where it takes commands; its control channel is the next one.
-    public let port: Int
+    public var port: Int { ports.first }
+    private let ports: ReservedPorts
     private let process: Running
 
     public init() throws {
         try folder.make()
-        (port, process) = try Self.started(state: folder.path)
+        (ports, process) = try Self.started(state: folder.path)
     }
 
     /// One whose maker certified its endorsement keys.
     public init(madeBy maker: SoftwareTPMMaker) throws {
         try folder.make()
         try maker.endorse(folder.path)
-        (port, process) = try Self.started(state: folder.path)
+        (ports, process) = try Self.started(state: folder.path)
     }
 
     /// One with the state that `other` has now, as after a power cut.
@@ -33,10 +34,8 @@ public final class SoftwareTPM: Sendable {
         where name.hasSuffix(".permall") {
             try FileManager.default.copyItem(atPath: other.path(name), toPath: folder.path(name))
         }
-        (port, process) = try Self.started(state: folder.path)
+        (ports, process) = try Self.started(state: folder.path)
     }
-
-    public struct NoFreePorts: Error { public init() {} }
 
     /// The process while it runs.
     private final class Running: Sendable {
@@ -45,13 +44,13 @@ public final class SoftwareTPM: Sendable {
         init(_ process: SpawnedProcess?) { self.process = Mutex(process) }
     }
 
-    private static func started(state: String) throws -> (port: Int, process: Running) {
+    private static func started(state: String) throws -> (ports: ReservedPorts, process: Running) {
         for _ in 0..<20 {
-            let port = Int.random(in: 20_000..<30_000)
-            guard let process = try start(at: port, state: state) else { continue }
-            return (port, Running(process))
+            let ports = try ReservedPorts()
+            guard let process = try start(at: ports.first, state: state) else { continue }
+            return (ports, Running(process))
         }
-        throw NoFreePorts()
+        throw ReservedPorts.NoneFree()
     }
 
     /// Where programs find it.
@@ -103,7 +102,7 @@ public final class SoftwareTPM: Sendable {
         try start(startup: way == .resume ? "startup-state" : "startup-clear")
     }
 
-    /// Nil when the port, or the next one, is another's.
+    /// Nil when a program that is no test has the port or the next one.
     private static func start(
         at port: Int, state: String, startup: String = "startup-clear"
     ) throws -> SpawnedProcess? {
