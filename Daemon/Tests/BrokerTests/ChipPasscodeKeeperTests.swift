@@ -44,9 +44,7 @@ import Vault
     @Test func `an entry that a context keeps opens no further right after a wrong one, and the next call asks`() throws
     {
         let tpm = try SoftwareTPM()
-        var prompts = PromptConfiguration()
-        (prompts.enclave.kind, prompts.enclave.tpm) = (.tpm, tpm.configuration)
-        let fixture = try BrokerFixture(prompts: prompts)
+        let fixture = try BrokerFixture(prompts: PromptConfiguration(keysIn: tpm))
         try fixture.setPasscode()
         for name in ["one", "two"] { try fixture.create(name, .passcode, .whenUnlocked) }
         let client = try fixture.client()
@@ -248,10 +246,8 @@ import Vault
 
     /// A whole broker whose chip fails as `faults` says.
     private func fixture(_ tpm: SoftwareTPM, _ faults: ChipFaults) throws -> BrokerFixture {
-        var prompts = PromptConfiguration()
-        (prompts.enclave.kind, prompts.enclave.tpm) = (.tpm, tpm.configuration)
         let fixture = try BrokerFixture(
-            prompts: prompts, around: { UnreliableChip(enclave: $0, faults: faults) })
+            prompts: PromptConfiguration(keysIn: tpm), around: { UnreliableChip(enclave: $0, faults: faults) })
         try fixture.setPasscode()
         return fixture
     }

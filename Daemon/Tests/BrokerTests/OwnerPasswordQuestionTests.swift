@@ -18,9 +18,7 @@ import Testing
 
     init() throws {
         tpm = try SoftwareTPM()
-        var prompts = PromptConfiguration()
-        (prompts.enclave.kind, prompts.enclave.tpm) = (.tpm, tpm.configuration)
-        fixture = try BrokerFixture(prompts: prompts)
+        fixture = try BrokerFixture(prompts: PromptConfiguration(keysIn: tpm))
     }
 
     private static let owner = ScriptedPrompter.Answer.text(SoftwareTPM.ownerPassword)

@@ -20,17 +20,22 @@ import UnixSocket
 
 /// A chip that takes a request and gives no answer, while grants end.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct StoppedChipTests {
-    @Test func `a lock waits for no request at the chip, and holds in every session`() throws {
-        let tpm = try SoftwareTPM()
-        var prompts = PromptConfiguration()
-        (prompts.enclave.kind, prompts.enclave.tpm) = (.tpm, tpm.configuration)
-        let fixture = try BrokerFixture(prompts: prompts)
+    private let tpm: SoftwareTPM
+    private let fixture: BrokerFixture
+    private let chip: Chip
+    private static let always = AccessControl(availability: .always, using: .unrestricted)
+
+    init() throws {
+        tpm = try SoftwareTPM()
+        fixture = try BrokerFixture(prompts: PromptConfiguration(keysIn: tpm))
         try fixture.setPasscode()
-        let chip = try #require(fixture.broker.enclave as? TPMEnclave).chip
-        let always = AccessControl(availability: .always, using: .unrestricted)
+        chip = try #require(fixture.broker.enclave as? TPMEnclave).chip
+    }
+
+    @Test func `a lock waits for no request at the chip, and holds in every session`() throws {
         let clients = try (0..<3).map { number in
             let client = try fixture.client()
-            let right = try client.create("right \(number)", always)
+            let right = try client.create("right \(number)", Self.always)
             let context = try client.openContext()
             try client.authorize(rightID: right.rightID, in: context)
             return (client: client, right: right, context: context)
@@ -66,26 +71,19 @@ import UnixSocket
     }
 
     @Test func `while a right is made, a lock and a new item wait for no chip`() throws {
-        let tpm = try SoftwareTPM()
-        var prompts = PromptConfiguration()
-        (prompts.enclave.kind, prompts.enclave.tpm) = (.tpm, tpm.configuration)
-        let fixture = try BrokerFixture(prompts: prompts)
-        try fixture.setPasscode()
-        let chip = try #require(fixture.broker.enclave as? TPMEnclave).chip
-        let always = AccessControl(availability: .always, using: .unrestricted)
         // From now on the daemon knows the chip's count.
         #expect(try fixture.client().status().unlocked)
         let path = fixture.socketPath
         tpm.pause()
         let (isMade, isDone) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         Thread.detachNewThread {
-            do { _ = try TestClient(socketPath: path).create("right", always) } catch { Issue.record(error) }
+            do { _ = try TestClient(socketPath: path).create("right", Self.always) } catch { Issue.record(error) }
             isMade.signal()
         }
         try eventually("the chip has a request") { chip.turns.isTaken }
         Thread.detachNewThread {
             do {
-                try TestClient(socketPath: path).addItem([:], accessControl: always)
+                try TestClient(socketPath: path).addItem([:], accessControl: Self.always)
                 try TestClient(socketPath: path).lock()
             } catch { Issue.record(error) }
             isDone.signal()
@@ -97,12 +95,6 @@ import UnixSocket
     }
 
     @Test func `while a passkey is made, a new item waits for no chip`() throws {
-        let tpm = try SoftwareTPM()
-        var prompts = PromptConfiguration()
-        (prompts.enclave.kind, prompts.enclave.tpm) = (.tpm, tpm.configuration)
-        let fixture = try BrokerFixture(prompts: prompts)
-        try fixture.setPasscode()
-        let chip = try #require(fixture.broker.enclave as? TPMEnclave).chip
         let connection = try UnixSocket.connect(to: fixture.socketPath)
         let passkeys = fixture.account.ownerPasskeys(
             try fixture.asking(on: connection), fixture.broker.trail, through: .program)
@@ -123,8 +115,9 @@ import UnixSocket
         }
         try eventually("the chip has a request") { chip.turns.isTaken }
         Thread.detachNewThread {
-            let always = AccessControl(availability: .always, using: .unrestricted)
-            do { try TestClient(socketPath: path).addItem([:], accessControl: always) } catch { Issue.record(error) }
+            do { try TestClient(socketPath: path).addItem([:], accessControl: Self.always) } catch {
+                Issue.record(error)
+            }
             isDone.signal()
         }
         #expect(isDone.wait(timeout: .now() + 20) == .success, "the chip still answers nobody")

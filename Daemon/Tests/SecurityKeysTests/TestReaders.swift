@@ -1,7 +1,6 @@
 import CardReaders
 import Foundation
 import Glibc
-import SecurityKeyTestSupport
 import StoreTestSupport
 import TerminalTestSupport
 

@@ -1,0 +1,10 @@
+import Prompting
+import TPMTestSupport
+
+extension PromptConfiguration {
+    /// Keys and passcode live in `tpm`.
+    init(keysIn tpm: SoftwareTPM) {
+        self.init()
+        (enclave.kind, enclave.tpm) = (.tpm, tpm.configuration)
+    }
+}
