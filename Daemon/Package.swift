@@ -110,7 +110,7 @@ let package = Package(
         .target(name: "Refusals", dependencies: [shared, "Passcodes", "Prompting"], swiftSettings: strict),
         .target(
             name: "Callers",
-            dependencies: [shared, crypto, logging, "AssociationFiles", "Vault", "Prompting", "Refusals"],
+            dependencies: [shared, crypto, logging, "AssociationFiles", "Vault", "Prompting", "Refusals", "Threading"],
             swiftSettings: strict),
         .target(
             name: "OwnerKeys",

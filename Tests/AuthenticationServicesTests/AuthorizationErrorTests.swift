@@ -10,6 +10,7 @@ import Testing
         (.systemCancel, .canceled), (.noCredential, .canceled), (.notInteractive, .notInteractive),
         (.credentialExcluded, .matchedExcludedCredential), (.invalidAuthenticatorAnswer, .invalidResponse),
         (.notAssociated, .failed), (.authenticatorFailed, .failed), (.timedOut, .failed), (.programChanged, .failed),
+        (.programUnverified, .failed),
         (.passcodeNotSet, .deviceNotConfiguredForPasskeyCreation), (.unspecified, .unknown),
     ])
     func `each refusal of the daemon has its code`(failure: WireFailureCode, code: ASAuthorizationError.Code) async {

@@ -13,7 +13,7 @@ struct FailureTableTests {
         .unspecified, .notAuthorized, .authenticationFailed, .userCancel, .userFallback, .systemCancel, .appCancel,
         .notInteractive, .lockedOut, .operationNotPermitted, .callerChanged, .cooldown, .timedOut, .biometryLockout,
         .locked,
-        .missingEntitlement, .programChanged, .notAssociated,
+        .missingEntitlement, .programChanged, .programUnverified, .notAssociated,
     ]
 
     @Test(arguments: WireFailureCode.allCases)

@@ -33,7 +33,7 @@ import Testing
         (.itemUnreadable, .status(-26275)), (.storeUnreadable, .status(-25291)), (.storeTooNew, .status(-25291)),
         (.diskFull, .status(-34)), (.logUnwritable, .status(-36)), (.internal, .status(-2070)),
         (.missingEntitlement, .status(-34018)), (.noSuchAttribute, .status(-25303)), (.noSuchClass, .status(-25306)),
-        (.programChanged, .status(-34018)),
+        (.programChanged, .status(-34018)), (.programUnverified, .status(-34018)),
         (.notAssociated, .status(-34018)), (.credentialExcluded, .status(-25299)), (.noCredential, .status(-25300)),
         (.authenticatorFailed, .status(-25291)), (.invalidAuthenticatorAnswer, .status(-26275)),
         (.unsupportedAlgorithm, .status(-50)), (.decryptionFailed, .status(-50)), (.invalidPeerKey, .status(-50)),

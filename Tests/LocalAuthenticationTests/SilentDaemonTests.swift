@@ -49,7 +49,7 @@ import UnixSocket
         #expect(error?.code == .init(.versionMismatch))
         #expect(
             error?.explanation
-                == "The daemon speaks protocol \(version), this program 6; upgrade the older of the two and restart the daemon."
+                == "The daemon speaks protocol \(version), this program 7; upgrade the older of the two and restart the daemon."
         )
     }
 

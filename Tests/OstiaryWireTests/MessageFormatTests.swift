@@ -26,8 +26,8 @@ import Testing
 
     static let requests: [(WireRequest, String)] = [
         (
-            request(1, .hello(.with { ($0.protocolVersion, $0.nonce) = (6, nonce) })),
-            "0000000000000001 01 02 00000006 00000010 9f8b2eb7cf42c3a350811757d38f5cb2"
+            request(1, .hello(.with { ($0.protocolVersion, $0.nonce) = (7, nonce) })),
+            "0000000000000001 01 02 00000007 00000010 9f8b2eb7cf42c3a350811757d38f5cb2"
         ),
         (request(2, .status(.init())), "0000000000000002 01 03"),
         (
@@ -165,10 +165,10 @@ import Testing
 
     // MARK: the greeting
 
-    private static let greeting = WireGreeting.with { ($0.protocolVersion, $0.nonce) = (6, nonce) }
+    private static let greeting = WireGreeting.with { ($0.protocolVersion, $0.nonce) = (7, nonce) }
 
     @Test func `the greeting has the bytes of the document`() throws {
-        let bytes = Self.bytes("08 06 12 10 9f8b2eb7cf42c3a350811757d38f5cb2")
+        let bytes = Self.bytes("08 07 12 10 9f8b2eb7cf42c3a350811757d38f5cb2")
         #expect(try Self.greeting.canonicalBytes == bytes)
         #expect(try WireGreeting(canonicalBytes: bytes) == Self.greeting)
         #expect(try FrameWriter.frame(Self.greeting).prefix(8) == [0, 0, 0, 0x14, 0, 0, 0, 0])

@@ -44,11 +44,14 @@ package final class AuditTrail: Sendable {
     private let deciding = NSLock()
     private let rate: RecordRate
 
-    /// - Parameter space: the free space on the disk of the log; nil when it is unknown.
+    /// - Parameters:
+    ///   - space: the free space on the disk of the log; nil when it is unknown.
+    ///   - now: the time since boot, by which a program's share of the last space grows again.
     package init(
-        audit: AuditLog, vault: Vault, seeds: LogSeeds, log: Logger, space: @escaping @Sendable () -> DiskSpace?
+        audit: AuditLog, vault: Vault, seeds: LogSeeds, log: Logger, space: @escaping @Sendable () -> DiskSpace?,
+        now: @escaping @Sendable () -> Duration
     ) {
-        rate = RecordRate(space: space)
+        rate = RecordRate(space: space, now: now)
         self.audit = audit
         self.vault = vault
         self.seeds = seeds

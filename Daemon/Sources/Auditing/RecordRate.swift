@@ -33,7 +33,7 @@ final class RecordRate: Sendable {
     /// - Parameters:
     ///   - space: the free space for the log; nil when it is unknown, which limits nothing.
     ///   - now: the time since boot.
-    init(space: @escaping @Sendable () -> DiskSpace?, now: @escaping @Sendable () -> Duration = BootTime.now) {
+    init(space: @escaping @Sendable () -> DiskSpace?, now: @escaping @Sendable () -> Duration) {
         self.space = space
         self.now = now
     }

@@ -110,7 +110,8 @@ extension Broker {
             let seeds = LogSeeds(vault: vault, enclave: enclave)
             let folder = configuration.stateDirectory
             let trail = AuditTrail(
-                audit: audit, vault: vault, seeds: seeds, log: log, space: space ?? { DiskSpace(of: folder) })
+                audit: audit, vault: vault, seeds: seeds, log: log, space: space ?? { DiskSpace(of: folder) },
+                now: { clock.now().time })
             let account = OwnerAccount(
                 user, owner, ring: ring, vault: vault, keys: keys, enclave: enclave, seeds: seeds, trail: trail,
                 applicationsDirectory: configuration.applicationsDirectory,

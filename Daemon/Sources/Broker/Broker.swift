@@ -164,8 +164,10 @@ public final class Broker: Sendable {
         _ request: IncomingRequest, in session: Session, cancellation: RequestCancellation?
     ) throws -> Reply {
         let identity = session.caller.identity
-        guard !identity.isChanged || request.row.isOpenToChangedPrograms else {
-            throw Refusal.programChanged(session.caller.program.application)
+        if let refusal = identity.standing.refusal(of: session.caller.program.application),
+            !request.row.isOpenToChangedPrograms
+        {
+            throw refusal
         }
         switch request.body {
         case .hello, .cancel: throw Refusal(.outOfOrder, "The connection answers this itself.")

@@ -1,4 +1,34 @@
 import Foundation
+package import Refusals
+
+/// How the file that a program runs compares with the one that was registered at its path.
+package enum ProgramStanding: Equatable, Sendable {
+    /// No program is registered at the path, or it is this file.
+    case asRegistered
+    /// It is another file.
+    case changed
+    /// It cannot be read, so nothing is known.
+    case unreadable
+    /// It changed each time that it was read, so nothing is known.
+    case changing
+
+    init(_ error: ProgramFileError) {
+        switch error {
+        case .unreadable: self = .unreadable
+        case .changing: self = .changing
+        }
+    }
+
+    /// The refusal for the program at `path`; nil where its registration counts.
+    package func refusal(of path: String) -> Refusal? {
+        switch self {
+        case .asRegistered: nil
+        case .changed: .programChanged(path)
+        case .unreadable: .programUnreadable(path)
+        case .changing: .programChanging(path)
+        }
+    }
+}
 
 /// Who a calling program is: the application that it was registered as, or the file that it runs.
 package struct CallerIdentity: Equatable, Sendable {
@@ -9,8 +39,8 @@ package struct CallerIdentity: Equatable, Sendable {
     package let applicationID: String?
     /// The groups of items that it sees, in order; new items go into the first.
     let accessGroups: [String]
-    /// A program is registered at this path, and the file that runs is another one.
-    package let isChanged: Bool
+    /// Only ``ProgramStanding/asRegistered`` gives the program what its registration says.
+    package let standing: ProgramStanding
     /// The relying parties whose credentials it may make and use, if these confirm it.
     package let webCredentials: [String]
     /// Whether it may have this machine answer for any relying party.
@@ -21,11 +51,11 @@ package struct CallerIdentity: Equatable, Sendable {
     /// A program without a registration, or with one that does not count for it.
     ///
     /// - Parameter groups: those that it shares; they come before its own.
-    init(_ program: CallerProgram, sharing groups: [String] = [], isChanged: Bool = false) {
+    init(_ program: CallerProgram, sharing groups: [String] = [], standing: ProgramStanding = .asRegistered) {
         application = program.application
         applicationID = nil
         accessGroups = groups + [program.application]
-        self.isChanged = isChanged
+        self.standing = standing
         webCredentials = []
         isBrowser = false
         content = nil
@@ -35,7 +65,7 @@ package struct CallerIdentity: Equatable, Sendable {
         application = registration.applicationID
         applicationID = registration.applicationID
         accessGroups = registration.accessGroups
-        isChanged = false
+        standing = .asRegistered
         webCredentials = registration.webCredentials
         isBrowser = registration.isBrowser
         if case .content(let digest) = registration.identity { content = digest } else { content = nil }

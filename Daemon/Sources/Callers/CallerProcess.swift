@@ -13,10 +13,12 @@ package enum CallerError: Error, Equatable, Sendable {
     case foreignUser(UInt32)
     /// The process that connected has exited, or its pid belongs to another process by now.
     case gone
-    /// The daemon may not see which program the process runs.
+    /// The daemon may not see which program the process runs, or cannot read the program's file to compare it.
     case unreadable
-    /// The process runs another program than when it connected.
+    /// The process runs another program than when it connected, or the program's file is no longer the registered one.
     case changed
+    /// The program's file changes each time that it is read to compare it.
+    case changing
 }
 
 /// The process at the other end of a connection, as the kernel sees it; never as it describes itself.
@@ -65,8 +67,10 @@ package final class CallerProcess: Sendable {
         // The digest is of the file that the process executed at that moment. If that was not the program that
         // connected, another program's content would vouch for this program's path.
         guard identity.content == nil || (try? ExecutableIdentity(of: directory)) == executable else {
-            return CallerIdentity(program, isChanged: true)
+            return CallerIdentity(program, standing: .changed)
         }
+        // A file that could not be compared is compared again at the next request.
+        guard identity.standing == .asRegistered || identity.standing == .changed else { return identity }
         known.withLock { $0 = (identity, generation) }
         return identity
     }
@@ -84,7 +88,12 @@ package final class CallerProcess: Sendable {
     /// digest, the file must also be unchanged. One system call, or two.
     package func verifyUnchanged() throws(CallerError) {
         guard try ExecutableIdentity(of: directory) == executable else { throw .changed }
-        guard applications.isCurrent(identity, process: directory) else { throw .changed }
+        switch applications.standing(of: identity, process: directory) {
+        case .asRegistered: return
+        case .changed: throw .changed
+        case .unreadable: throw .unreadable
+        case .changing: throw .changing
+        }
     }
 
     /// The caller as prompts need it.

@@ -94,6 +94,20 @@ extension Refusal {
             cause: "program.changed")
     }
 
+    package static func programUnreadable(_ path: String) -> Refusal {
+        Refusal(
+            .programUnverified,
+            "The program's file cannot be read, so nobody can tell whether it is the registered one. Make it readable, and try "
+                + "again: \(DisplayText(fact: path).string)", cause: "program.unreadable")
+    }
+
+    package static func programChanging(_ path: String) -> Refusal {
+        Refusal(
+            .programUnverified,
+            "The program's file changed each time that it was read, so nobody can tell whether it is the registered one. Try "
+                + "again when it is no longer written to: \(DisplayText(fact: path).string)", cause: "program.changing")
+    }
+
     package static let objectsChanged = Refusal(
         .systemCancel,
         "After the warning a program made an object that is bound to the passcode. The warning did not count it, so "

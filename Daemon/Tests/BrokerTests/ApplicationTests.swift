@@ -5,7 +5,9 @@ import Foundation
 import OstiaryWire
 import PromptProtocol
 import Prompting
+import Refusals
 import StoreTestSupport
+import Synchronization
 import Testing
 import UnixSocket
 import Vault
@@ -561,6 +563,90 @@ struct ApplicationTests {
         #expect(throws: ProgramFileError.unreadable) { try digests.digest(of: fixture.folder.path("none")) }
         #expect(throws: ProgramFileError.unreadable) { try digests.digest(of: "/dev/null") }
         #expect(throws: ProgramFileError.unreadable) { try digests.digest(of: fixture.folder.path) }
+    }
+
+    @Test func `threads that ask for a file at once get its digest, and read it once for all`() throws {
+        let readCount = Mutex(0)
+        let (begun, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let digests = ContentDigests(willRead: {
+            guard
+                readCount.withLock({
+                    $0 += 1; return $0
+                }) == 1
+            else { return }
+            begun.signal()
+            mayEnd.wait()
+        })
+        let expected = try ContentDigests().digest(of: program)
+        let (path, done) = (program, DispatchGroup())
+        let found = Mutex<[Result<Data, any Error>]>([])
+        for thread in 0...16 {
+            done.enter()
+            Thread.detachNewThread {
+                let result = Result { try digests.digest(of: path) }
+                found.withLock { $0.append(result) }
+                done.leave()
+            }
+            if thread == 0 { begun.wait() }
+        }
+        while digests.waitingCount(at: path) < 16 { usleep(1_000) }
+        mayEnd.signal()
+        done.wait()
+        let results = found.withLock { $0 }
+        #expect(results.count == 17 && results.allSatisfy { (try? $0.get()) == expected }, "\(results)")
+        #expect(readCount.withLock { $0 } == 2)
+    }
+
+    @Test func `a file that changes while it is read is read again, and refused when it goes on`() throws {
+        let path = program
+        let changeCount = Mutex(1)
+        let digests = ContentDigests(willRead: {
+            guard
+                changeCount.withLock({
+                    $0 -= 1; return $0
+                }) >= 0
+            else { return }
+            // A new link, as a backup makes, changes the stamp and not the content.
+            let copy = path + ".\(UUID())"
+            #expect(link(path, copy) == 0)
+        })
+        #expect(try digests.digest(of: path) == ContentDigests().digest(of: path))
+        changeCount.withLock { $0 = 100 }
+        #expect(throws: ProgramFileError.changing) { try digests.digest(of: path) }
+        #expect(ProgramStanding(.changing).refusal(of: path)?.cause == "program.changing")
+        #expect(ProgramStanding(.unreadable).refusal(of: path)?.cause == "program.unreadable")
+        #expect(ProgramStanding.changed.refusal(of: path)?.cause == "program.changed")
+    }
+
+    @Test func `the store's own files are not read under any name, and others are although they are open`() throws {
+        let digests = ContentDigests()
+        let database = fixture.stateDirectory + "/vault.sqlite"
+        let name = fixture.folder.path("innocent")
+        for file in [database, database + "-shm"] {
+            #expect(throws: ProgramFileError.unreadable, "\(file)") { try digests.digest(of: file) }
+            #expect(link(file, name) == 0)
+            #expect(throws: ProgramFileError.unreadable, "\(file)") { try digests.digest(of: name) }
+            #expect(unlink(name) == 0)
+        }
+        // A descriptor that a program passed, or that another thread reads from, is no reason to refuse the file.
+        let open = try #require(FileHandle(forReadingAtPath: program))
+        defer { try? open.close() }
+        #expect(try digests.digest(of: program).count == 32)
+    }
+
+    @Test func `a guarded file that was deleted keeps its number, so no other file is refused in its place`() throws {
+        let path = fixture.folder.path("guarded")
+        try Self.write("locked", to: path)
+        let guarded = try GuardedFile(path: path)
+        #expect(throws: ProgramFileError.unreadable) { try ContentDigests().digest(of: path) }
+        #expect(unlink(path) == 0)
+        try withExtendedLifetime(guarded) {
+            for number in 0..<64 {
+                let other = "\(path).\(number)"
+                try Self.write("a program", to: other)
+                #expect(try ContentDigests().digest(of: other).count == 32)
+            }
+        }
     }
 
     @Test func `only what root alone can replace is known by its path`() {

@@ -41,6 +41,31 @@ import UnixSocket
         #expect(try before.client.ask(.findRight("mine")).refusal == .programChanged)
     }
 
+    @Test func `requests of several of its processes at once are all served, right after it was built`() throws {
+        try stage.register()
+        #expect(try tool().ask(.createRight("mine", .unrestricted)).right != nil)
+        for round in 0..<4 {
+            if round > 0 {
+                try stage.rebuild()
+                try stage.register(adopting: true)
+            }
+            let callers = try (0..<6).map { _ in try stage.tool().client }
+            let asked = try callers.map { ($0, try $0.send(.findRight("mine"))) }
+            for (caller, id) in asked {
+                let answer = try caller.answer(to: id)
+                #expect(answer.right != nil, "\(answer.failure?.explanation ?? "")")
+            }
+        }
+    }
+
+    @Test func `a program that was linked to meanwhile, as by a backup, is still who it was`() throws {
+        try stage.register()
+        let caller = try tool()
+        #expect(try caller.ask(.createRight("mine", .unrestricted)).right != nil)
+        try #require(link(stage.path, stage.path + ".backup") == 0)
+        #expect(try caller.ask(.findRight("mine")).right != nil)
+    }
+
     @Test func `a copy is another program, without groups and without a failure`() throws {
         try stage.register()
         #expect(try tool().ask(.createRight("mine", .unrestricted)).right != nil)

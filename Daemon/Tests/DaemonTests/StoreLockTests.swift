@@ -32,11 +32,11 @@ import UnixSocket
         switch way {
         case .passed: try pass([path])
         case .passedBesideTheTerminal: try pass(["/dev/null", path])
-        case .registered: try expectUnregistrable(path)
+        case .registered: try expectUnregistrable(path, .invalidParameter)
         case .registeredUnderAnotherName:
             let other = daemon.folders.root.path("tool")
             try #require(link(path, other) == 0 && chmod(other, 0o755) == 0)
-            try expectUnregistrable(other)
+            try expectUnregistrable(other, .programUnverified)
         }
         #expect(try locks(on: path) == held)
     }
@@ -101,13 +101,13 @@ import UnixSocket
         }
     }
 
-    private func expectUnregistrable(_ path: String) throws {
+    private func expectUnregistrable(_ path: String, _ code: WireFailureCode) throws {
         let request = WireRegisterApplicationRequest.with {
             $0.path = path
             $0.applicationID = "com.example.tool"
             $0.question = .reason("to test")
         }
-        #expect(try client.ask(.registerApplication(request)).refusal == .invalidParameter)
+        #expect(try client.ask(.registerApplication(request)).refusal == code)
     }
 
     /// The daemon's record locks on a file, as the kernel lists them.

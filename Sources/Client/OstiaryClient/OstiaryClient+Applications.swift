@@ -15,6 +15,8 @@ public struct RegisteredApplication: Sendable, Equatable {
     public let label: String
     /// The file is no longer the one that was registered.
     public let isChanged: Bool
+    /// Whether its file cannot be compared with the registered one: it is unreadable, or changes while it is read.
+    public let isUnverified: Bool
     /// From the machine's own folder, not from the user.
     public let isOfSystem: Bool
     /// The objects that stayed under the program's path when it was registered there. Nil if there were none, and in
@@ -37,7 +39,8 @@ public struct RegisteredApplication: Sendable, Equatable {
 
     public init(
         path: String, applicationID: String, accessGroups: [String], webCredentials: [String] = [],
-        isBrowser: Bool = false, label: String, isChanged: Bool, isOfSystem: Bool, leftBehind: LeftBehind? = nil
+        isBrowser: Bool = false, label: String, isChanged: Bool, isUnverified: Bool = false,
+        isOfSystem: Bool, leftBehind: LeftBehind? = nil
     ) {
         self.webCredentials = webCredentials
         self.isBrowser = isBrowser
@@ -47,6 +50,7 @@ public struct RegisteredApplication: Sendable, Equatable {
         self.accessGroups = accessGroups
         self.label = label
         self.isChanged = isChanged
+        self.isUnverified = isUnverified
         self.isOfSystem = isOfSystem
     }
 }
@@ -119,7 +123,7 @@ extension RegisteredApplication {
         self.init(
             path: application.path, applicationID: application.applicationID, accessGroups: application.accessGroups,
             webCredentials: application.webCredentials, isBrowser: application.isBrowser, label: application.label,
-            isChanged: application.changed, isOfSystem: application.ofSystem,
+            isChanged: application.changed, isUnverified: application.unverified, isOfSystem: application.ofSystem,
             leftBehind: application.leftBehind.map(LeftBehind.init))
     }
 }

@@ -66,6 +66,7 @@ public final class PasskeyForwarder: Sendable {
     private static func status(of error: any Error) -> Status {
         guard let error = error as? OstiaryError else { return .other }
         if error.isFailure(.appCancel) { return .cancelled }
-        return [.missingEntitlement, .programChanged].contains(where: error.isFailure) ? .notAllowed : .other
+        let refusals: [WireFailureCode] = [.missingEntitlement, .programChanged, .programUnverified]
+        return refusals.contains(where: error.isFailure) ? .notAllowed : .other
     }
 }

@@ -30,7 +30,8 @@ struct Program: ParsableCommand {
             throw Self.ended(by: error, 1)
         } catch let error as OstiaryError {
             // As `ostiary` does: 3 for a refusal.
-            let isRefusal = error.isFailure(.missingEntitlement) || error.isFailure(.programChanged)
+            let refusals: [WireFailureCode] = [.missingEntitlement, .programChanged, .programUnverified]
+            let isRefusal = refusals.contains(where: error.isFailure)
             throw Self.ended(by: error, isRefusal ? 3 : 1)
         }
     }

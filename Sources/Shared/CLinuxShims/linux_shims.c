@@ -1,10 +1,10 @@
 #define _GNU_SOURCE
 #include "linux_shims.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -94,15 +94,14 @@ int ostiary_peer_pidfd(int socket) {
   return descriptor;
 }
 
-// A passed descriptor of a file that is open here, as the store is, stays open. Closing it would end SQLite's locks,
-// and the next program that closes the store would remove its journal. So a program that passes such a descriptor takes
-// up a descriptor number of this process; `kept` bounds how many.
+// A passed descriptor of a guarded file, as the store's database is, stays open. Closing it would end SQLite's locks, and the
+// next program that closes the store would remove its journal. So a program that passes such a descriptor takes up a descriptor
+// number of this process; `kept` bounds how many.
 static atomic_int kept;
 
 static void discard(int descriptor) {
   ostiary_file_identity identity;
-  if (ostiary_identify_open(descriptor, &identity) == 0 && S_ISREG(identity.mode) &&
-      ostiary_has_open(&identity, descriptor) != 0) {
+  if (ostiary_identify_open(descriptor, &identity) == 0 && ostiary_is_guarded(&identity)) {
     atomic_fetch_add(&kept, 1);
     return;
   }
@@ -362,18 +361,53 @@ int ostiary_identify_open(int descriptor, ostiary_file_identity *identity) {
   return 0;
 }
 
-int ostiary_has_open(const ostiary_file_identity *identity, int besides) {
-  DIR *folder = opendir("/proc/self/fd");
-  if (!folder) return -1;
-  int found = 0;
-  struct dirent *entry;
-  while (!found && (entry = readdir(folder))) {
-    int number = atoi(entry->d_name);  // 0 for "." and ".."; asking for the first descriptor again does no harm.
-    ostiary_file_identity other;
-    if (number == besides || ostiary_identify_open(number, &other) != 0) continue;
-    found = other.device == identity->device && other.inode == identity->inode;
+// Few files: a database and its index of the journal for each store that is open. A file that was guarded twice needs two calls
+// of ostiary_unguard_file.
+static pthread_mutex_t guarding = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+  uint64_t device, inode;
+} *guarded;
+static size_t guarded_count, guarded_capacity;
+
+// The place of a guarded file, or guarded_count. The caller holds `guarding`.
+static size_t guarded_place(uint64_t device, uint64_t inode) {
+  size_t place = 0;
+  while (place < guarded_count && (guarded[place].device != device || guarded[place].inode != inode)) place++;
+  return place;
+}
+
+int ostiary_guard_file(const ostiary_file_identity *identity) {
+  int result = 0;
+  pthread_mutex_lock(&guarding);
+  if (guarded_count == guarded_capacity) {
+    void *larger = reallocarray(guarded, guarded_capacity + 16, sizeof(*guarded));
+    if (larger) {
+      guarded = larger;
+      guarded_capacity += 16;
+    } else {
+      result = -1;
+    }
   }
-  closedir(folder);
+  if (result == 0) {
+    guarded[guarded_count].device = identity->device;
+    guarded[guarded_count].inode = identity->inode;
+    guarded_count++;
+  }
+  pthread_mutex_unlock(&guarding);
+  return result;
+}
+
+void ostiary_unguard_file(const ostiary_file_identity *identity) {
+  pthread_mutex_lock(&guarding);
+  size_t place = guarded_place(identity->device, identity->inode);
+  if (place < guarded_count) guarded[place] = guarded[--guarded_count];
+  pthread_mutex_unlock(&guarding);
+}
+
+int ostiary_is_guarded(const ostiary_file_identity *identity) {
+  pthread_mutex_lock(&guarding);
+  int found = guarded_place(identity->device, identity->inode) < guarded_count;
+  pthread_mutex_unlock(&guarding);
   return found;
 }
 

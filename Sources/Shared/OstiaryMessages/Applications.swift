@@ -61,6 +61,8 @@ public struct WireApplication: WireMessage, FieldList {
     public var label = ""
     /// Whether the file differs from the registered one.
     public var changed = false
+    /// Whether the file cannot be compared with the registered one: it is unreadable, or changes while it is read.
+    public var unverified = false
     /// Whether the registration comes from `/etc/ostiary/apps.d`.
     public var ofSystem = false
     /// Set only in the answer to a registration.
@@ -76,6 +78,7 @@ public struct WireApplication: WireMessage, FieldList {
         coder.field(&isBrowser)
         coder.field(&label)
         coder.field(&changed)
+        coder.field(&unverified)
         coder.field(&ofSystem)
         coder.field(&leftBehind)
     }

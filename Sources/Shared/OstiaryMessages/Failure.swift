@@ -75,6 +75,8 @@ public enum WireFailureCode: Int, CaseIterable, Sendable {
     case noSuchAttribute = 70
     case noSuchClass = 71
     case programChanged = 72
+    /// The program's file could not be compared with the registered one: it is unreadable, or changes while it is read.
+    case programUnverified = 73
 
     // Credentials of relying parties.
     /// The program may not use the relying party's credentials: it is not registered for the domain, or the domain does

@@ -2,7 +2,7 @@
 public enum WireLimits {
     /// The version of this protocol. A daemon and a program of different versions refuse each other with
     /// `versionMismatch`. It stays below 128, so that programs of every version can read it in a ``WireGreeting``.
-    public static let protocolVersion: UInt32 = 6
+    public static let protocolVersion: UInt32 = 7
     /// Messages hold names, rules and log pages; the largest is a page of the log.
     public static let messageByteCount = 256 * 1024
     /// Tails hold payloads, such as a secret, a plaintext or a ciphertext.

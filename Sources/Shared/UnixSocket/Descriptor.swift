@@ -41,8 +41,7 @@ public final class SharedDescriptor: Sendable {
 
     /// Takes ownership of a descriptor that another process passed, if it is of a character device, as a terminal is.
     ///
-    /// Nil for -1 and for any other file. Closes such a file, unless this process has the same file open: closing any
-    /// descriptor of a file ends every record lock that a process holds on it (fcntl(2)).
+    /// Nil for -1 and for any other file. Closes such a file, unless it is a ``GuardedFile``.
     public convenience init?(passedDevice number: CInt) {
         guard number >= 0, ostiary_take_device(number) == 1 else { return nil }
         self.init(Descriptor(owning: number))

@@ -451,6 +451,7 @@ import Testing
         (.noSuchAttribute, errSecNoSuchAttr), (.noSuchClass, errSecNoSuchClass), (.itemUnreadable, errSecDecode),
         (.storeUnreadable, errSecNotAvailable), (.diskFull, errSecDiskFull), (.tooLarge, errSecDataTooLarge),
         (.invalidParameter, errSecParam), (.programChanged, errSecMissingEntitlement),
+        (.programUnverified, errSecMissingEntitlement),
         (.internal, errSecInternalComponent),
     ])
     func `a refusal of the daemon has its status in all four calls`(failure: WireFailureCode, status: OSStatus) {

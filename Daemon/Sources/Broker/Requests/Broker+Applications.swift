@@ -28,9 +28,8 @@ extension Broker {
             body.adopts ? "adopt the program as \(registration.applicationID)" : Self.request(registration),
             registration.path, asking, session, for: event, consequence: leftBehind?.consequence,
             unshowable: Self.registrationTooLong)
-        guard session.account.applications.isInPlace(registration) else {
-            throw Refusal.programChanged(registration.path)
-        }
+        let standing = session.account.applications.standing(of: registration)
+        if let refusal = standing.refusal(of: registration.path) { throw refusal }
         try commit(event, registration, former, session, asking) {
             try session.account.applications.store(registration, replacing: former)
         }
@@ -138,10 +137,10 @@ extension OwnerAccount {
     {
         let file = try ProgramFile(path: body.path)
         let identity: Registration.Identity
-        do { identity = try file.identity(applications.digests) } catch {
-            throw Refusal(
-                .invalidParameter, "The program's file cannot be read, or it changes while it is read.",
-                cause: "application.path")
+        do { identity = try file.identity(applications.digests) } catch .changing {
+            throw Refusal.programChanging(file.path)
+        } catch {
+            throw Refusal.programUnreadable(file.path)
         }
         let registration = Registration(
             applicationID: former?.applicationID ?? body.applicationID, groups: former?.groups ?? body.accessGroups,
@@ -177,14 +176,16 @@ extension OwnerAccount {
     }
 
     fileprivate func shown(_ registration: Registration) -> WireApplication {
-        .with {
+        let standing = applications.standing(of: registration)
+        return .with {
             $0.path = registration.path
             $0.applicationID = registration.applicationID
             $0.accessGroups = registration.groups
             $0.webCredentials = registration.webCredentials
             $0.isBrowser = registration.isBrowser
             $0.label = CallerProgram.label
-            $0.changed = !applications.isInPlace(registration)
+            $0.changed = standing == .changed
+            $0.unverified = standing == .unreadable || standing == .changing
             $0.ofSystem = registration.isOfSystem
         }
     }

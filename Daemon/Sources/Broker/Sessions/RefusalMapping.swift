@@ -42,7 +42,8 @@ enum RefusalMapping {
             .notInteractive, .lockedOut, .operationNotPermitted, .callerChanged, .cooldown, .timedOut,
             .passcodeNotSet, .passcodeTooWeak, .biometryNotAvailable, .biometryNotEnrolled, .biometryLockout,
             .companionNotAvailable, .locked, .itemUnreadable, .logUnwritable, .duplicate, .decryptionFailed,
-            .missingEntitlement, .programChanged, .notAssociated, .credentialExcluded, .noCredential,
+            .missingEntitlement, .programChanged, .programUnverified, .notAssociated, .credentialExcluded,
+            .noCredential,
             .authenticatorFailed, .invalidAuthenticatorAnswer:
             true
         default: false

@@ -71,11 +71,15 @@ package final class ApplicationRegistry: Sendable {
         guard program.application != CallerProgram.unknown,
             let registration = all().first(where: { $0.path == program.application })
         else { return unregistered(program) }
+        let standing = standing(of: registration, process: process)
+        return standing == .asRegistered
+            ? CallerIdentity(registration) : CallerIdentity(program, standing: standing)
+    }
+
+    private func standing(of registration: Registration, process: SharedDescriptor) -> ProgramStanding {
         switch registration.identity {
-        case .rootOwned where ProgramFile.isReplaceableByRootAlone(registration.path):
-            return CallerIdentity(registration)
-        case .content(let digest) where isContent(of: process, digest): return CallerIdentity(registration)
-        default: return CallerIdentity(program, isChanged: true)
+        case .rootOwned: ProgramFile.isReplaceableByRootAlone(registration.path) ? .asRegistered : .changed
+        case .content(let digest): compare(process, with: digest)
         }
     }
 
@@ -85,20 +89,23 @@ package final class ApplicationRegistry: Sendable {
     }
 
     /// Whether a process still executes the program of its identity.
-    func isCurrent(_ identity: CallerIdentity, process: SharedDescriptor) -> Bool {
-        guard let content = identity.content else { return true }
-        return isContent(of: process, content)
+    func standing(of identity: CallerIdentity, process: SharedDescriptor) -> ProgramStanding {
+        guard let content = identity.content else { return .asRegistered }
+        return compare(process, with: content)
     }
 
-    private func isContent(of process: SharedDescriptor, _ digest: Data) -> Bool {
-        do { return try digests.digest(of: "exe", in: process.number) == digest } catch { return false }
+    private func compare(_ process: SharedDescriptor, with digest: Data) -> ProgramStanding {
+        do throws(ProgramFileError) {
+            return try digests.digest(of: "exe", in: process.number) == digest ? .asRegistered : .changed
+        } catch { return ProgramStanding(error) }
     }
 
-    /// Whether the file at the path is the registered one.
-    package func isInPlace(_ registration: Registration) -> Bool {
-        do { return try ProgramFile(path: registration.path).identity(digests) == registration.identity } catch {
-            return false
-        }
+    /// Whether the file at the path is the registered one. Without a program there, it counts as changed.
+    package func standing(of registration: Registration) -> ProgramStanding {
+        guard let file = try? ProgramFile(path: registration.path) else { return .changed }
+        do throws(ProgramFileError) {
+            return try file.identity(digests) == registration.identity ? .asRegistered : .changed
+        } catch { return ProgramStanding(error) }
     }
 
     // MARK: changing

@@ -2,16 +2,18 @@ import Crypto
 import Foundation
 import Glibc
 import Synchronization
+import Threading
 import UnixSocket
 
 /// Why a program's file cannot be identified.
 package enum ProgramFileError: Error, Equatable, Sendable {
     case unreadable
-    /// It was written to while it was read.
+    /// It was written to, or its links or permissions were changed, each time that it was read.
     case changing
 }
 
-/// SHA-256 digests of files. A digest is used again while the file's stamp is unchanged.
+/// SHA-256 digests of files. A digest is used again while the file's stamp is unchanged, and a file is read once for all
+/// threads that ask at the same time.
 package final class ContentDigests: Sendable {
     private static let capacity = 256
     /// Largest file that is looked at.
@@ -19,21 +21,55 @@ package final class ContentDigests: Sendable {
     /// A file system's clock ticks every few milliseconds: two changes within a tick look alike, so that a digest is kept only
     /// when the last change is older than this.
     private static let settling: Int128 = 2_000_000_000
+    /// How often a file is read again that changed meanwhile. A new link to it, as a backup makes, changes its stamp too.
+    private static let readings = 4
 
     private let digests = Mutex<[FileStamp: Data]>([:])
+    private let rounds = SharedRounds<FileStamp, Result<Data, ProgramFileError>>()
+    private let willRead: @Sendable () -> Void
 
-    /// The digest of what `name` leads to, relative to a folder's handle (`AT_FDCWD` for none).
+    package init() { willRead = {} }
+
+    /// - Parameter willRead: called before a file is read, on the thread that reads it.
+    init(willRead: @escaping @Sendable () -> Void) { self.willRead = willRead }
+
+    /// The digest of what `name` leads to, relative to a folder's handle (`AT_FDCWD` for none). Blocks while it reads.
     func digest(of name: String, in folder: CInt = AT_FDCWD) throws(ProgramFileError) -> Data {
+        for _ in 0..<Self.readings {
+            do { return try present(name, folder) } catch .changing { continue } catch { throw error }
+        }
+        throw .changing
+    }
+
+    /// Threads that wait for a reading of the file.
+    func waitingCount(at path: String) -> Int {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 ? rounds.waitingCount(for: FileStamp(status)) : 0
+    }
+
+    private func present(_ name: String, _ folder: CInt) throws(ProgramFileError) -> Data {
         var status = stat()
         guard unsafe fstatat(folder, name, &status, 0) == 0 else { throw .unreadable }
-        if let known = digests.withLock({ $0[FileStamp(status)] }) { return known }
-        let file = try NamedFile.open(name, in: folder)
-        let before = try Self.status(of: file)
-        let digest = try Self.contentDigest(of: file)
-        let after = try Self.status(of: file)
-        guard FileStamp(before) == FileStamp(after) else { throw .changing }
-        remember(digest, FileStamp(after))
-        return digest
+        let stamp = FileStamp(status)
+        if let known = digests.withLock({ $0[stamp] }) { return known }
+        let round = rounds.value(for: stamp) { reading(name, folder, stamp) }
+        // Another thread's name may have been closed to that thread, and its process may have ended.
+        if case .failure(.unreadable) = round.value, !round.isOwn { return try reading(name, folder, stamp).get() }
+        return try round.value.get()
+    }
+
+    private func reading(_ name: String, _ folder: CInt, _ stamp: FileStamp) -> Result<Data, ProgramFileError> {
+        // The round before this one may have left it.
+        if let known = digests.withLock({ $0[stamp] }) { return .success(known) }
+        do throws(ProgramFileError) {
+            let file = try NamedFile.open(name, in: folder)
+            willRead()
+            guard try FileStamp(Self.status(of: file)) == stamp else { throw .changing }
+            let digest = try Self.contentDigest(of: file)
+            guard try FileStamp(Self.status(of: file)) == stamp else { throw .changing }
+            remember(digest, stamp)
+            return .success(digest)
+        } catch { return .failure(error) }
     }
 
     private func remember(_ digest: Data, _ key: FileStamp) {

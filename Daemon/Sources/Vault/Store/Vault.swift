@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Synchronization
+import UnixSocket
 
 /// The daemon's store: users, key pairs, passcode records, attempt counters, objects, keychain items, and the anchors
 /// of the audit log.
@@ -28,6 +29,8 @@ public final class Vault: Sendable {
     private let observer: (any WriteObserver)?
     /// Nil for a store that follows no counter.
     private let steps = Mutex<RollbackSteps?>(nil)
+    // The last property, because they are let go in order: the files stay guarded until the database is closed.
+    private let guarded: [GuardedFile]
 
     /// The identity of this store.
     public var storeID: VaultID { transactions.storeID }
@@ -75,6 +78,7 @@ public final class Vault: Sendable {
             opened, space: try DatabaseFileSpace(file, in: opened.queue), protector: protector, observer: observer)
         self.file = file
         self.observer = observer
+        guarded = try file.guarded()
         try file.keepReserve()
     }
 

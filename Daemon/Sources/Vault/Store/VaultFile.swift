@@ -52,6 +52,14 @@ struct VaultFile {
         _ = Descriptor(owning: number)
     }
 
+    /// Guards the files that SQLite has locks on while the store is open: the database and the index of its journal.
+    func guarded() throws -> [GuardedFile] {
+        do throws(SystemCallError) { return [try GuardedFile(path: path), try GuardedFile(path: path + "-shm")] } catch
+        {
+            throw VaultError(errno: error.code)
+        }
+    }
+
     /// Puts the finished store into its place, durably.
     func finish() throws {
         guard unsafe rename(unfinishedPath, path) == 0 else { throw VaultError(errno: errno) }

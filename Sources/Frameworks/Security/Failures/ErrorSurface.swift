@@ -100,6 +100,7 @@ package enum ErrorSurface: Equatable, Sendable {
         case .noSuchAttribute: (.status(errSecNoSuchAttr), "item.no-such-attribute")
         case .noSuchClass: (.status(errSecNoSuchClass), "item.no-such-class")
         case .programChanged: (.status(errSecMissingEntitlement), "application.changed")
+        case .programUnverified: (.status(errSecMissingEntitlement), "application.unverified")
 
         case .notAssociated: (.status(errSecMissingEntitlement), "association.missing")
         case .credentialExcluded: (.status(errSecDuplicateItem), "credential.excluded")

@@ -80,6 +80,7 @@ extension WireFailureCode {
         case .noSuchAttribute: FailureClass("noSuchAttribute", .failed)
         case .noSuchClass: FailureClass("noSuchClass", .failed)
         case .programChanged: FailureClass("programChanged", .refused)
+        case .programUnverified: FailureClass("programUnverified", .refused)
 
         case .notAssociated: FailureClass("notAssociated", .refused)
         case .credentialExcluded: FailureClass("credentialExcluded", .failed)

@@ -9,6 +9,7 @@ struct ApplicationDocument: Encodable {
     let browser: Bool
     let label: String
     let changed: Bool
+    let unverified: Bool
     let ofSystem: Bool
     /// Absent when nothing stayed behind, and in lists.
     let leftBehind: LeftBehindDocument?
@@ -21,8 +22,18 @@ struct ApplicationDocument: Encodable {
         browser = application.isBrowser
         label = application.label
         changed = application.isChanged
+        unverified = application.isUnverified
         ofSystem = application.isOfSystem
         leftBehind = application.leftBehind.map(LeftBehindDocument.init)
+    }
+}
+
+extension ApplicationDocument {
+    /// The state of the registration in a word or two; empty where there is nothing to say.
+    fileprivate var state: String {
+        if changed { return "changed: ostiary app adopt" }
+        if unverified { return "cannot be read" }
+        return ofSystem ? "of the system" : ""
     }
 }
 
@@ -56,11 +67,10 @@ struct ApplicationListDocument: Encodable {
     func text() -> String {
         var table = TextTable(header: ["ID", "PROGRAM", "GROUPS", "DOMAINS", "IDENTITY", "STATE"])
         for application in applications {
-            let state = application.changed ? "changed: ostiary app adopt" : application.ofSystem ? "of the system" : ""
             table.append(
                 application.id, application.path, application.accessGroups.joined(separator: " "),
                 application.browser ? "any" : application.webCredentials.joined(separator: " "), application.label,
-                state)
+                application.state)
         }
         let notes = Set(applications.map(\.label)).sorted().map { (label: $0, note: IdentityLabel.explained($0)) }
             .filter { $0.label != $0.note }.map(\.note)

@@ -153,10 +153,15 @@ int ostiary_identify(int directory, const char *name, ostiary_file_identity *ide
 // The same of an open file.
 int ostiary_identify_open(int descriptor, ostiary_file_identity *identity);
 
-// Whether this process has a file open: 1 or 0; -1 if it cannot find out. Closing any descriptor of a file ends every
-// record lock that the process holds on it (fcntl(2)). So ask this first before you open a file that somebody else
-// named.
-int ostiary_has_open(const ostiary_file_identity *identity, int besides);
+// Guarded files: those on which a library of this process holds record locks, as SQLite does on a database. Closing any
+// descriptor of such a file ends every record lock that the process holds on it (fcntl(2)). So a file that somebody else named or
+// passed is compared with them before it is opened, or closed. The calls of several threads may overlap.
+//
+// Guards a file until ostiary_unguard_file was called as often; -1 if there is no memory.
+int ostiary_guard_file(const ostiary_file_identity *identity);
+void ostiary_unguard_file(const ostiary_file_identity *identity);
+// Whether a file is guarded: 1 or 0.
+int ostiary_is_guarded(const ostiary_file_identity *identity);
 
 // A pidfd of the process with this number (pidfd_open), close-on-exec; -1 on failure.
 int ostiary_open_process(pid_t pid);
