@@ -46,7 +46,10 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
-        .target(name: "RelyingParty", dependencies: [cbor, crypto, cryptoExtras, asn1, x509], swiftSettings: strict),
+        .target(name: "MLDSA44", dependencies: [crypto], swiftSettings: adapterOfBoringSSL),
+        .target(
+            name: "RelyingParty", dependencies: ["MLDSA44", cbor, crypto, cryptoExtras, asn1, x509],
+            swiftSettings: strict),
         .target(name: "LabeledOAEP", dependencies: [crypto], swiftSettings: adapterOfBoringSSL),
         .target(
             name: "AttestationVerification",
@@ -74,10 +77,15 @@ let package = Package(
             name: "store-process", dependencies: ["RelyingParty", "RelyingPartyPostgreSQL"],
             path: "Tests/store-process",
             swiftSettings: strict),
+        // swift-crypto has no ML-DSA-44, and the libraries only verify it.
+        .target(
+            name: "MLDSA44Signing", dependencies: [crypto], path: "Tests/MLDSA44Signing",
+            swiftSettings: adapterOfBoringSSL),
         .testTarget(
             name: "RelyingPartyTests",
             dependencies: [
-                "RelyingParty", "RelyingPartySQLite", "AttestationVerification", accessControl, cbor, crypto,
+                "MLDSA44Signing", "RelyingParty", "RelyingPartySQLite", "AttestationVerification", accessControl, cbor,
+                crypto,
                 cryptoExtras, asn1, x509,
                 .product(name: "IndependentTools", package: "Ostiary"),
                 .product(name: "SeededRandomness", package: "Ostiary"),

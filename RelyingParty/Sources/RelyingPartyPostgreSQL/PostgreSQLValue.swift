@@ -3,10 +3,10 @@ import Foundation
 /// A parameter of a statement, in PostgreSQL's binary format.
 enum PostgreSQLValue {
     case bytes(Data?)
-    case text(String)
-    case integer(Int64)
-    case number(Double)
-    case boolean(Bool)
+    case text(String?)
+    case integer(Int64?)
+    case number(Double?)
+    case boolean(Bool?)
 
     /// The number of the type in `pg_type`, which is the same in all versions.
     var type: UInt32 {
@@ -23,10 +23,10 @@ enum PostgreSQLValue {
     var encoded: [UInt8]? {
         switch self {
         case .bytes(let data): data.map { [UInt8]($0) }
-        case .text(let text): Array(text.utf8)
-        case .integer(let value): Self.bigEndian(UInt64(bitPattern: value))
-        case .number(let value): Self.bigEndian(value.bitPattern)
-        case .boolean(let value): [value ? 1 : 0]
+        case .text(let text): text.map { Array($0.utf8) }
+        case .integer(let value): value.map { Self.bigEndian(UInt64(bitPattern: $0)) }
+        case .number(let value): value.map { Self.bigEndian($0.bitPattern) }
+        case .boolean(let value): value.map { [$0 ? 1 : 0] }
         }
     }
 

@@ -45,6 +45,13 @@ struct QueryResult {
             return fields[index]
         }
 
+        /// The field as `read` reads it, or nil for SQL's null.
+        func optional<Value>(
+            _ index: Int, _ read: (Row) -> (Int) throws(PostgreSQLStoreError) -> Value
+        ) throws(PostgreSQLStoreError) -> Value? {
+            try optionalBytes(index) == nil ? nil : try read(self)(index)
+        }
+
         func text(_ index: Int) throws(PostgreSQLStoreError) -> String {
             guard let text = String(data: try field(index), encoding: .utf8) else { throw .damagedRow }
             return text

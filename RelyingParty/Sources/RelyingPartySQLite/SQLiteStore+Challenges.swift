@@ -17,6 +17,7 @@ extension SQLiteStore: ChallengeStore {
             try database.cachedStatement(sql: Self.insertChallenge).execute(arguments: [
                 challenge.value, challenge.purpose.rawValue, challenge.account, challenge.session, allowed,
                 challenge.verification.rawValue, challenge.expiration.timeIntervalSince1970,
+                challenge.presence.rawValue, challenge.protection?.rawValue,
             ])
         }
     }
@@ -32,11 +33,15 @@ extension SQLiteStore: ChallengeStore {
     private static func challenge(_ row: Row) throws -> OpenChallenge {
         guard let purpose = OpenChallenge.Purpose(rawValue: row["purpose"]),
             let verification = UserRequirements.Verification(rawValue: row["verification"]),
+            let presence = UserRequirements.Presence(rawValue: row["presence"]),
             let allowed = CredentialIDList.decoded(row["allowed"])
         else { throw SQLiteStoreError.damagedRow }
+        let level: Int? = row["protection"]
+        let protection = level.flatMap(CredentialProtection.init)
+        guard (level == nil) == (protection == nil) else { throw SQLiteStoreError.damagedRow }
         return OpenChallenge(
             value: row["value"], purpose: purpose, account: row["account"], session: row["session"],
-            allowedCredentials: allowed, verification: verification,
+            allowedCredentials: allowed, verification: verification, presence: presence, protection: protection,
             expiration: Date(timeIntervalSince1970: row["expiration"]))
     }
 
@@ -44,6 +49,6 @@ extension SQLiteStore: ChallengeStore {
         DELETE FROM challenge WHERE value IN
         (SELECT value FROM challenge WHERE expiration <= ? ORDER BY expiration LIMIT 16)
         """
-    static let insertChallenge = "INSERT INTO challenge VALUES (?, ?, ?, ?, ?, ?, ?)"
+    static let insertChallenge = "INSERT INTO challenge VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
     static let takeChallenge = "DELETE FROM challenge WHERE value = ? RETURNING *"
 }

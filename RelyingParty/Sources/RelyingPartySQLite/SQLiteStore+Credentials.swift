@@ -8,7 +8,9 @@ extension SQLiteStore: CredentialStore {
             try database.cachedStatement(sql: Self.insertCredential).execute(arguments: [
                 credential.id, credential.userHandle, credential.publicKey, Int64(credential.signatureCounter),
                 credential.isUserVerified, credential.isBackupEligible, credential.isBackedUp,
-                credential.transports.joined(separator: " "),
+                credential.transports.joined(separator: " "), credential.aaguid,
+                credential.creation?.timeIntervalSince1970, credential.lastUse?.timeIntervalSince1970,
+                credential.nickname, credential.isDiscoverable,
             ])
             return database.changesCount == 1
         }
@@ -32,7 +34,7 @@ extension SQLiteStore: CredentialStore {
         try await database.write { database in
             let counter = Int64(use.signatureCounter)
             try database.cachedStatement(sql: Self.acceptUse).execute(arguments: [
-                counter, use.isBackedUp, use.credentialID, counter, counter,
+                counter, use.isBackedUp, use.date?.timeIntervalSince1970, use.credentialID, counter, counter,
             ])
             if database.changesCount == 1 { return .accepted }
             let statement = try database.cachedStatement(sql: "SELECT counter FROM credential WHERE id = ?")
@@ -44,6 +46,14 @@ extension SQLiteStore: CredentialStore {
         }
     }
 
+    public func rename(_ id: Data, of account: Data, to nickname: String?) async throws -> Bool {
+        try await database.write { database in
+            try database.cachedStatement(sql: "UPDATE credential SET nickname = ? WHERE id = ? AND account = ?")
+                .execute(arguments: [nickname, id, account])
+            return database.changesCount == 1
+        }
+    }
+
     public func remove(_ id: Data, of account: Data) async throws -> Bool {
         try await database.write { database in
             let statement = try database.cachedStatement(sql: "DELETE FROM credential WHERE id = ? AND account = ?")
@@ -52,11 +62,11 @@ extension SQLiteStore: CredentialStore {
         }
     }
 
-    static let insertCredential = "INSERT OR IGNORE INTO credential VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    static let insertCredential = "INSERT OR IGNORE INTO credential VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     static let credentialByID = "SELECT * FROM credential WHERE id = ?"
     static let credentialsByAccount = "SELECT * FROM credential WHERE account = ? ORDER BY id"
     static let acceptUse = """
-        UPDATE credential SET counter = ?, isBackedUp = ?
+        UPDATE credential SET counter = ?, isBackedUp = ?, lastUse = coalesce(?, lastUse)
         WHERE id = ? AND (counter < ? OR (counter = 0 AND ? = 0))
         """
 
@@ -66,6 +76,10 @@ extension SQLiteStore: CredentialStore {
         return CredentialRecord(
             id: row["id"], userHandle: row["account"], publicKey: row["publicKey"], signatureCounter: counter,
             isUserVerified: row["isUserVerified"], isBackupEligible: row["isBackupEligible"],
-            isBackedUp: row["isBackedUp"], transports: transports.split(separator: " ").map { String($0) })
+            isBackedUp: row["isBackedUp"], transports: transports.split(separator: " ").map { String($0) },
+            aaguid: row["aaguid"], creation: date(row["creation"]), lastUse: date(row["lastUse"]),
+            nickname: row["nickname"], isDiscoverable: row["isDiscoverable"])
     }
+
+    private static func date(_ seconds: Double?) -> Date? { seconds.map { Date(timeIntervalSince1970: $0) } }
 }

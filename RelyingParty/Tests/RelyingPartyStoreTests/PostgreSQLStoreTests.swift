@@ -227,10 +227,35 @@ import Testing
         }
         try await Self.withDatabase { server, connection in
             _ = try await PostgreSQLStore(connection: connection)
-            try await server.run(Self.name(connection), "UPDATE relying_party.store_version SET number = 2")
-            await #expect(throws: PostgreSQLStoreError.newerVersion(2)) {
+            try await server.run(Self.name(connection), "UPDATE relying_party.store_version SET number = 3")
+            await #expect(throws: PostgreSQLStoreError.newerVersion(3)) {
                 try await PostgreSQLStore(connection: connection)
             }
+        }
+    }
+
+    /// Servers of both versions run beside each other while all are replaced.
+    @Test func `a database of version 1 is converted once, keeps its content and serves the servers that it has`()
+        async throws
+    {
+        try await Self.withDatabase { server, connection in
+            try await server.run(Self.name(connection), FormerSchema.postgreSQL)
+            for counter: UInt32 in [8, 9] {
+                let store = try await PostgreSQLStore(connection: connection)
+                try await Example.expectFormerContent(store, counter: counter)
+            }
+            try await server.run(
+                Self.name(connection),
+                """
+                SELECT relying_party.add_challenge('challenge 3', 'assertion', '\\x01', NULL, '', 'preferred',
+                    1800000300, 1800000000, 100);
+                INSERT INTO relying_party.credential (id, account, public_key, counter, is_user_verified,
+                    is_backup_eligible, is_backed_up, transports)
+                VALUES ('credential 3', '\\x01', '\\x0203', 0, true, false, false, 'internal usb');
+                """)
+            let store = try await PostgreSQLStore(connection: connection)
+            #expect(try await store.take(Example.challenge(3).value, at: Example.date) == Example.challenge(3))
+            #expect(try await store.credential(Example.credential(3).id) == Example.credential(3))
         }
     }
 
@@ -238,7 +263,7 @@ import Testing
         try await Self.withDatabase { server, connection in
             let store = try await PostgreSQLStore(connection: connection)
             _ = try await store.add(Example.credential(1))
-            for number in 1...3 { try await store.add(Example.challenge(number), at: Example.date) }
+            for number in 1...5 { try await store.add(Example.challenge(number), at: Example.date) }
             try await server.run(
                 Self.name(connection),
                 """
@@ -246,12 +271,14 @@ import Testing
                 UPDATE relying_party.challenge SET purpose = 'other' WHERE value = 'challenge 1';
                 UPDATE relying_party.challenge SET verification = '' WHERE value = 'challenge 2';
                 UPDATE relying_party.challenge SET allowed = '\\x0001' WHERE value = 'challenge 3';
+                UPDATE relying_party.challenge SET presence = '' WHERE value = 'challenge 4';
+                UPDATE relying_party.challenge SET protection = 4 WHERE value = 'challenge 5';
                 """)
             await #expect(throws: PostgreSQLStoreError.damagedRow) {
                 try await store.credential(Example.credential(1).id)
             }
             await #expect(throws: PostgreSQLStoreError.damagedRow) { try await store.credentials(of: Data([1])) }
-            for number in 1...3 {
+            for number in 1...5 {
                 await #expect(throws: PostgreSQLStoreError.damagedRow) {
                     try await store.take(Example.challenge(number).value, at: Example.date)
                 }

@@ -16,7 +16,7 @@ import Testing
             #expect(try await store.take(Example.challenge(number).value, at: Example.date) != nil)
         }
         let statements = [
-            (SQLiteStore.removeExpired, 1), (SQLiteStore.takeChallenge, 1), (SQLiteStore.acceptUse, 5),
+            (SQLiteStore.removeExpired, 1), (SQLiteStore.takeChallenge, 1), (SQLiteStore.acceptUse, 6),
             (SQLiteStore.credentialByID, 1), (SQLiteStore.credentialsByAccount, 1),
         ]
         for (sql, count) in statements {
@@ -52,8 +52,20 @@ import Testing
         }
         try await StoreKind.withFile { path in
             _ = try SQLiteStore(path: path)
-            try await DatabaseQueue(path: path).write { try $0.execute(sql: "PRAGMA user_version = 2") }
-            #expect(throws: SQLiteStoreError.newerVersion(2)) { try SQLiteStore(path: path) }
+            try await DatabaseQueue(path: path).write { try $0.execute(sql: "PRAGMA user_version = 3") }
+            #expect(throws: SQLiteStoreError.newerVersion(3)) { try SQLiteStore(path: path) }
+        }
+    }
+
+    @Test func `a file of version 1 is converted once and keeps its content`() async throws {
+        try await StoreKind.withFile { path in
+            try await DatabaseQueue(path: path).write { try $0.execute(sql: FormerSchema.sqlite) }
+            for counter: UInt32 in [8, 9] {
+                let store = try SQLiteStore(path: path)
+                try await Example.expectFormerContent(store, counter: counter)
+            }
+            let version = try await DatabaseQueue(path: path).read { try Int.fetchOne($0, sql: "PRAGMA user_version") }
+            #expect(version == 2)
         }
     }
 
@@ -64,6 +76,18 @@ import Testing
         try await store.database.write { database in
             try database.execute(sql: "UPDATE credential SET counter = -1")
             try database.execute(sql: "UPDATE challenge SET purpose = 'other'")
+        }
+        for damage in ["presence = 'other'", "protection = 4"] {
+            try await store.add(Example.challenge(2), at: Example.date)
+            try await store.database.write {
+                try $0.execute(sql: "UPDATE challenge SET \(damage) WHERE value = CAST('challenge 2' AS BLOB)")
+            }
+            await #expect(throws: SQLiteStoreError.damagedRow) {
+                try await store.take(Example.challenge(2).value, at: Example.date)
+            }
+            try await store.database.write {
+                try $0.execute(sql: "DELETE FROM challenge WHERE value = CAST('challenge 2' AS BLOB)")
+            }
         }
         await #expect(throws: SQLiteStoreError.damagedRow) { try await store.credential(Example.credential(1).id) }
         await #expect(throws: SQLiteStoreError.damagedRow) {

@@ -28,6 +28,22 @@ import Testing
         }
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `a challenge keeps what the answer needs`(_ kind: StoreKind) async throws {
+        try await kind.withStores { stores async throws in
+            for presence in UserRequirements.Presence.allCases {
+                for protection in [nil] + CredentialProtection.allCases {
+                    let challenge = OpenChallenge(
+                        value: Data([1]), purpose: .registration, account: Data([1]), session: nil,
+                        allowedCredentials: [], verification: .preferred, presence: presence, protection: protection,
+                        expiration: Example.date + 1)
+                    try await stores[0].add(challenge, at: Example.date)
+                    #expect(try await stores[0].take(challenge.value, at: Example.date) == challenge)
+                }
+            }
+        }
+    }
+
     @Test(arguments: StoreKind.allCases) func `an expired challenge is none, and is gone`(_ kind: StoreKind)
         async throws
     {
@@ -137,6 +153,15 @@ import Testing
                 isUserVerified: false, isBackupEligible: true, isBackedUp: true, transports: [])
             #expect(try await store.add(plain))
             #expect(try await store.credential(plain.id) == plain)
+            for isDiscoverable in [true, false] {
+                let full = CredentialRecord(
+                    id: Data([isDiscoverable ? 1 : 2]), userHandle: Data([0]), publicKey: Data([1]),
+                    signatureCounter: 0, isUserVerified: false, isBackupEligible: true, isBackedUp: true,
+                    transports: [], aaguid: Data(0..<16), creation: Example.date + 0.25, lastUse: Example.date + 1.5,
+                    nickname: "l'été \u{1F511}", isDiscoverable: isDiscoverable)
+                #expect(try await store.add(full))
+                #expect(try await store.credential(full.id) == full)
+            }
         }
     }
 
@@ -154,6 +179,37 @@ import Testing
             #expect(try await !stores[0].remove(Example.credential(1).id, of: Data([2])))
             #expect(try await stores[0].remove(Example.credential(1).id, of: Data([1])))
             #expect(try await !stores[0].remove(Example.credential(1).id, of: Data([1])))
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases) func `only its account names a credential`(_ kind: StoreKind) async throws {
+        try await kind.withStores { stores async throws in
+            let id = Example.credential(1).id
+            _ = try await stores[0].add(Example.credential(1))
+            #expect(try await !stores[0].rename(id, of: Data([2]), to: "theirs"))
+            #expect(try await stores[0].credential(id)?.nickname == nil)
+            #expect(try await stores[0].rename(id, of: Data([1]), to: "mine"))
+            #expect(try await stores[0].credential(id)?.nickname == "mine")
+            #expect(try await stores[0].rename(id, of: Data([1]), to: nil))
+            #expect(try await stores[0].credential(id) == Example.credential(1))
+            #expect(try await !stores[0].rename(Data([9]), of: Data([1]), to: "none"))
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases) func `a use leaves its date`(_ kind: StoreKind) async throws {
+        try await kind.withStores { stores async throws in
+            let id = Example.credential(1).id
+            _ = try await stores[0].add(Example.credential(1))
+            var use = Example.use(1, counter: 1)
+            use.date = Example.date
+            #expect(try await stores[0].accept(use) == .accepted)
+            #expect(try await stores[0].credential(id)?.lastUse == Example.date)
+            #expect(try await stores[0].accept(Example.use(1, counter: 2)) == .accepted)
+            #expect(try await stores[0].credential(id)?.lastUse == Example.date)
+            // A counter that is refused leaves none.
+            use.date = Example.date + 9
+            #expect(try await stores[0].accept(use) == .counterNotIncreased(stored: 2))
+            #expect(try await stores[0].credential(id)?.lastUse == Example.date)
         }
     }
 

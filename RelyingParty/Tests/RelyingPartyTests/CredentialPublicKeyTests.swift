@@ -98,8 +98,8 @@ import Testing
 
     @Test func `unknown algorithms are refused by their number`() throws {
         let parameters = try TestKey(.es256).parameters
-        // Ed448, ES256K, PS256, RS1, none.
-        for number in [-53, -47, -37, -65535, 0] {
+        // Ed448, ES256K, RS384, RS1, none.
+        for number in [-53, -47, -258, -65535, 0] {
             #expect(error(Self.replacing(3, .number(number), in: parameters)) == .unsupportedAlgorithm(number))
         }
     }
@@ -126,6 +126,17 @@ import Testing
         }
         let edwards = try TestKey(.edDSA).parameters
         #expect(error(Self.replacing(-2, .bytes([1]), in: edwards)) == .length(label: -2, 1))
+    }
+
+    @Test func `a key of ML-DSA has the length of its set`() throws {
+        for (algorithm, count) in [(COSEAlgorithm.mlDSA44, 1312), (.mlDSA65, 1952), (.mlDSA87, 2592)] {
+            let key = try TestKey(algorithm).parameters
+            for wrong in [0, 32, count - 1, count + 1] {
+                let item = CBORItem.bytes([UInt8](repeating: 1, count: wrong))
+                #expect(error(Self.replacing(-1, item, in: key)) == .length(label: -1, wrong))
+            }
+            #expect(error(Self.replacing(1, .number(2), in: key)) == .mismatch(label: 1))
+        }
     }
 
     @Test func `a point off the curve is refused`() throws {

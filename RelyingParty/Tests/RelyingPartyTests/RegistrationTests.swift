@@ -31,7 +31,8 @@ import Testing
                 == CredentialRecord(
                     id: Data(authenticator.credentialID), userHandle: Data("account".utf8),
                     publicKey: Data(authenticator.key.cose), signatureCounter: 41, isUserVerified: true,
-                    isBackupEligible: true, isBackedUp: true, transports: ["usb"]))
+                    isBackupEligible: true, isBackedUp: true, transports: ["usb"], aaguid: Data(authenticator.aaguid),
+                    creation: WebAuthnVerifier.date))
         #expect(registration.format == .none && registration.trust == .none)
         #expect(registration.aaguid == Data(authenticator.aaguid))
     }

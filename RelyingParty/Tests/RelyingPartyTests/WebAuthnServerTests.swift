@@ -23,7 +23,8 @@ import Testing
     init() throws {
         store = try SQLiteStore(inMemoryWithMaximumChallengeCount: 1000)
         server = WebAuthnServer(
-            verifier: .example, name: "Example", challenges: store, credentials: store, clock: { [clock] in clock.now })
+            verifier: WebAuthnVerifier(relyingPartyIdentifier: "example.org", origins: ["https://example.org"]),
+            name: "Example", challenges: store, credentials: store, clock: { [clock] in clock.now })
     }
 
     private func registered() async throws -> TestAuthenticator {
@@ -35,12 +36,16 @@ import Testing
 
     @Test func `an account registers and signs in`() async throws {
         var authenticator = try await registered()
-        #expect(try await store.credentials(of: Self.user.handle) == [authenticator.record])
+        var record = authenticator.record
+        record.aaguid = Data(authenticator.aaguid)
+        record.creation = WebAuthnVerifier.date
+        #expect(try await store.credentials(of: Self.user.handle) == [record])
         for account in [nil, Self.user.handle] {
             authenticator.counter += 1
             authenticator.clientData.challenge = try await server.beginAssertion(account: account).challenge
             let signIn = try await server.finishAssertion(authenticator.assertion())
             #expect(signIn.account == Self.user.handle && signIn.assertion.isUserVerified)
+            #expect(try await store.credential(authenticator.record.id)?.lastUse == clock.now)
             #expect(try await store.credential(authenticator.record.id)?.signatureCounter == authenticator.counter)
         }
     }
@@ -239,6 +244,7 @@ import Testing
             try Self.json(creation) == """
                 {"attestation":"none","authenticatorSelection":{"residentKey":"preferred","userVerification":"required"},\
                 "challenge":"\(creation.challenge.base64URLEncoded)","excludeCredentials":[{"id":"\(id)","type":"public-key"}],\
+                "extensions":{"credProps":true},\
                 "pubKeyCredParams":[{"alg":-7,"type":"public-key"},{"alg":-8,"type":"public-key"},\
                 {"alg":-35,"type":"public-key"},{"alg":-36,"type":"public-key"},{"alg":-257,"type":"public-key"}],\
                 "rp":{"id":"example.org","name":"Example"},"timeout":300000,\

@@ -31,7 +31,7 @@ import RelyingPartySQLite
         let accounts = try Accounts(
             path: store.map { $0 + "-accounts" }, lifetime: TimeInterval(server.lifetime.components.seconds))
         let application = Application(
-            router: Site(server: server, credentials: credentials, accounts: accounts).router,
+            router: Site(server: server, accounts: accounts).router,
             configuration: ApplicationConfiguration(address: .hostname("localhost", port: port)),
             onServerRunning: { _ in print("Open \(origin) in a browser. Ctrl-C ends the server.") })
         try await application.runService()

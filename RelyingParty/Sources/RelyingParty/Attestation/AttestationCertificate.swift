@@ -1,4 +1,5 @@
 import Crypto
+import CryptoExtras
 import Foundation
 import SwiftASN1
 import X509
@@ -13,13 +14,26 @@ struct AttestationCertificate {
 
     /// Checks a signature that the certificate's key made.
     func verify(_ signature: ArraySlice<UInt8>, of message: [UInt8], algorithm: Int) throws(AttestationError) {
+        if let padded = COSEAlgorithm(rawValue: algorithm), padded.hasPSS {
+            return try verifyPSS(signature, of: message, padded)
+        }
         guard let algorithm = Self.algorithms[algorithm] else { throw .algorithm(algorithm) }
         guard signature.count <= Limits.signatureByteCount,
             certificate.publicKey.isValidSignature(signature, for: message, signatureAlgorithm: algorithm)
         else { throw .signatureInvalid }
     }
 
-    /// The algorithms of ``COSEAlgorithm``, and RSA with SHA-1, which TPMs of version 1 of their certificates use.
+    /// swift-certificates verifies no RSA with PSS.
+    private func verifyPSS(
+        _ signature: ArraySlice<UInt8>, of message: [UInt8], _ algorithm: COSEAlgorithm
+    ) throws(AttestationError) {
+        guard let key = _RSA.Signing.PublicKey(certificate.publicKey),
+            RSASignature(Data(signature), algorithm).isValid(message, key)
+        else { throw .signatureInvalid }
+    }
+
+    /// The algorithms of ``COSEAlgorithm`` that certificates can have keys for, and RSA with SHA-1, which TPMs of version 1
+    /// of their certificates use.
     private static let algorithms: [Int: Certificate.SignatureAlgorithm] = [
         COSEAlgorithm.es256.rawValue: .ecdsaWithSHA256, COSEAlgorithm.es384.rawValue: .ecdsaWithSHA384,
         COSEAlgorithm.es512.rawValue: .ecdsaWithSHA512, COSEAlgorithm.edDSA.rawValue: .ed25519,
@@ -68,6 +82,8 @@ struct AttestationCertificate {
             case .p521(let key): Certificate.PublicKey(key)
             case .ed25519(let key): Certificate.PublicKey(key)
             case .rsa(let key): Certificate.PublicKey(key)
+            // No certificate that swift-certificates reads has such a key.
+            case .mlDSA44, .mlDSA65, .mlDSA87: throw .keyMismatch
             }
         guard certificate.publicKey == attested else { throw .keyMismatch }
     }

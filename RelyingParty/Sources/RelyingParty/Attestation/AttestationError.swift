@@ -42,6 +42,8 @@ public enum AttestationError: Error, Equatable, Sendable {
 
     /// The relying party asks for a chain to one of its anchors, and there is no such chain.
     case untrusted
+    /// The metadata has this report on the authenticator's model.
+    case authenticatorStatus(AuthenticatorStatus)
 }
 
 /// The members of attestation statements.

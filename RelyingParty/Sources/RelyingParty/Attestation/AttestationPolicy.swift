@@ -13,20 +13,31 @@ public struct AttestationPolicy: Sendable {
 
     public var requirement: Requirement
     private let anchors: [AttestationFormat: [Certificate]]
+    private let metadata: AuthenticatorMetadata?
+    private let refusedStatuses: Set<AuthenticatorStatus>
 
     /// Takes every statement that verifies, and trusts none.
     public init() {
         requirement = .any
         anchors = [:]
+        metadata = nil
+        refusedStatuses = []
     }
 
-    /// - Parameter anchors: certificates in DER for each format, of authorities or of single models.
+    /// - Parameters:
+    ///   - anchors: certificates in DER for each format, of authorities or of single models.
+    ///   - metadata: the list of the FIDO Alliance. A model's attestations may also lead to the certificates that the list has
+    ///     for it, and to no other model's.
+    ///   - refusedStatuses: authenticators of models with such a report are refused, whatever ``requirement`` says.
     /// - Throws: ``AttestationError/certificateUnreadable(_:)`` for an anchor that is no certificate, with its place in
     ///   the list of its format.
     public init(
-        _ requirement: Requirement, anchors: [AttestationFormat: [Data]]
+        _ requirement: Requirement, anchors: [AttestationFormat: [Data]] = [:],
+        metadata: AuthenticatorMetadata? = nil, refusedStatuses: Set<AuthenticatorStatus> = .compromised
     ) throws(AttestationError) {
         self.requirement = requirement
+        self.metadata = metadata
+        self.refusedStatuses = refusedStatuses
         var read: [AttestationFormat: [Certificate]] = [:]
         for (format, list) in anchors {
             for (index, der) in list.enumerated() {
@@ -40,22 +51,42 @@ public struct AttestationPolicy: Sendable {
         self.anchors = read
     }
 
+    /// Whether the client must be asked for the authenticator's attestation.
+    var needsAttestation: Bool { requirement == .anchored || metadata != nil }
+
+    struct Verdict {
+        let trust: AttestationTrust
+        let model: AuthenticatorModel?
+    }
+
+    /// - Parameter model: the AAGUID, if the statement covers it.
     func judge(
-        _ evidence: AttestationEvidence, _ format: AttestationFormat, at date: Date
-    ) async throws(AttestationError) -> AttestationTrust {
+        _ evidence: AttestationEvidence, _ format: AttestationFormat, model aaguid: ArraySlice<UInt8>?, at date: Date
+    ) async throws(AttestationError) -> Verdict {
+        let certificates: [Certificate] = if case .certificates(let list) = evidence { list } else { [] }
+        let model = metadata?.model(aaguid: aaguid, certificate: certificates.first)
+        if let report = model?.report(in: refusedStatuses, certificates: certificates) {
+            throw .authenticatorStatus(report.status)
+        }
         let trust: AttestationTrust
         switch evidence {
         case .none: trust = .none
         case .credentialKey: trust = .credentialKey
         case .certificates(let certificates):
-            trust = await isAnchored(certificates, format, at: date) ? .anchored : .certificate
+            let anchors = (anchors[format] ?? []) + (model?.roots ?? [])
+            trust = await Self.leads(certificates, to: anchors, format, at: date) ? .anchored : .certificate
         }
         guard requirement == .any || trust == .anchored else { throw .untrusted }
-        return trust
+        return Verdict(trust: trust, model: model)
     }
 
-    private func isAnchored(_ certificates: [Certificate], _ format: AttestationFormat, at date: Date) async -> Bool {
-        guard let anchors = anchors[format], let leaf = certificates.first else { return false }
+    /// Whether the first certificate is an anchor itself, or leads to one (WebAuthn Level 3, section 7.1, step 24).
+    private static func leads(
+        _ certificates: [Certificate], to anchors: [Certificate], _ format: AttestationFormat, at date: Date
+    ) async -> Bool {
+        guard let leaf = certificates.first else { return false }
+        // swift-certificates takes only authorities for the end of a chain.
+        if anchors.contains(leaf) { return leaf.notValidBefore <= date && date <= leaf.notValidAfter }
         return await CertificateChain(leaf, others: Array(certificates.dropFirst())).isAnchored(
             in: anchors, at: date, checkedExtensions: format.checkedExtensions)
     }
@@ -69,7 +100,7 @@ public enum AttestationTrust: String, Sendable, Codable {
     case credentialKey
     /// A certificate's key signed; the certificate leads to no anchor.
     case certificate
-    /// A certificate's key signed, and the certificate leads to an anchor.
+    /// A certificate's key signed, and the certificate leads to an anchor or is one.
     case anchored
 }
 

@@ -41,8 +41,15 @@ public enum CeremonyError: Error, Equatable, Sendable {
     /// The client names another credential than the authenticator made.
     case credentialIDMismatch
     case attestation(AttestationError)
+    /// The authenticator's output of this extension is none that the extension has.
+    case extensionOutput(ExtensionName)
+    /// The authenticator protects the credential less than was asked for, or does not say how.
+    case protectionTooWeak
     /// Another account, or the same one, has this credential.
     case credentialAlreadyRegistered
+
+    /// The name of a credential has no bytes, or more than 256; this many.
+    case nicknameLength(Int)
 
     // MARK: assertion
 

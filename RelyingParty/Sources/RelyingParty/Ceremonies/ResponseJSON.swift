@@ -4,11 +4,20 @@ public import Foundation
 private struct CredentialJSON<Response: Decodable>: Decodable {
     let rawId: String
     let type: String
+    let authenticatorAttachment: String?
+    let clientExtensionResults: ClientExtensionsJSON?
     let response: Response
 
     func bytes(_ text: String) throws(CeremonyJSONError) -> Data {
         guard let bytes = Data(base64URLEncoded: text) else { throw .malformed }
         return bytes
+    }
+
+    /// Nil for a word that is not known: a later specification may have more of them.
+    var attachment: AuthenticatorAttachment? { authenticatorAttachment.flatMap(AuthenticatorAttachment.init) }
+
+    func extensionResults() throws(CeremonyJSONError) -> ClientExtensionResults {
+        try clientExtensionResults?.results() ?? ClientExtensionResults()
     }
 
     static func decode(_ json: Data) throws(CeremonyJSONError) -> Self {
@@ -49,7 +58,8 @@ extension RegistrationResponse {
             credentialID: try decoded.bytes(decoded.rawId),
             clientDataJSON: try decoded.bytes(decoded.response.clientDataJSON),
             attestationObject: try decoded.bytes(decoded.response.attestationObject),
-            transports: Self.known(decoded.response.transports ?? []))
+            transports: Self.known(decoded.response.transports ?? []), attachment: decoded.attachment,
+            extensionResults: try decoded.extensionResults())
     }
 
     /// The transports that are registered, each once: what a client sends is stored and sent back later.
@@ -68,6 +78,7 @@ extension AssertionResponse {
             credentialID: try decoded.bytes(decoded.rawId),
             clientDataJSON: try decoded.bytes(decoded.response.clientDataJSON),
             authenticatorData: try decoded.bytes(decoded.response.authenticatorData),
-            signature: try decoded.bytes(decoded.response.signature), userHandle: userHandle)
+            signature: try decoded.bytes(decoded.response.signature), userHandle: userHandle,
+            attachment: decoded.attachment, extensionResults: try decoded.extensionResults())
     }
 }

@@ -31,30 +31,40 @@ public struct WebAuthnServer: Sendable {
     /// - Parameters:
     ///   - user: the account; its handle has 1 to 64 bytes and says nothing about the person.
     ///   - session: see ``OpenChallenge/session``.
+    ///   - preferences: what the credential should be like.
     public func beginRegistration(
-        of user: WebAuthnUser, session: Data? = nil, verification: UserRequirements.Verification = .preferred
+        of user: WebAuthnUser, session: Data? = nil, verification: UserRequirements.Verification = .preferred,
+        preferences: CredentialPreferences = CredentialPreferences()
     ) async throws -> CreationOptions {
         guard (1...Limits.userHandleByteCount).contains(user.handle.count) else {
             throw CeremonyError.userHandleLength(user.handle.count)
         }
-        let challenge = try await open(.registration, user.handle, session, [], verification)
+        let requirements = UserRequirements(
+            verification: verification, presence: preferences.isConditional ? .notRequired : .required,
+            protection: preferences.extensions.enforcesProtection ? preferences.extensions.protection : nil)
+        let challenge = try await open(.registration, user.handle, session, [], requirements)
         let known = try await credentials.credentials(of: user.handle)
+        let needed: CreationOptions.Attestation = verifier.attestation.needsAttestation ? .direct : .none
         return CreationOptions(
             challenge: challenge, relyingParty: .init(id: verifier.relyingPartyIdentifier, name: name), user: user,
             algorithms: verifier.algorithms, excluded: known.map(CredentialDescriptor.init), lifetime: lifetime,
-            verification: verification, attestation: verifier.attestation.requirement == .anchored ? .direct : .none)
+            verification: verification, attestation: preferences.attestation ?? needed, preferences: preferences)
     }
 
     /// Verifies the answer and stores the credential for the account that the registration began with:
     /// ``CredentialRecord/userHandle`` of the result.
+    ///
+    /// - Parameter account: the account that is signed in, if one adds a credential. A registration that began for another one
+    ///   is refused.
     public func finishRegistration(
-        _ response: RegistrationResponse, session: Data? = nil
+        _ response: RegistrationResponse, session: Data? = nil, account expected: Data? = nil
     ) async throws -> Registration {
         let challenge = try await take(answeredBy: response.clientDataJSON, .registration, session)
         guard let account = challenge.account else { throw CeremonyError.challengeNotOpen }
+        guard expected == nil || expected == account else { throw CeremonyError.userHandleMismatch }
         let registration = try await verifier.verifyRegistration(
             response, challenge: challenge.value, userHandle: account,
-            requirements: UserRequirements(verification: challenge.verification), at: clock())
+            requirements: challenge.requirements, at: clock())
         guard try await credentials.add(registration.credential) else {
             throw CeremonyError.credentialAlreadyRegistered
         }
@@ -65,25 +75,29 @@ public struct WebAuthnServer: Sendable {
 
     /// - Parameter account: the account that is to sign in; nil if the credential is to name it.
     public func beginAssertion(
-        account: Data? = nil, session: Data? = nil, verification: UserRequirements.Verification = .preferred
+        account: Data? = nil, session: Data? = nil, verification: UserRequirements.Verification = .preferred,
+        hints: [ClientHint] = [], extensions: AssertionExtensions = AssertionExtensions()
     ) async throws -> RequestOptions {
         var known: [CredentialRecord] = []
         if let account { known = try await credentials.credentials(of: account) }
-        let challenge = try await open(.assertion, account, session, known.map(\.id), verification)
+        let challenge = try await open(
+            .assertion, account, session, known.map(\.id), UserRequirements(verification: verification))
         return RequestOptions(
             challenge: challenge, relyingPartyIdentifier: verifier.relyingPartyIdentifier,
-            allowed: known.map(CredentialDescriptor.init), lifetime: lifetime, verification: verification)
+            allowed: known.map(CredentialDescriptor.init), lifetime: lifetime, verification: verification,
+            hints: hints, extensions: extensions)
     }
 
-    /// Verifies the answer and stores the counter. Returns the account that signed in.
+    /// Verifies the answer and stores the counter and the date. Returns the account that signed in.
     public func finishAssertion(_ response: AssertionResponse, session: Data? = nil) async throws -> SignIn {
         let challenge = try await take(answeredBy: response.clientDataJSON, .assertion, session)
         guard let credential = try await credentials.credential(response.credentialID) else {
             throw CeremonyError.credentialUnknown
         }
-        let assertion = try verifier.verifyAssertion(
+        var assertion = try verifier.verifyAssertion(
             response, challenge: challenge.value, credential: credential, account: challenge.account,
-            allowed: challenge.allowedCredentials, requirements: UserRequirements(verification: challenge.verification))
+            allowed: challenge.allowedCredentials, requirements: challenge.requirements)
+        assertion.use.date = clock()
         switch try await credentials.accept(assertion.use) {
         case .accepted: return SignIn(account: credential.userHandle, assertion: assertion)
         case .unknownCredential: throw CeremonyError.credentialUnknown
@@ -92,11 +106,43 @@ public struct WebAuthnServer: Sendable {
         }
     }
 
+    // MARK: the credentials of an account
+
+    /// The credentials of an account, the oldest first; those of earlier versions, which have no date, come before.
+    public func credentials(of account: Data) async throws -> [CredentialRecord] {
+        try await credentials.credentials(of: account).sorted {
+            ($0.creation ?? .distantPast) < ($1.creation ?? .distantPast)
+        }
+    }
+
+    /// Gives a credential a name that the person sees; nil takes it away. Returns false if the account has no such credential.
+    ///
+    /// - Throws: ``CeremonyError/nicknameLength(_:)`` for a name without bytes or with more than 256.
+    public func renameCredential(_ id: Data, of account: Data, to nickname: String?) async throws -> Bool {
+        if let count = nickname?.utf8.count, !(1...Limits.nicknameByteCount).contains(count) {
+            throw CeremonyError.nicknameLength(count)
+        }
+        return try await credentials.rename(id, of: account, to: nickname)
+    }
+
+    /// Removes a credential: it signs in no more. Returns false if the account has no such credential. Only the caller knows
+    /// whether the account has another way in.
+    public func removeCredential(_ id: Data, of account: Data) async throws -> Bool {
+        try await credentials.remove(id, of: account)
+    }
+
+    /// What a page tells the person's passkey manager after a credential was removed.
+    public func acceptedCredentials(of account: Data) async throws -> AcceptedCredentials {
+        AcceptedCredentials(
+            relyingPartyIdentifier: verifier.relyingPartyIdentifier, account: account,
+            credentials: try await credentials.credentials(of: account).map(\.id))
+    }
+
     // MARK: rights
 
     /// A challenge for a program that signs with a right of its owner.
     public func beginRightSignature(account: Data, session: Data? = nil) async throws -> Data {
-        try await open(.right, account, session, [], .required)
+        try await open(.right, account, session, [], UserRequirements(verification: .required))
     }
 
     /// Verifies a right's signature over a challenge of ``beginRightSignature(account:session:)``, which then is used up.
@@ -114,14 +160,16 @@ public struct WebAuthnServer: Sendable {
 
     private func open(
         _ purpose: OpenChallenge.Purpose, _ account: Data?, _ session: Data?, _ allowed: [Data],
-        _ verification: UserRequirements.Verification
+        _ requirements: UserRequirements
     ) async throws -> Data {
         var generator = SystemRandomNumberGenerator()
         let value = Data((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
         let date = clock()
         let challenge = OpenChallenge(
             value: value, purpose: purpose, account: account, session: session, allowedCredentials: allowed,
-            verification: verification, expiration: date.addingTimeInterval(TimeInterval(lifetime.components.seconds)))
+            verification: requirements.verification, presence: requirements.presence,
+            protection: requirements.protection,
+            expiration: date.addingTimeInterval(TimeInterval(lifetime.components.seconds)))
         try await challenges.add(challenge, at: date)
         return value
     }
@@ -144,6 +192,12 @@ public struct WebAuthnServer: Sendable {
         guard challenge.purpose == purpose else { throw CeremonyError.ceremonyMismatch }
         guard challenge.session == session else { throw CeremonyError.sessionMismatch }
         return challenge
+    }
+}
+
+extension OpenChallenge {
+    fileprivate var requirements: UserRequirements {
+        UserRequirements(verification: verification, presence: presence, protection: protection)
     }
 }
 

@@ -9,24 +9,32 @@ public struct AssertionResponse: Sendable {
     public var signature: Data
     /// The account, as the authenticator knows it; only discoverable credentials always send one.
     public var userHandle: Data?
+    /// Whether the authenticator is part of the machine. A hint from the client.
+    public var attachment: AuthenticatorAttachment?
+    public var extensionResults: ClientExtensionResults
 
     public init(
-        credentialID: Data, clientDataJSON: Data, authenticatorData: Data, signature: Data, userHandle: Data? = nil
+        credentialID: Data, clientDataJSON: Data, authenticatorData: Data, signature: Data, userHandle: Data? = nil,
+        attachment: AuthenticatorAttachment? = nil, extensionResults: ClientExtensionResults = ClientExtensionResults()
     ) {
         self.credentialID = credentialID
         self.clientDataJSON = clientDataJSON
         self.authenticatorData = authenticatorData
         self.signature = signature
         self.userHandle = userHandle
+        self.attachment = attachment
+        self.extensionResults = extensionResults
     }
 }
 
 /// An assertion that was verified. ``use`` must be put into the store before the person is signed in: only the store can
 /// tell that no other server took the same counter.
 public struct Assertion: Sendable {
-    public let use: CredentialUse
+    public var use: CredentialUse
     /// Whether the authenticator verified who was there.
     public let isUserVerified: Bool
+    /// What the client says of extensions; nobody signed it.
+    public let extensionResults: ClientExtensionResults
 }
 
 extension WebAuthnVerifier {
@@ -63,7 +71,9 @@ extension WebAuthnVerifier {
         guard use.follows(credential.signatureCounter) else {
             throw .counterNotIncreased(stored: credential.signatureCounter, received: data.signatureCounter)
         }
-        return Assertion(use: use, isUserVerified: data.flags.contains(.userVerified))
+        return Assertion(
+            use: use, isUserVerified: data.flags.contains(.userVerified),
+            extensionResults: response.extensionResults)
     }
 
     /// Whose credential it is (steps 5 and 6).

@@ -8,12 +8,20 @@ public struct RegistrationResponse: Sendable {
     public var attestationObject: Data
     /// How to reach the authenticator: `usb`, `internal` and so on. A hint from the client.
     public var transports: [String]
+    /// Whether the authenticator is part of the machine. A hint from the client too.
+    public var attachment: AuthenticatorAttachment?
+    public var extensionResults: ClientExtensionResults
 
-    public init(credentialID: Data, clientDataJSON: Data, attestationObject: Data, transports: [String] = []) {
+    public init(
+        credentialID: Data, clientDataJSON: Data, attestationObject: Data, transports: [String] = [],
+        attachment: AuthenticatorAttachment? = nil, extensionResults: ClientExtensionResults = ClientExtensionResults()
+    ) {
         self.credentialID = credentialID
         self.clientDataJSON = clientDataJSON
         self.attestationObject = attestationObject
         self.transports = transports
+        self.attachment = attachment
+        self.extensionResults = extensionResults
     }
 }
 
@@ -28,6 +36,15 @@ public struct Registration: Sendable {
     /// with such a key writes the model itself. Keys of `fido-u2f` have no model, and then all bytes are zero, whatever was
     /// sent, because the statement does not cover it.
     public let aaguid: Data
+    /// What the authenticator signed of when it uses the credential; nil if it said nothing, and for `fido-u2f`. Without an
+    /// attestation nobody proves it.
+    public let protection: CredentialProtection?
+    /// The shortest PIN of the authenticator, if it said so. Without an attestation nobody proves it.
+    public let minimumPINLength: Int?
+    /// What the client says of extensions; nobody signed it.
+    public let extensionResults: ClientExtensionResults
+    /// The authenticator's model in the metadata of the policy, if that knows it. It is proven where ``aaguid`` is.
+    public let model: AuthenticatorModel?
 }
 
 extension WebAuthnVerifier {
@@ -56,25 +73,34 @@ extension WebAuthnVerifier {
             authenticatorData: data, credential: credential, publicKey: publicKey,
             message: SignedMessage(
                 authenticatorData: data.bytes, clientDataHash: SHA256.hash(data: response.clientDataJSON)))
-        let (format, trust) = try await attest(object, subject, at: date)
+        let (format, verdict) = try await attest(object, subject, at: date)
         let isUserVerified = data.flags.contains(.userVerified) && format.coversAuthenticatorData
         guard isUserVerified || requirements.verification != .required else { throw .userNotVerified }
+        let extensions = try SignedExtensions(format.coversAuthenticatorData ? data.extensions : nil)
+        if let least = requirements.protection {
+            guard let protection = extensions.protection, protection >= least else { throw .protectionTooWeak }
+        }
         let aaguid = format.coversAuthenticatorData ? Data(credential.aaguid) : Data(count: credential.aaguid.count)
         let record = CredentialRecord(
             id: Data(credential.id), userHandle: userHandle, publicKey: Data(credential.publicKey),
             signatureCounter: data.signatureCounter, isUserVerified: isUserVerified,
             isBackupEligible: data.flags.contains(.backupEligible), isBackedUp: data.flags.contains(.backedUp),
-            transports: response.transports)
-        return Registration(credential: record, format: format, trust: trust, aaguid: aaguid)
+            transports: response.transports, aaguid: aaguid, creation: date,
+            isDiscoverable: response.extensionResults.isDiscoverable)
+        return Registration(
+            credential: record, format: format, trust: verdict.trust, aaguid: aaguid, protection: extensions.protection,
+            minimumPINLength: extensions.minimumPINLength, extensionResults: response.extensionResults,
+            model: verdict.model)
     }
 
     private func attest(
         _ object: AttestationObject, _ subject: AttestationSubject, at date: Date
-    ) async throws(CeremonyError) -> (AttestationFormat, AttestationTrust) {
+    ) async throws(CeremonyError) -> (AttestationFormat, AttestationPolicy.Verdict) {
         guard let format = AttestationFormat(rawValue: object.format) else { throw .attestation(.unsupportedFormat) }
         do {
             let evidence = try format.verify(object.statement, subject)
-            return (format, try await attestation.judge(evidence, format, at: date))
+            let model = format.coversAuthenticatorData ? subject.credential.aaguid : nil
+            return (format, try await attestation.judge(evidence, format, model: model, at: date))
         } catch {
             throw .attestation(error)
         }

@@ -94,15 +94,22 @@ public struct UserRequirements: Sendable, Equatable {
 
     /// Somebody touched the authenticator. `notRequired` is for registrations that a client makes on the side after a
     /// sign-in with a password ("conditional creation").
-    public enum Presence: Sendable {
-        case required, notRequired
+    public enum Presence: String, Sendable, Codable, CaseIterable {
+        case required
+        case notRequired = "not required"
     }
 
     public var verification: Verification
     public var presence: Presence
+    /// The least protection of a new credential; nil for any.
+    public var protection: CredentialProtection?
 
-    public init(verification: Verification = .preferred, presence: Presence = .required) {
+    public init(
+        verification: Verification = .preferred, presence: Presence = .required,
+        protection: CredentialProtection? = nil
+    ) {
         self.verification = verification
         self.presence = presence
+        self.protection = protection
     }
 }

@@ -2,6 +2,7 @@ import CanonicalCBOR
 import Crypto
 import CryptoExtras
 import Foundation
+import MLDSA44
 
 /// The parameters of a COSE key by label.
 struct COSEParameters {
@@ -12,6 +13,8 @@ struct COSEParameters {
     static let y = -3
     static let modulus = -1
     static let exponent = -2
+    /// The key of an "algorithm key pair", whose kind the algorithm alone tells.
+    static let publicKey = -1
 
     let map: CBORMap
 
@@ -52,7 +55,15 @@ struct COSEParameters {
         case .es384: .p384(try point(curve: 2, byteCount: 48) { try P384.Signing.PublicKey(x963Representation: $0) })
         case .es512: .p521(try point(curve: 3, byteCount: 66) { try P521.Signing.PublicKey(x963Representation: $0) })
         case .edDSA: .ed25519(try ed25519())
-        case .rs256: .rsa(try rsa())
+        case .rs256, .ps256, .ps384, .ps512: .rsa(try rsa())
+        case .mlDSA44:
+            .mlDSA44(
+                try pair(byteCount: MLDSA44PublicKey.byteCount) {
+                    guard let key = MLDSA44PublicKey(rawRepresentation: $0) else { throw PublicKeyError.invalidKey }
+                    return key
+                })
+        case .mlDSA65: .mlDSA65(try pair(byteCount: 1952) { try MLDSA65.PublicKey(rawRepresentation: $0) })
+        case .mlDSA87: .mlDSA87(try pair(byteCount: 2592) { try MLDSA87.PublicKey(rawRepresentation: $0) })
         }
     }
 
@@ -72,6 +83,14 @@ struct COSEParameters {
         let x = try bytes(Self.x, count: 32)
         try requireOnly([Self.keyType, Self.algorithm, Self.curve, Self.x])
         do { return try Curve25519.Signing.PublicKey(rawRepresentation: x) } catch { throw .invalidKey }
+    }
+
+    /// A key of the kind "algorithm key pair" (COSE, ML-DSA): its bytes in the form of FIPS 204.
+    private func pair<Key>(byteCount: Int, _ make: (Data) throws -> Key) throws(PublicKeyError) -> Key {
+        try require(Self.keyType, is: 7)
+        let key = Data(try bytes(Self.publicKey, count: byteCount))
+        try requireOnly([Self.keyType, Self.algorithm, Self.publicKey])
+        do { return try make(key) } catch { throw .invalidKey }
     }
 
     private func rsa() throws(PublicKeyError) -> _RSA.Signing.PublicKey {

@@ -2,6 +2,7 @@ import CanonicalCBOR
 import Crypto
 import CryptoExtras
 public import Foundation
+import MLDSA44
 
 /// The public key of a credential. Keep it to spare its decoding when a credential signs often.
 public struct CredentialPublicKey: Sendable {
@@ -11,6 +12,9 @@ public struct CredentialPublicKey: Sendable {
         case p521(P521.Signing.PublicKey)
         case ed25519(Curve25519.Signing.PublicKey)
         case rsa(_RSA.Signing.PublicKey)
+        case mlDSA44(MLDSA44PublicKey)
+        case mlDSA65(MLDSA65.PublicKey)
+        case mlDSA87(MLDSA87.PublicKey)
     }
 
     public let algorithm: COSEAlgorithm
@@ -50,10 +54,10 @@ public struct CredentialPublicKey: Sendable {
             guard let signature = try? P521.Signing.ECDSASignature(derRepresentation: signature) else { return false }
             return key.isValidSignature(signature, for: message.digest(SHA512.self))
         case .ed25519(let key): return key.isValidSignature(signature, for: message.bytes)
-        case .rsa(let key):
-            return key.isValidSignature(
-                _RSA.Signing.RSASignature(rawRepresentation: signature), for: message.digest(SHA256.self),
-                padding: .insecurePKCS1v1_5)
+        case .rsa(let key): return RSASignature(signature, algorithm).isValid(message, key)
+        case .mlDSA44(let key): return key.isValidSignature(signature, for: message.bytes)
+        case .mlDSA65(let key): return key.isValidSignature(signature, for: message.bytes)
+        case .mlDSA87(let key): return key.isValidSignature(signature, for: message.bytes)
         }
     }
 

@@ -19,11 +19,15 @@ public struct OpenChallenge: Sendable, Equatable {
     /// The credentials that may answer; empty for any.
     public let allowedCredentials: [Data]
     public let verification: UserRequirements.Verification
+    public let presence: UserRequirements.Presence
+    /// The least protection of a new credential; nil for any.
+    public let protection: CredentialProtection?
     public let expiration: Date
 
     public init(
         value: Data, purpose: Purpose, account: Data?, session: Data?, allowedCredentials: [Data],
-        verification: UserRequirements.Verification, expiration: Date
+        verification: UserRequirements.Verification, presence: UserRequirements.Presence = .required,
+        protection: CredentialProtection? = nil, expiration: Date
     ) {
         self.value = value
         self.purpose = purpose
@@ -31,6 +35,8 @@ public struct OpenChallenge: Sendable, Equatable {
         self.session = session
         self.allowedCredentials = allowedCredentials
         self.verification = verification
+        self.presence = presence
+        self.protection = protection
         self.expiration = expiration
     }
 }

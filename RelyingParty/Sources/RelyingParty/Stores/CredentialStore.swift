@@ -19,9 +19,12 @@ public protocol CredentialStore: Sendable {
     /// The credentials of an account, in the order of their IDs.
     func credentials(of account: Data) async throws -> [CredentialRecord]
 
-    /// Stores counter and backup state, if ``CredentialUse/follows(_:)`` holds for the stored counter at that moment. No
+    /// Stores counter, backup state and date, if ``CredentialUse/follows(_:)`` holds for the stored counter at that moment. No
     /// counter besides 0 is accepted twice, no matter how many servers ask at the same time.
     func accept(_ use: CredentialUse) async throws -> CredentialUseOutcome
+
+    /// Gives a credential another name, or none. Returns false if the account has no such credential.
+    func rename(_ id: Data, of account: Data, to nickname: String?) async throws -> Bool
 
     /// Returns false if the account has no such credential.
     func remove(_ id: Data, of account: Data) async throws -> Bool

@@ -2,6 +2,7 @@ import Foundation
 import RelyingParty
 import RelyingPartyPostgreSQL
 import RelyingPartySQLite
+import Testing
 
 typealias Store = ChallengeStore & CredentialStore
 
@@ -61,5 +62,19 @@ enum Example {
 
     static func use(_ number: Int, counter: UInt32, isBackedUp: Bool = false) -> CredentialUse {
         CredentialUse(credentialID: credential(number).id, signatureCounter: counter, isBackedUp: isBackedUp)
+    }
+
+    /// Expects the content of ``FormerSchema``, and that the store takes new content.
+    static func expectFormerContent(_ store: some Store, counter: UInt32) async throws {
+        let record = try #require(try await store.credential(credential(1).id))
+        #expect(record.publicKey == Data([2, 3]) && record.signatureCounter == counter - 1 && record.isUserVerified)
+        #expect(record.aaguid == nil && record.creation == nil && record.isDiscoverable == nil)
+        #expect(try await store.accept(use(1, counter: counter)) == .accepted)
+        let open = try await store.take(challenge(1).value, at: date)
+        #expect(open == (counter == 8 ? challenge(1) : nil))
+        try await store.add(challenge(2), at: date)
+        #expect(try await store.take(challenge(2).value, at: date) == challenge(2))
+        #expect(try await store.rename(record.id, of: record.userHandle, to: "old one"))
+        #expect(try await store.credential(record.id)?.nickname == "old one")
     }
 }

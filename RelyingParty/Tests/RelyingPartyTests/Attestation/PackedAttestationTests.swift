@@ -76,7 +76,7 @@ import X509
 
     // MARK: certificates
 
-    @Test(arguments: COSEAlgorithm.allCases)
+    @Test(arguments: TestKey.certified)
     func `a certificate's key attests`(_ algorithm: COSEAlgorithm) async throws {
         let registration = try await Self.register(signer: try TestKey(algorithm))
         #expect(registration.trust == .certificate)
@@ -142,12 +142,12 @@ import X509
     }
 
     @Test func `the signature must be the certificate's, of its algorithm`() async throws {
-        for algorithm in [COSEAlgorithm.es384, .es512, .rs256, .edDSA] {
+        for algorithm in [COSEAlgorithm.es384, .es512, .rs256, .ps256, .edDSA] {
             await #expect(throws: refused(.signatureInvalid)) {
                 try await Self.register { $0["alg"] = .number(algorithm.rawValue) }
             }
         }
-        for number in [0, -37, -53, -999] {
+        for number in [0, -48, -53, -999] {
             await #expect(throws: refused(.algorithm(number))) {
                 try await Self.register { $0["alg"] = .number(number) }
             }
@@ -224,6 +224,27 @@ import X509
         let authority = try TestAuthority()
         let apple = try WebAuthnVerifier.trusting(authority.certificate, .apple, .anchored)
         await #expect(throws: refused(.untrusted)) { try await Self.register(apple, authority: authority) }
+    }
+
+    /// One model's certificate, which its maker issued to itself or under an authority that nobody knows.
+    @Test func `an anchor may be the attestation certificate itself, while it is valid`() async throws {
+        let (authority, signer) = (try TestAuthority(), try TestKey(.es256))
+        var leaf = try TestLeaf()
+        func registered(_ anchor: TestLeaf, _ leaf: TestLeaf) async throws -> AttestationTrust {
+            let anchor = try authority.issue(anchor, for: signer.certificateKey)
+            let certificate = anchor.subject == leaf.subject && leaf.notAfter == anchor.notValidAfter ? anchor : nil
+            let verifier = try WebAuthnVerifier.trusting(anchor, .packed)
+            return try await Self.register(verifier, authority: authority, signer: signer, leaf: leaf) {
+                if let certificate { $0["x5c"] = try [certificate].chain }
+            }.trust
+        }
+        #expect(try await registered(leaf, leaf) == .anchored)
+        // Another certificate of the same authority and the same key is another one.
+        var other = leaf
+        other.notAfter += 1
+        #expect(try await registered(leaf, other) == .certificate)
+        leaf.notAfter = WebAuthnVerifier.date - 1
+        #expect(try await registered(leaf, leaf) == .certificate)
     }
 
     @Test func `an expired certificate leads to no anchor`() async throws {

@@ -27,8 +27,9 @@ import X509
             case .p256(let key): area(point(3, key.publicKey.rawRepresentation))
             case .p384(let key): area(point(4, key.publicKey.rawRepresentation))
             case .p521(let key): area(point(5, key.publicKey.rawRepresentation))
-            case .rsa(let key): area(rsa(Array(try key.publicKey.getKeyPrimitives().modulus)))
-            case .ed25519: area([0, 0x25] + head)
+            case .rsa(let key, _): area(rsa(Array(try key.publicKey.getKeyPrimitives().modulus)))
+            // No kind of object of TPM 2.0.
+            case .ed25519, .mlDSA44, .mlDSA65, .mlDSA87: area([0, 0x25] + head)
             }
         }
 

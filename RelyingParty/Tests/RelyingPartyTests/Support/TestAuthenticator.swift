@@ -83,7 +83,8 @@ struct TestClientData {
 }
 
 extension WebAuthnVerifier {
-    static let example = WebAuthnVerifier(relyingPartyIdentifier: "example.org", origins: ["https://example.org"])
+    static let example = WebAuthnVerifier(
+        relyingPartyIdentifier: "example.org", origins: ["https://example.org"], algorithms: COSEAlgorithm.allCases)
 
     /// A time at which the certificates of the tests are valid.
     static let date = Date(timeIntervalSince1970: 1_800_000_000)

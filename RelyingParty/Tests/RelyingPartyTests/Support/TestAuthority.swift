@@ -111,7 +111,8 @@ extension TestKey {
         case .p384(let key): Certificate.PublicKey(key.publicKey)
         case .p521(let key): Certificate.PublicKey(key.publicKey)
         case .ed25519(let key): Certificate.PublicKey(key.publicKey)
-        case .rsa(let key): Certificate.PublicKey(key.publicKey)
+        case .rsa(let key, _): Certificate.PublicKey(key.publicKey)
+        case .mlDSA44, .mlDSA65, .mlDSA87: preconditionFailure("No certificate has such a key here.")
         }
     }
 }

@@ -9,9 +9,9 @@ import sys
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, mldsa, padding, rsa
 from cryptography.x509.oid import NameOID
-from fido2.cose import ES256, ES384, ES512, RS256, EdDSA
+from fido2.cose import ES256, ES384, ES512, MLDSA44, MLDSA65, MLDSA87, PS256, RS256, EdDSA
 from fido2.webauthn import AttestationObject, AttestedCredentialData, AuthenticatorData, CollectedClientData
 
 IDENTIFIER_HASH = hashlib.sha256(b"example.org").digest()
@@ -28,6 +28,14 @@ def key_pair(algorithm):
     if algorithm is EdDSA:
         key = ed25519.Ed25519PrivateKey.generate()
         return key, key.sign
+    lattices = {MLDSA44: mldsa.MLDSA44PrivateKey, MLDSA65: mldsa.MLDSA65PrivateKey, MLDSA87: mldsa.MLDSA87PrivateKey}
+    if algorithm in lattices:
+        key = lattices[algorithm].generate()
+        return key, key.sign
+    if algorithm is PS256:
+        key = rsa.generate_private_key(65537, 2048)
+        scheme = padding.PSS(padding.MGF1(hashes.SHA256()), padding.PSS.DIGEST_LENGTH)
+        return key, lambda message: key.sign(message, scheme, hashes.SHA256())
     if algorithm is RS256:
         key = rsa.generate_private_key(65537, 2048)
         return key, lambda message: key.sign(message, padding.PKCS1v15(), hashes.SHA256())
@@ -105,5 +113,6 @@ def case(form, algorithm):
     }
 
 
-everything = [case(form, algorithm) for form in ("none", "self", "packed") for algorithm in (ES256, ES384, ES512, EdDSA, RS256)]
+ALGORITHMS = (ES256, ES384, ES512, EdDSA, RS256, PS256, MLDSA44, MLDSA65, MLDSA87)
+everything = [case(form, algorithm) for form in ("none", "self", "packed") for algorithm in ALGORITHMS]
 json.dump(everything + [case("u2f", ES256)], sys.stdout)

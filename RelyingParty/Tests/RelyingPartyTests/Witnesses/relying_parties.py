@@ -18,7 +18,7 @@ from webauthn.helpers.structs import COSEAlgorithmIdentifier
 
 IDENTIFIER = "example.org"
 ORIGIN = "https://example.org"
-ALGORITHMS = [COSEAlgorithmIdentifier(number) for number in (-7, -8, -36, -257)]
+ALGORITHMS = [COSEAlgorithmIdentifier(number) for number in (-7, -8, -36, -37, -38, -39, -48, -49, -50, -257)]
 
 
 def decode(text):

@@ -40,11 +40,47 @@ def changed(answer, member, index):
     return {**answer, "response": {**answer["response"], member: other}}
 
 
+def added(browser, key):
+    """The answer of a page that adds a key to the account."""
+    options = PublicKeyCredentialCreationOptions.from_dict(browser.options("/keys"))
+    return dict(client(key, browser.origin).make_credential(options))
+
+
+def keys(browser, key, other):
+    """Somebody who is signed in adds, names and removes keys."""
+    account = browser.send("/account")
+    step("account", account)
+    first = json.loads(account[1])["keys"][0]["id"]
+    step("last key", browser.send("/keys/remove", {"id": first}))
+    spare = SoftwareKey()
+    step("key is added", browser.send("/keys", added(browser, spare)))
+    ids = [each["id"] for each in json.loads(browser.send("/account")[1])["keys"]]
+    step("keys", (200, str(len(ids))))
+    added_id = next(each for each in ids if each != first)
+    step("key is named", browser.send("/keys/rename", {"id": added_id, "name": "blue key"}))
+    step("name is shown", browser.send("/account"))
+    step("long name of a key", browser.send("/keys/rename", {"id": added_id, "name": "a" * 257}))
+    step("name of a foreign key", browser.send("/keys/rename", {"id": websafe_encode(b"x"), "name": "b"}))
+    step("foreign key", browser.send("/keys/remove", {"id": websafe_encode(b"x")}))
+    # A registration that began for a new account adds no key to this one.
+    step("key of another account", browser.send("/keys", created(browser, SoftwareKey(), "zoe")))
+    step("key is removed", browser.send("/keys/remove", {"id": added_id}))
+    step("removed key", browser.send("/sign-in", signed(browser, spare)))
+    old = dict(browser.cookies)
+    step("sign-out", browser.send("/sign-out", {}))
+    browser.cookies = old
+    step("account after the sign-out", browser.send("/account"))
+
+
 def play(port):
     browser, key = Browser(port), SoftwareKey()
     for path in ("/", "/page.js", "/page.css"):
         step(path, browser.send(path))
     step("other page", browser.send("/../Package.swift"))
+    step("other page for a person", browser.send("/nothing", accept="text/html"))
+    step("nobody's account", browser.send("/account"))
+    for path in ("/keys/options", "/keys", "/keys/rename", "/keys/remove"):
+        step(f"nobody's {path}", browser.send(path, {}))
 
     registration = created(browser, key, "ann")
     step("registration", browser.send("/registration", registration))
@@ -62,6 +98,8 @@ def play(port):
     step("name in a race", first.send("/registration", created(first, SoftwareKey(), "bob")))
     step("lost race", second.send("/registration", slow))
     step("sign-in after a lost race", second.send("/sign-in", signed(second, thief)))
+
+    keys(browser, key, second)
 
     answer = signed(browser, key)
     step("sign-in", browser.send("/sign-in", answer))

@@ -81,6 +81,17 @@ class Chromium:
         self.run("document.getElementById('outcome').textContent = ''; " + click)
         return self.wait(lambda: self.run("(text => text.startsWith('Use ') ? '' : text)(document.getElementById('outcome').textContent)"))
 
+    def sign_out(self):
+        return self.outcome("document.getElementById('sign-out').click()")
+
+    def without_autofill(self):
+        """Pages that are loaded from now on offer no list: the virtual authenticator would sign in at once."""
+        self.call("Page.addScriptToEvaluateOnNewDocument",
+                  source="PublicKeyCredential.isConditionalMediationAvailable = async () => false")
+
+    def keys(self):
+        return self.run("[...document.querySelectorAll('#keys li')].map(item => item.firstChild.textContent).join(' | ')")
+
     def register(self, name):
         return self.outcome(
             f"document.getElementById('name').value = {json.dumps(name)};"
@@ -88,6 +99,19 @@ class Chromium:
 
     def sign_in(self):
         return self.outcome("document.getElementById('sign-in').click()")
+
+    def error(self, address):
+        self.load(address)
+        return self.run("document.body.innerText.replace(/\\s+/g, ' ')")
+
+    def colours(self, address, scheme):
+        """Whether the page's text is lighter than its ground."""
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.load(address)
+        return self.run(
+            "(style => { const sum = colour => colour.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0);"
+            "return sum(style.color) > sum(style.backgroundColor) ? 'light on dark' : 'dark on light'; })"
+            "(getComputedStyle(document.body))")
 
     def end(self):
         self.process.kill()
@@ -103,11 +127,29 @@ def authenticator(chromium, **options):
 def play(chromium, port, other_port):
     chromium.call("Page.enable")
     chromium.call("WebAuthn.enable")
+    chromium.without_autofill()
     passkey = authenticator(chromium)
     chromium.load(f"http://localhost:{port}/")
     step("page", chromium.run("document.title + document.getElementById('outcome').textContent"))
     step("registration", chromium.register("ann"))
+    step("keys", chromium.keys())
+    step("sign-out", chromium.sign_out())
     step("sign-in", chromium.sign_in())
+    step("used key", chromium.keys())
+    step("last key", chromium.outcome("document.querySelector('#keys li button:last-child').click()"))
+    step("same key again", chromium.outcome("document.getElementById('add').click()"))
+    spare = authenticator(chromium, transport="usb")
+    # The key that is registered would answer, too.
+    chromium.call("WebAuthn.setAutomaticPresenceSimulation", authenticatorId=passkey, enabled=False)
+    step("key is added", chromium.outcome("document.getElementById('add').click()"))
+    chromium.call("WebAuthn.setAutomaticPresenceSimulation", authenticatorId=passkey, enabled=True)
+    step("name", chromium.outcome(
+        "window.prompt = () => '<b>blue</b>'; document.querySelector('#keys li:last-child button').click()"))
+    step("both keys", chromium.keys())
+    step("key is removed", chromium.outcome("document.querySelector('#keys li:last-child button:last-child').click()"))
+    step("key that stays", chromium.keys())
+    chromium.call("WebAuthn.removeVirtualAuthenticator", authenticatorId=spare)
+    chromium.sign_out()
     step("name is taken", chromium.register("ann"))
     step("long name", chromium.run(
         "fetch('registration/options', {method: 'POST', body: JSON.stringify({name: 'a'.repeat(65)})}).then(r => r.text())"))
@@ -129,11 +171,16 @@ def play(chromium, port, other_port):
     step("counter on the authenticator", str(credential["signCount"] > 1))
     chromium.call("WebAuthn.addCredential", authenticatorId=passkey, credential={**credential, "signCount": 0})
     step("counter back", chromium.sign_in())
+    step("error page", chromium.error(f"http://localhost:{port}/nothing"))
+    step("dark page", chromium.colours(f"http://localhost:{port}/", "dark"))
+    step("light page", chromium.colours(f"http://localhost:{port}/", "light"))
 
     # A security key that keeps no account: it signs in by the name in the form.
     chromium.call("WebAuthn.removeVirtualAuthenticator", authenticatorId=passkey)
     authenticator(chromium, transport="usb", hasResidentKey=False, hasUserVerification=False, isUserVerified=False)
     step("security key", chromium.register("bob"))
+    chromium.sign_out()
+    chromium.run("document.getElementById('name').value = 'bob'")
     step("sign-in with a security key", chromium.sign_in())
     step("content of other sites", chromium.run("fetch('http://127.0.0.1:9/').then(() => 'loaded', e => e.message)"))
 

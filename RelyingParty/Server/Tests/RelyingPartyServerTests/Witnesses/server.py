@@ -34,19 +34,25 @@ def running(program, *arguments):
 
 
 class Browser:
-    """Sends JSON, and keeps the one cookie."""
+    """Sends JSON, and keeps cookies."""
 
     def __init__(self, port):
         self.origin = f"http://localhost:{port}"
-        self.cookie = None
+        self.cookies = {}
 
-    def send(self, path, content=None):
+    def send(self, path, content=None, accept=None):
         """The status and the text of the answer. POST if there is content."""
         data = None if content is None else content if isinstance(content, bytes) else json.dumps(content).encode()
-        request = urllib.request.Request(self.origin + path, data, {"Cookie": self.cookie} if self.cookie else {})
+        cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        headers = {"Cookie": cookies} if cookies else {}
+        if accept:
+            headers["Accept"] = accept
+        request = urllib.request.Request(self.origin + path, data, headers)
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
-                self.cookie = (answer.headers.get("Set-Cookie") or self.cookie or "").split(";")[0]
+                for cookie in answer.headers.get_all("Set-Cookie") or []:
+                    name, value = cookie.split(";")[0].split("=", 1)
+                    self.cookies[name] = value
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as refusal:
             return refusal.code, refusal.read().decode()
