@@ -45,8 +45,8 @@ let package = Package(
         .library(
             name: "OstiaryShared",
             targets: [
-                "AccessControl", "CTAPHID", "CanonicalEncoding", "KeyAlgorithms", "OstiaryWire", "SecretMemory",
-                "UnixSocket",
+                "AccessControl", "CTAPHID", "CanonicalEncoding", "DirectionalText", "KeyAlgorithms", "OstiaryWire",
+                "SecretMemory", "UnixSocket",
             ]),
         // Read by the daemon and by servers alike.
         .library(name: "CanonicalCBOR", targets: ["CanonicalCBOR"]),
@@ -80,13 +80,19 @@ let package = Package(
         .target(name: "CAuthenticationServices", path: "Sources/Frameworks/CAuthenticationServices"),
         .target(
             name: "AuthenticationServices",
-            dependencies: ["CAuthenticationServices", "OstiaryClient", "OstiaryWire", "SecretMemory", crypto],
+            dependencies: [
+                "CAuthenticationServices", "LoopbackCallback", "OstiaryClient", "OstiaryWire", "SecretMemory", crypto,
+            ],
             path: "Sources/Frameworks/AuthenticationServices", swiftSettings: strict),
+        .target(
+            name: "LoopbackCallback", dependencies: ["CLinuxShims"], path: "Sources/Frameworks/LoopbackCallback",
+            swiftSettings: adapter),
         .target(
             name: "Security",
             dependencies: [
-                "AccessControl", "KeyAlgorithms", "OstiaryClient", "OstiaryWire", "PKCS12", "RSAKeys", "SecretMemory",
-                asn1, crypto,
+                "AccessControl", "CertificateChains", "KeyAlgorithms", "OstiaryClient", "OstiaryWire", "PKCS12",
+                "RSAKeys",
+                "SecretMemory", asn1, crypto,
             ],
             path: "Sources/Frameworks/Security", swiftSettings: strict),
         .target(
@@ -96,6 +102,9 @@ let package = Package(
                 crypto,
             ],
             path: "Sources/Frameworks/CryptoKit", swiftSettings: strict),
+        .target(
+            name: "CertificateChains", dependencies: [crypto],
+            path: "Sources/Frameworks/CertificateChains", swiftSettings: adapter),
         .target(
             name: "PKCS12", dependencies: ["SecretMemory", crypto],
             path: "Sources/Frameworks/PKCS12", swiftSettings: adapter),
@@ -129,6 +138,7 @@ let package = Package(
 
         // MARK: spoken by both sides
         .target(name: "AccessControl", path: "Sources/Shared/AccessControl", swiftSettings: strict),
+        .target(name: "DirectionalText", path: "Sources/Shared/DirectionalText", swiftSettings: strict),
         .target(
             name: "KeyAlgorithms", dependencies: [crypto, "SecretMemory"],
             path: "Sources/Shared/KeyAlgorithms", swiftSettings: strict),
@@ -154,8 +164,8 @@ let package = Package(
         .executableTarget(
             name: "ostiary",
             dependencies: [
-                "OstiaryClient", "AccessControl", "CLinuxShims", "KeyAlgorithms", "OstiaryWire", "SecretMemory",
-                "UnixSocket",
+                "OstiaryClient", "AccessControl", "CLinuxShims", "DirectionalText", "KeyAlgorithms", "OstiaryWire",
+                "SecretMemory", "UnixSocket",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Programs/ostiary", swiftSettings: strict),
@@ -198,7 +208,10 @@ let package = Package(
             swiftSettings: adapter),
         .testTarget(
             name: "AuthenticationServicesTests",
-            dependencies: ["AuthenticationServices", "OstiaryClient", "OstiaryWire", "SecretMemory", crypto],
+            dependencies: [
+                "AuthenticationServices", "IndependentTools", "LoopbackCallback", "OstiaryClient", "OstiaryWire",
+                "SecretMemory", crypto,
+            ],
             swiftSettings: adapter),
         .testTarget(
             name: "CommandTests",

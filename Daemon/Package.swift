@@ -23,6 +23,12 @@ let adapter: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// The options that name other services than the machine's own: for tests, and for measurements of a release build. Installed
+/// programs are built without them.
+let testOptions: [SwiftSetting] =
+    Context.environment["OSTIARY_TEST_OPTIONS"] == nil
+    ? [.define("OSTIARY_TEST_OPTIONS", .when(configuration: .debug))] : [.define("OSTIARY_TEST_OPTIONS")]
+
 let shared: Target.Dependency = .product(name: "OstiaryShared", package: "Ostiary")
 let simulatorMessages: Target.Dependency = .product(name: "SimulatorMessages", package: "Ostiary")
 let seeded: Target.Dependency = .product(name: "SeededRandomness", package: "Ostiary")
@@ -68,11 +74,14 @@ let package = Package(
         .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CInotify"),
+        // Names that decide who may do what.
+        .target(name: "ExactNames", swiftSettings: strict),
         // What relying parties ask authenticators, as plain values.
-        .target(name: "AuthenticatorRequests", dependencies: [shared], swiftSettings: strict),
+        .target(name: "AuthenticatorRequests", dependencies: [shared, "ExactNames"], swiftSettings: strict),
         // An authenticator of CTAP 2.1. It knows neither the store nor prompts.
         .target(
-            name: "CTAP", dependencies: ["AuthenticatorRequests", "Threading", cbor, crypto, cryptoExtras, shared],
+            name: "CTAP",
+            dependencies: ["AuthenticatorRequests", "ExactNames", "Threading", cbor, crypto, cryptoExtras, shared],
             swiftSettings: strict),
         // Threads of the daemon, which blocks by design.
         .target(name: "Threading", dependencies: [shared, "CEpoll"], swiftSettings: strict),
@@ -82,16 +91,18 @@ let package = Package(
             swiftSettings: adapter),
         .target(name: "StoreKeys", dependencies: [shared, crypto, "Enclave"], swiftSettings: strict),
         .target(name: "KeySlots", dependencies: [shared, crypto], swiftSettings: strict),
-        .target(name: "Vault", dependencies: [shared, grdb], swiftSettings: strict),
-        .target(name: "AuditLog", dependencies: [shared, crypto, "Threading"], swiftSettings: strict),
+        .target(name: "Vault", dependencies: [shared, grdb, "ExactNames"], swiftSettings: strict),
+        .target(
+            name: "AuditLog", dependencies: [shared, crypto, "ExactNames", "Threading"], swiftSettings: strict),
         .target(name: "Passcodes", dependencies: [shared, crypto, "CArgon2"], swiftSettings: strict),
         .target(name: "PromptProtocol", dependencies: [shared], swiftSettings: strict),
         .target(
-            name: "Prompting", dependencies: [shared, "PromptProtocol", "PAMProtocol", "SystemBus", "Threading"],
+            name: "Prompting",
+            dependencies: [shared, "ExactNames", "PromptProtocol", "PAMProtocol", "SystemBus", "Threading"],
             swiftSettings: strict),
         // What the programs that ask people have in common.
         .target(name: "PromptProgram", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
-        .target(name: "SystemBus", dependencies: [shared, "CSystemd"], swiftSettings: strict),
+        .target(name: "SystemBus", dependencies: [shared, "CSystemd", "Threading"], swiftSettings: strict),
         // Tells when USB devices are plugged in or out.
         .target(name: "DeviceEvents", dependencies: ["CSystemd", "Threading"], swiftSettings: adapter),
         .target(name: "FingerprintReader", dependencies: [shared, "SystemBus"], swiftSettings: strict),
@@ -105,30 +116,35 @@ let package = Package(
         .target(name: "EnrolledTemplates", dependencies: [shared, "TemplateAnswers"], swiftSettings: strict),
         .target(name: "SessionLocks", dependencies: ["SystemBus"], swiftSettings: strict),
         // Both sides of the helper that fetches association files of domains.
-        .target(name: "AssociationFiles", dependencies: [shared], swiftSettings: strict),
+        .target(name: "AssociationFiles", dependencies: [shared, "ExactNames"], swiftSettings: strict),
         // What joins the modules above, from the bottom up; the last answers requests.
         .target(name: "Refusals", dependencies: [shared, "Passcodes", "Prompting"], swiftSettings: strict),
         .target(
             name: "Callers",
-            dependencies: [shared, crypto, logging, "AssociationFiles", "Vault", "Prompting", "Refusals", "Threading"],
+            dependencies: [
+                shared, crypto, logging, "AssociationFiles", "ExactNames", "Vault", "Prompting", "Refusals",
+                "Threading",
+            ],
             swiftSettings: strict),
         .target(
             name: "OwnerKeys",
             dependencies: [
-                shared, crypto, logging, "Enclave", "KeySlots", "Vault", "Passcodes", "Refusals", "Threading",
+                shared, crypto, logging, "Enclave", "ExactNames", "KeySlots", "Vault", "Passcodes", "Refusals",
+                "Threading",
             ],
             swiftSettings: strict),
         .target(
             name: "Auditing",
             dependencies: [
-                shared, logging, "Enclave", "StoreKeys", "KeySlots", "Vault", "AuditLog", "Refusals", "Callers",
-                "OwnerKeys", "Threading",
+                shared, logging, "Enclave", "ExactNames", "StoreKeys", "KeySlots", "Vault", "AuditLog", "Refusals",
+                "Callers", "OwnerKeys", "Threading",
             ],
             swiftSettings: strict),
         .target(
             name: "Authenticators",
             dependencies: [
-                shared, "Enclave", "KeySlots", "Prompting", "FingerprintReader", "EnrolledTemplates", "PAMProtocol",
+                shared, "Enclave", "ExactNames", "KeySlots", "Prompting", "FingerprintReader", "EnrolledTemplates",
+                "PAMProtocol",
                 "PAMBiometry", "SecurityKeys", "AuthenticatorRequests", "Refusals", "Callers", "OwnerKeys", "Auditing",
                 "Threading",
             ],
@@ -136,22 +152,24 @@ let package = Package(
         .target(
             name: "ProtectedObjects",
             dependencies: [
-                shared, crypto, cbor, "Enclave", "StoreKeys", "KeySlots", "Vault", "Passcodes", "Prompting", "Refusals",
-                "Callers", "OwnerKeys", "Auditing", "Authenticators", "Threading",
+                shared, crypto, cbor, "Enclave", "ExactNames", "StoreKeys", "KeySlots", "Vault", "Passcodes",
+                "Prompting", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "Threading",
             ],
             swiftSettings: strict),
         // This machine as an authenticator of relying parties.
         .target(
             name: "Passkeys",
             dependencies: [
-                shared, crypto, cbor, "AuthenticatorRequests", "CTAP", "Enclave", "KeySlots", "Vault", "Prompting",
-                "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "Threading",
+                shared, crypto, cbor, "AuthenticatorRequests", "CTAP", "Enclave", "ExactNames", "KeySlots", "Vault",
+                "Prompting", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects",
+                "Threading",
             ],
             swiftSettings: strict),
         .target(
             name: "Broker",
             dependencies: [
-                "Passkeys", shared, crypto, logging, "Enclave", "StoreKeys", "KeySlots", "Vault", "AuditLog",
+                "Passkeys", shared, crypto, logging, "Enclave", "ExactNames", "StoreKeys", "KeySlots", "Vault",
+                "AuditLog",
                 "Passcodes", "Prompting", "SecurityKeys", "SessionLocks", "DeviceEvents", "FingerprintReader",
                 "TemplateAnswers", "EnrolledTemplates", "PAMProtocol",
                 "PAMBiometry", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects",
@@ -159,8 +177,9 @@ let package = Package(
             ],
             swiftSettings: strict),
         .executableTarget(
-            name: "ostiaryd", dependencies: ["AssociationFiles", "Broker", "Prompting", shared, logging, arguments],
-            swiftSettings: strict),
+            name: "ostiaryd",
+            dependencies: ["AssociationFiles", "Broker", "Prompting", "Threading", shared, logging, arguments],
+            swiftSettings: strict + testOptions),
         .executableTarget(
             name: "ostiary-prompt", dependencies: [shared, "PromptProgram", "PromptProtocol"], swiftSettings: strict),
         .executableTarget(
@@ -182,7 +201,7 @@ let package = Package(
         .target(
             name: "SecurityKeys",
             dependencies: [
-                shared, "AuthenticatorRequests", "CardReaders", "FingerprintReader", "PromptProtocol",
+                shared, "AuthenticatorRequests", "CardReaders", "ExactNames", "FingerprintReader", "PromptProtocol",
                 "SecurityKeyProtocol",
             ],
             swiftSettings: strict),
@@ -193,14 +212,15 @@ let package = Package(
             name: "ostiary-pam", dependencies: [shared, "CPAM", "PAMProtocol", "PromptProtocol"],
             swiftSettings: adapter),
         .executableTarget(
-            name: "ostiary-association", dependencies: [shared, "AssociationFiles", "CCurl"], swiftSettings: adapter),
+            name: "ostiary-association", dependencies: [shared, "AssociationFiles", "CCurl", "ExactNames"],
+            swiftSettings: adapter),
 
         // A daemon with a scripted person, reader and clock, for the tests of programs. No other program links it.
         .target(
             name: "Simulation",
             dependencies: [
                 shared, simulatorMessages, crypto, logging, "AssociationFiles", "AuthenticatorRequests",
-                "Authenticators", "Broker", "EnrolledTemplates",
+                "Authenticators", "Broker", "EnrolledTemplates", "ExactNames",
                 "FingerprintReader", "OwnerKeys", "Passcodes", "PromptProtocol", "Prompting",
             ],
             swiftSettings: strict),
@@ -210,11 +230,13 @@ let package = Package(
         .executableTarget(
             name: "device-benchmark",
             dependencies: [
-                "CTSS2", "Enclave", "TPMEnclave", "AuthenticatorRequests", "SecurityKeys", "SecurityKeyTestSupport",
+                "CTSS2", "Enclave", "ExactNames", "TPMEnclave", "AuthenticatorRequests", "SecurityKeys",
+                "SecurityKeyTestSupport",
                 "StoreTestSupport", shared, arguments,
             ],
             swiftSettings: adapter),
 
+        .testTarget(name: "ExactNamesTests", dependencies: ["ExactNames"], swiftSettings: adapter),
         // What every enclave must do, written against the protocol; each implementation's tests run it.
         .target(
             name: "EnclaveContract", dependencies: [shared, crypto, "Enclave"], path: "Tests/EnclaveContract",
@@ -242,14 +264,15 @@ let package = Package(
         .testTarget(
             name: "KeySlotsTests", dependencies: [shared, crypto, "KeySlots", "Enclave"], swiftSettings: adapter),
         .testTarget(
-            name: "VaultTests", dependencies: ["Vault", "StoreTestSupport", "vault-writer", grdb, seeded],
+            name: "VaultTests",
+            dependencies: ["ExactNames", "Vault", "StoreTestSupport", "vault-writer", grdb, seeded],
             swiftSettings: adapter),
         .testTarget(
             name: "AuditLogTests", dependencies: ["AuditLog", "StoreTestSupport", "log-writer", crypto],
             swiftSettings: adapter),
         // Doubles and the small programs that the crash tests kill.
         .target(
-            name: "StoreTestSupport", dependencies: ["Vault", "AuditLog", shared, crypto],
+            name: "StoreTestSupport", dependencies: ["ExactNames", "Vault", "AuditLog", shared, crypto],
             path: "Tests/StoreTestSupport", swiftSettings: adapter),
         .executableTarget(
             name: "vault-writer", dependencies: ["Vault", "StoreTestSupport"], path: "Tests/Programs/vault-writer",
@@ -264,8 +287,8 @@ let package = Package(
         .testTarget(
             name: "CTAPTests",
             dependencies: [
-                "CTAP", "AuthenticatorRequests", "TerminalTestSupport", "software-authenticator", cbor, crypto, seeded,
-                shared,
+                "CTAP", "AuthenticatorRequests", "ExactNames", "TerminalTestSupport",
+                "software-authenticator", cbor, crypto, seeded, shared,
             ],
             exclude: ["Clients"], swiftSettings: adapter),
         // A security key in software, over a socket.
@@ -334,7 +357,7 @@ let package = Package(
         .testTarget(
             name: "SecurityKeysTests",
             dependencies: [
-                "SecurityKeys", "SecurityKeyProtocol", "AuthenticatorRequests", "CTAP", "CardReaders",
+                "SecurityKeys", "SecurityKeyProtocol", "AuthenticatorRequests", "CTAP", "CardReaders", "ExactNames",
                 "SecurityKeyTestSupport", "StoreTestSupport", "TerminalTestSupport", "ostiary-fido", "filter-breaker",
                 shared, crypto,
             ],
@@ -343,8 +366,8 @@ let package = Package(
         .testTarget(
             name: "SecurityKeyFactorTests",
             dependencies: [
-                "Broker", "Authenticators", "OwnerKeys", "ProtectedObjects", "Refusals", "KeySlots", "SecurityKeys",
-                "AuthenticatorRequests", "Passkeys", "CTAP", "Prompting", "PromptProtocol", "Vault",
+                "Broker", "Authenticators", "ExactNames", "OwnerKeys", "ProtectedObjects", "Refusals", "KeySlots",
+                "SecurityKeys", "AuthenticatorRequests", "Passkeys", "CTAP", "Prompting", "PromptProtocol", "Vault",
                 "BrokerTestSupport", "SecurityKeyTestSupport", "StoreTestSupport", "TerminalTestSupport",
                 "TPMTestSupport", "ostiary-fido", "ostiary-prompt", "socket-key-daemon", shared, cbor, grdb,
             ],
@@ -363,12 +386,17 @@ let package = Package(
         .executableTarget(
             name: "pam-asker", dependencies: ["PAMBiometry", "FingerprintReader"], path: "Tests/Programs/pam-asker",
             swiftSettings: adapter),
-        .testTarget(name: "PasscodesTests", dependencies: ["Passcodes", shared], swiftSettings: adapter),
+        .testTarget(
+            name: "PasscodesTests", dependencies: ["Passcodes", "lone-stretcher", shared], swiftSettings: adapter),
+        .executableTarget(
+            name: "lone-stretcher", dependencies: ["Passcodes", shared], path: "Tests/Programs/lone-stretcher",
+            swiftSettings: adapter),
         .testTarget(
             name: "PromptingTests",
             dependencies: [
-                "Prompting", "PromptProgram", "PromptProtocol", "TerminalTestSupport", "SystemBusTestSupport",
-                "StoreTestSupport", "ostiary-prompt", "ostiary-sheet", "test-caller", shared, crypto,
+                "ExactNames", "Prompting", "PromptProgram", "PromptProtocol", "TerminalTestSupport",
+                "SystemBusTestSupport", "StoreTestSupport", "ostiary-prompt", "ostiary-sheet", "test-caller", shared,
+                crypto,
             ],
             swiftSettings: adapter),
         // Pseudo-terminals, an X server, and the processes on them.
@@ -391,13 +419,22 @@ let package = Package(
         .executableTarget(
             name: "broker-crasher", dependencies: ["Broker", "Vault", "BrokerTestSupport", "StoreTestSupport", shared],
             path: "Tests/Programs/broker-crasher", swiftSettings: adapter),
+        // What one program's requests cost another one, by hand.
+        .executableTarget(
+            name: "load-measurement",
+            dependencies: [
+                "Broker", "ExactNames", "OwnerKeys", "ProtectedObjects", "Vault", "BrokerTestSupport",
+                "StoreTestSupport",
+                shared,
+            ],
+            path: "Tests/Programs/load-measurement", swiftSettings: adapter),
         .testTarget(
             name: "BrokerTests",
             dependencies: [
                 "Passkeys", "CTAP", "AuthenticatorRequests", cbor,
                 .product(name: "IndependentTools", package: "Ostiary"),
                 "Broker", "ProtectedObjects", "Authenticators", "Auditing", "OwnerKeys", "Callers", "Refusals",
-                "AssociationFiles", "Prompting", "Simulation", "AuditLog", "Passcodes",
+                "AssociationFiles", "ExactNames", "Prompting", "Simulation", "AuditLog", "Passcodes",
                 "Enclave", "StoreKeys", "KeySlots", "Vault", "BrokerTestSupport",
                 "PasscodeKeeperContract", "PromptProtocol", "StoreTestSupport", "FingerprintReader",
                 "FingerprintTestSupport", "SystemBusTestSupport", "PAMTestSupport", "TerminalTestSupport",
@@ -409,7 +446,8 @@ let package = Package(
         .testTarget(
             name: "AssociationTests",
             dependencies: [
-                "AssociationFiles", "Callers", "Prompting", "StoreTestSupport", "ostiary-association", shared,
+                "AssociationFiles", "Callers", "ExactNames", "Prompting", "StoreTestSupport", "ostiary-association",
+                shared,
             ],
             exclude: ["association-server.py"], swiftSettings: adapter),
         // The real programs, as processes, spoken to and attacked from outside.
@@ -419,7 +457,8 @@ let package = Package(
                 "ostiaryd", "ostiary-prompt", "ostiary-sheet", "ostiary-pam", "ostiary-simulator",
                 "ostiary-fingerprint", "ostiary-templates", "test-caller", "Prompting", "FingerprintReader",
                 "StoreTestSupport", "FingerprintTestSupport", "SystemBusTestSupport", "DeviceTestSupport",
-                "PAMTestSupport", "TerminalTestSupport", "TPMTestSupport", shared, simulatorMessages, grdb,
+                "PAMTestSupport", "TerminalTestSupport", "TPMTestSupport", "Broker", "BrokerTestSupport",
+                "OwnerKeys", "KeySlots", "Passcodes", cbor, shared, simulatorMessages, grdb,
             ],
             swiftSettings: adapter),
         .executableTarget(

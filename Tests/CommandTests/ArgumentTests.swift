@@ -1,5 +1,6 @@
 import AccessControl
 import ArgumentParser
+import Foundation
 import Testing
 
 @testable import ostiary
@@ -17,6 +18,13 @@ struct ArgumentTests {
         ["status"], ["status", "--json"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"], ["lock"],
         ["right", "create", "a"], ["right", "create", "a", "--require", "2 of (passcode, biometry, security-key)"],
         ["right", "create", "a", "--available", "always", "--secret", "-", "--replace"],
+        ["right", "create", "a", "--replace", "--force", "--reason", "why"], ["right", "list", "a*", "--all"],
+        ["right", "remove", "a", "--force", "--json"], ["right", "remove", "--id", "AAECAwQFBgcICQoLDA0ODw=="],
+        ["right", "sign", "a", "f", "g", "h", "--json", "--force"], ["key", "sign", "k", "f", "g", "--reason", "why"],
+        ["right", "secret", "a", "--json", "--output", "f"], ["right", "public-key", "a", "--json"],
+        ["item", "add", "--account", "a", "--unguarded", "--json"], ["item", "delete", "--account", "a", "--force"],
+        ["key", "list", "release*"], ["passcode", "set", "--json", "--reason", "why"], ["lock", "--json"],
+        ["fingerprint", "delete", "--all", "--force", "--json"],
         ["right", "list", "--all", "--json"],
         ["right", "show", "a", "--json"], ["right", "authorize", "a", "--reason", "why"], ["right", "remove", "a"],
         ["right", "remove", "--id", "000102030405060708090A0b0c0d0e0f"], ["right", "create", "a", "--json"],
@@ -57,6 +65,10 @@ struct ArgumentTests {
     }
 
     @Test(arguments: [
+        ["right", "create", "a", "--force"], ["right", "sign", "a", "f", "g", "--output", "o"],
+        ["right", "sign", "a", "f", "-"], ["right", "sign", "a", "f", "f"], ["key", "sign", "k", "f", "f"],
+        ["right", "secret", "a", "--json", "--output", "-"], ["key", "list", "k", "--all"],
+        ["item", "add", "--account", "a", "--unguarded", "--require", "passcode"],
         ["nonsense"], ["right", "create", "a", "--uses", "0"], ["right", "create", "a", "--idle", "9", "--hard", "9"],
         ["right", "create", "a", "--uses", "-1"], ["status", "extra"], ["status", "--yaml"], ["passcode", "reset"],
         ["right", "create"],
@@ -167,5 +179,47 @@ struct ArgumentTests {
     @Test(arguments: ["com.apple", "com.applepie.cook", "org.com.apple.token"])
     func `names that only resemble Apple's are names`(name: String) throws {
         #expect(try ApplicationRegister.checked(name) == name)
+    }
+
+    @Test func `an id is taken in the form of the lists for people and of those in JSON`() throws {
+        let id = Data(0..<16)
+        for text in [id.hexadecimal, id.base64EncodedString()] { #expect(try RightRemove.checkedID(text) == id) }
+        for text in [
+            "", "00", Data(0..<15).base64EncodedString(), Data(0..<17).base64EncodedString(), id.hexadecimal + "00",
+        ] {
+            #expect(throws: ValidationError.self) { try RightRemove.checkedID(text) }
+        }
+    }
+
+    @Test(arguments: [
+        ("", "", true), ("", "a", false), ("a", "a", true), ("a", "A", false), ("*", "", true), ("*", "abc", true),
+        ("a*", "a", true), ("a*", "abc", true), ("a*", "ba", false), ("*c", "abc", true), ("*c", "cb", false),
+        ("a*c", "ac", true), ("a*c", "abcbc", true), ("a*c", "a", false), ("a*a", "a", false), ("*b*", "abc", true),
+        ("a*b*c", "a-b-b-c", true), ("a*b*c", "a-c-b", false), ("ab*ba", "aba", false), ("**", "x", true),
+        (#"\*"#, "*", true), (#"\*"#, "a", false), (#"a\**"#, "a*b", true), (#"a\b"#, #"a\b"#, true),
+        ("caf\u{e9}", "cafe\u{301}", false),
+    ])
+    func `a star stands for any text`(pattern: String, text: String, matches: Bool) {
+        #expect(TextPattern(pattern).matches(text) == matches)
+    }
+
+    @Test(arguments: [
+        (["right", "lst"], "ostiary right list"), (["rigth", "list"], "ostiary right"),
+        (["right", "list"], nil), (["right", "xyz"], nil), (["right", "show", "lst"], nil),
+        (["statu"], "ostiary status"),
+        (["key", "rm"], nil), (["--jsn", "right"], nil), ([], nil), (["item", "fnid"], "ostiary item find"),
+    ])
+    func `a subcommand that nearly has the name is suggested`(arguments: [String], command: String?) {
+        #expect(SubcommandSuggestion.text(for: arguments) == command.map { "Did you mean `\($0)`?" })
+    }
+
+    @Test func `a question for several files names a few of them`() throws {
+        func purpose(_ files: [String]) throws -> String {
+            let sign = try #require(try Ostiary.parseAsRoot(["right", "sign", "a"] + files) as? RightSign)
+            return sign.files.purpose
+        }
+        #expect(try purpose(["d/f0"]) == "sign f0")
+        #expect(try purpose(["d/f0", "e/f1"]) == "sign 2 files: f0, f1")
+        #expect(try purpose((0..<7).map { "f\($0)" }) == "sign 7 files: f0, f1, f2, f3, f4 and 2 more")
     }
 }

@@ -57,7 +57,7 @@ struct DocumentTests {
                 "daemonVersion":"0.1.0","enclave":"software","factors":[{"available":true,"factor":"passcode",\
                 "note":"","strength":"key-bound"},{"available":false,"factor":"biometry","note":"no sensor",\
                 "strength":"broker-bound"}],"logRecordCount":120,"mode":"user",\
-                "passcode":{"failedAttempts":6,"isSet":true,"lockedOutSeconds":61.5},\
+                "passcode":{"failedAttempts":6,"isSet":true,"lockedOutSeconds":62},\
                 "processID":41,"program":{"label":"advisory","path":"/usr/bin/ostiary"},\
                 "rights":{"count":3,"unreadableCount":1},"stateDirectory":"/home/me/.local/state/ostiary",\
                 "unlocked":false,"unlockedSinceStart":true}
@@ -183,7 +183,7 @@ struct DocumentTests {
         hostile.object = "a\n\u{1b}[2J\u{202e}"
         hostile.time = .nan
         let line = LogRecordDocument(hostile).text(in: zone)
-        #expect(line.hasPrefix("12  unknown time  refused  authorize/sign “a \\u{1b}[2J\\u{202e}” by"))
+        #expect(line.hasPrefix("12  unknown time  refused  authorize/sign “a\\u{a}\\u{1b}[2J\\u{202e}” by"))
         #expect(!line.contains("\n"))
         #expect(try JSONOutput.text(LogRecordDocument(hostile), on: .oneLine).contains(#""time":null"#))
     }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import OstiaryClient
 import OstiaryWire
@@ -20,6 +21,19 @@ struct FailureReportTests {
         #expect(report.status == .refused)
         #expect(report.document.message == explanation)
         #expect(try JSONOutput.text(report.document, on: .oneLine).hasSuffix(#","retryAfterSeconds":59}"#))
+    }
+
+    @Test func `a wait is in whole seconds, rounded up`() {
+        let report = FailureReport(OstiaryError(.init(.lockedOut), "Wait.", retryAfter: .milliseconds(58_200)))
+        #expect(report.document.retryAfterSeconds == 59)
+    }
+
+    @Test func `a mistyped subcommand is said behind the first line, and in JSON`() throws {
+        let error = #expect(throws: (any Error).self) { try Ostiary.parseAsRoot(["right", "lst"]) }
+        let report = FailureReport(try #require(error), arguments: ["right", "lst"])
+        #expect(report.status == .usage)
+        #expect(report.text.hasPrefix("Error: Unexpected argument 'lst'\nDid you mean `ostiary right list`?\nUsage: "))
+        #expect(report.document.message == "Unexpected argument 'lst'. Did you mean `ostiary right list`?")
     }
 
     @Test func `without a wait JSON has no number for it`() throws {

@@ -17,8 +17,9 @@ struct FingerprintCommandTests {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: program)
         try FileManager.default.copyItem(atPath: CommandRun.program.get().path, toPath: folder.path("ostiary"))
         let process = Process()
-        process.executableURL = folder.url.appendingPathComponent("ostiary")
-        process.arguments = ["fingerprint"] + arguments
+        // In a session of its own, where nobody can be asked.
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/setsid")
+        process.arguments = ["--wait", folder.path("ostiary"), "fingerprint"] + arguments
         let (output, errors) = (try folder.emptyFile("stdout"), try folder.emptyFile("stderr"))
         process.standardOutput = try FileHandle(forWritingTo: output)
         process.standardError = try FileHandle(forWritingTo: errors)
@@ -35,8 +36,8 @@ struct FingerprintCommandTests {
         (["enroll"], "<enroll><-->"), (["enroll", "left-thumb"], "<enroll><--><left-thumb>"),
         (["enroll", "--replace", "left-thumb", "--json"], "<enroll><--replace><--json><--><left-thumb>"),
         (["enroll", "--", "--all"], "<enroll><--><--all>"), (["list"], "<list><-->"),
-        (["list", "--json"], "<list><--json><-->"), (["delete", "left-thumb"], "<delete><--><left-thumb>"),
-        (["delete", "--all"], "<delete><--all><-->"), (["verify"], "<verify><-->"),
+        (["list", "--json"], "<list><--json><-->"), (["delete", "left-thumb", "--force"], "<delete><--><left-thumb>"),
+        (["delete", "--all", "--force"], "<delete><--all><-->"), (["verify"], "<verify><-->"),
         (["verify", "right-thumb"], "<verify><--><right-thumb>"),
     ])
     func `becomes the program that uses the reader, with its status`(arguments: [String], given: String) throws {
@@ -55,6 +56,17 @@ struct FingerprintCommandTests {
         #expect(run.status == 2)
         #expect(run.output == "")
         #expect(run.errors.hasPrefix("Error: "))
+    }
+
+    @Test(arguments: [
+        (["left-thumb"], "This deletes the finger “left-thumb”."), (["--all"], "This deletes all your fingers."),
+    ])
+    func `nothing is deleted where nobody can be asked`(arguments: [String], loss: String) throws {
+        let run = try run(["delete"] + arguments)
+        #expect(run.status == 3)
+        #expect(run.output == "")
+        let rest = " Nobody can be asked, so nothing was done. Give --force to do it without a question.\n"
+        #expect(run.errors == "ostiary: " + loss + rest)
     }
 
     @Test(arguments: [0o775, 0o757]) func `a program that others can change is not started`(mode: Int) throws {

@@ -59,7 +59,7 @@ struct InputFileTests {
     func `a message is hashed piece by piece`(size: Int) throws {
         let content = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 / 251) })
         let algorithm = try AlgorithmName.algorithm(named: "ecdsa-sha384", for: .sign)
-        let signing = try SigningInput(input(content), for: algorithm)
+        let signing = try SigningInput(input(content), for: algorithm, keepsContent: true)
         #expect(signing.digest == HashAlgorithm.sha384.digest(of: content))
         #expect(signing.algorithm.rawValue == "algid:sign:ECDSA:digest-X962:SHA384")
     }
@@ -68,7 +68,7 @@ struct InputFileTests {
     func `a message that a question can show is kept whole`(size: Int) throws {
         let content = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 / 251) })
         let algorithm = try AlgorithmName.algorithm(named: "ecdsa-sha256", for: .sign)
-        let signing = try SigningInput(input(content), for: algorithm)
+        let signing = try SigningInput(input(content), for: algorithm, keepsContent: true)
         #expect(signing.content == (size <= WireLimits.tailByteCount ? content : nil))
     }
 
@@ -77,7 +77,8 @@ struct InputFileTests {
     ])
     func `a digest is taken as it is`(name: String, size: Int) throws {
         let digest = Data(repeating: 9, count: size)
-        let signing = try SigningInput(input(digest), for: AlgorithmName.algorithm(named: name, for: .sign))
+        let signing = try SigningInput(
+            input(digest), for: AlgorithmName.algorithm(named: name, for: .sign), keepsContent: true)
         #expect(signing.digest == digest)
     }
 
@@ -87,7 +88,9 @@ struct InputFileTests {
     func `a digest of a wrong length is refused`(name: String, size: Int) throws {
         let file = try input(Data(count: size))
         let algorithm = try AlgorithmName.algorithm(named: name, for: .sign)
-        let error = #expect(throws: CommandError.self) { _ = try SigningInput(file, for: algorithm) }
+        let error = #expect(throws: CommandError.self) {
+            _ = try SigningInput(file, for: algorithm, keepsContent: true)
+        }
         #expect(error == .keyAlgorithm(.invalidParameter(.digestLength)))
     }
 

@@ -59,6 +59,25 @@ struct ItemCommandTests {
         #expect(throws: CommandError.self) { try delete.run() }
     }
 
+    @Test func `a new item is guarded unless the command says otherwise, and has a name`() throws {
+        let add = try #require(try Ostiary.parseAsRoot(["item", "add", "--group", "g"]) as? ItemAdd)
+        #expect(!add.unguarded && add.require == nil)
+        #expect(throws: CommandError.self) { try add.item.attributesOfNewItem() }
+        #expect(throws: CommandError.self) { try add.run() }
+        let named = try #require(try Ostiary.parseAsRoot(["item", "add", "--label", "l"]) as? ItemAdd)
+        #expect(try named.item.attributesOfNewItem() == ["labl": .text("l")])
+    }
+
+    @Test func `a star is looked for by the command, everything else by the daemon`() throws {
+        let list = try #require(
+            try Ostiary.parseAsRoot([
+                "item", "list", "--service", "*.example.com", "--account", #"a\*"#, "--attribute", "port=443",
+            ]) as? ItemList)
+        let (selection, texts) = list.item.pattern
+        #expect(selection.attributes == ["acct": .text("a*"), "port": .number(443)])
+        #expect(texts == ["svce": TextPattern("*.example.com")])
+    }
+
     @Test func `a selection holds what the options say, synchronizable or not`() throws {
         let find = try #require(
             try Ostiary.parseAsRoot(["item", "find", "--service", "s", "--attribute", "comment=c"]) as? ItemFind)

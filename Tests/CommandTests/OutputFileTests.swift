@@ -38,7 +38,7 @@ struct OutputFileTests {
         chmod(folder.path("out"), 0o644)
         let older = open(folder.path("out"), O_RDONLY)
         defer { close(older) }
-        try OutputFile(folder.path("out")).write(SecretBytes(Data("new".utf8)))
+        try OutputFile(folder.path("out")).replacing.write(SecretBytes(Data("new".utf8)))
         #expect(try content("out") == Data("new".utf8))
         #expect(try folder.mode("out") == 0o600)
         var buffer = [UInt8](repeating: 0, count: 100)
@@ -50,7 +50,7 @@ struct OutputFileTests {
         // Longer than a file name can be: the rename, the last step, fails.
         let target = folder.path(String(repeating: "n", count: 256))
         let error = #expect(throws: CommandError.self) {
-            try OutputFile(target).write(SecretBytes(Data("new".utf8)))
+            try OutputFile(target).replacing.write(SecretBytes(Data("new".utf8)))
         }
         #expect(error == .unwritableOutput(SystemCallError("rename", subject: target, code: ENAMETOOLONG)))
         #expect(try folder.names == ["out"])
@@ -60,7 +60,7 @@ struct OutputFileTests {
     @Test func `a symbolic link is followed`() throws {
         _ = try folder.file("real", Data())
         symlink("real", folder.path("link"))
-        try OutputFile(folder.path("link")).write(Data("x".utf8), as: .text)
+        try OutputFile(folder.path("link")).replacing.write(Data("x".utf8), as: .text)
         #expect(try content("real") == Data("x".utf8))
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.path("link")) == "real")
     }
@@ -82,5 +82,34 @@ struct OutputFileTests {
         for name in ["new", "older"] { try OutputFile(folder.path(name)).requireUsable(for: .binary) }
         try OutputFile("/dev/null").requireUsable(for: .binary)
         #expect(try folder.names == ["older"])
+    }
+
+    @Test(arguments: [("file", "file"), ("link", "file"), ("dangling", nil)])
+    func `an older file is overwritten only on purpose, also one that came meanwhile`(name: String, real: String?)
+        throws
+    {
+        _ = try folder.file("file", Data("older".utf8))
+        symlink("file", folder.path("link"))
+        symlink("nowhere", folder.path("dangling"))
+        let before = try folder.names
+        #expect(OutputFile(folder.path(name)).olderFile == folder.path(name))
+        let error = #expect(throws: CommandError.self) {
+            try OutputFile(folder.path(name)).write(Data("new".utf8), as: .text)
+        }
+        #expect(error == .unwritableOutput(SystemCallError("rename", subject: folder.path(name), code: EEXIST)))
+        #expect(try content("file") == Data("older".utf8))
+        #expect(try folder.names == before)
+    }
+
+    @Test func `a new file and a device are nobody's loss`() {
+        for path in [folder.path("new"), "/dev/null", "-"] { #expect(OutputFile(path).olderFile == nil) }
+        #expect(OutputFile(nil).olderFile == nil)
+    }
+
+    @Test(arguments: 0...7) func `a secret in JSON is base64, as the encoders write it`(count: Int) throws {
+        let secret = Data((0..<count).map { UInt8(truncatingIfNeeded: 0xfa + 31 * $0) })
+        let object = SecretObject.bytes(key: "secret", SecretBytes(secret))
+        let text = object.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        #expect(text == "{\"secret\":\"\(secret.base64EncodedString())\"}\n")
     }
 }

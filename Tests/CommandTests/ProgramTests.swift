@@ -34,6 +34,52 @@ struct ProgramTests {
             })
     }
 
+    /// A command in `--experimental-dump-help`.
+    private struct DumpedCommand: Decodable {
+        struct Name: Decodable { let name: String }
+        struct Argument: Decodable { let names: [Name]? }
+        let commandName: String
+        let subcommands: [DumpedCommand]?
+        let arguments: [Argument]?
+
+        /// The path of each command without subcommands, and the names of its options.
+        func leaves(below path: [String] = []) -> [(path: String, options: Set<String>)] {
+            let path = path + [commandName]
+            guard let subcommands, !subcommands.isEmpty else {
+                let names = (arguments ?? []).flatMap { ($0.names ?? []).map(\.name) }
+                return [(path.joined(separator: " "), Set(names))]
+            }
+            return subcommands.flatMap { $0.leaves(below: path) }
+        }
+    }
+
+    private func leaves() throws -> [(path: String, options: Set<String>)] {
+        struct Dump: Decodable { let command: DumpedCommand }
+        let run = try CommandRun(["--experimental-dump-help"], in: folder)
+        let leaves = try JSONDecoder().decode(Dump.self, from: run.output).command.leaves()
+        return leaves.filter { !$0.path.hasSuffix(" help") }
+    }
+
+    @Test func `every command has --json`() throws {
+        // All its arguments are another program's, which has the option itself.
+        let lacking = try leaves().filter { !$0.options.contains("json") }.map(\.path)
+        #expect(lacking == ["ostiary verify-attestation"])
+    }
+
+    /// Those that the daemon never asks about, or that become another program.
+    private static let withoutQuestion: Set = [
+        "status", "fingerprint enroll", "fingerprint list", "fingerprint delete", "fingerprint verify", "right list",
+        "right show", "right remove", "right public-key", "right verify", "right encrypt", "item delete", "key list",
+        "key public-key", "passkey list", "passkey show", "passkey serve", "security-key list", "app list",
+        "grants list",
+        "grants revoke", "init-package", "lock", "enclave move", "attest activate", "verify-attestation", "test-daemon",
+    ]
+
+    @Test func `every command that may ask takes a reason`() throws {
+        let lacking = try leaves().filter { !$0.options.contains("reason") }.map { String($0.path.dropFirst(8)) }
+        #expect(Set(lacking) == Self.withoutQuestion)
+    }
+
     @Test func `help states the exit statuses`() throws {
         let text = try CommandRun(["--help"], in: folder).text
         for line in ["  0  done\n", "  1  failed\n", "  2  wrong usage\n", "  3  refused or cancelled"] {

@@ -16,6 +16,40 @@ struct TextTests {
         #expect(text.visibleText == visible)
     }
 
+    @Test(arguments: [
+        ("2fa", "2fa"), ("a b", "a b"), ("", ""), ("\u{a0}", "\\u{a0}"), (" ", "\\u{20}"), (" a ", "\\u{20}a\\u{20}"),
+        ("a  b", "a \\u{20}b"), ("a\nb", "a\\u{a}b"), ("\u{3164}", "\\u{3164}"), ("\u{2800}", "\\u{2800}"),
+        ("\u{200b}", "\\u{200b}"), ("\u{2068}a\u{2069}", "\\u{2068}a\\u{2069}"),
+        ("\u{5d0}\u{5d1}", "\u{2068}\u{5d0}\u{5d1}\u{2069}"), ("1\u{634}", "\u{2068}1\u{634}\u{2069}"),
+        ("\u{202e}\u{5d0}", "\u{2068}\\u{202e}\u{5d0}\u{2069}"),
+    ])
+    func `a name shows all of itself, and keeps its direction to itself`(name: String, visible: String) {
+        #expect(name.visibleName == visible)
+    }
+
+    @Test(arguments: [
+        ("the rights “a” and “b”", "the rights “a” and “b”"),
+        ("“\u{5d0}” and “b”", "“\u{2068}\u{5d0}\u{2069}” and “\u{2068}b\u{2069}”"),
+        ("\u{5d0}” “x", "\u{5d0}” “\u{2068}x\u{2069}"), ("“\u{2069}\u{5d0}”", "“\u{2068}\\u{2069}\u{5d0}\u{2069}”"),
+    ])
+    func `what is quoted in a message keeps its direction to itself`(text: String, visible: String) {
+        #expect(text.visibleText == visible)
+    }
+
+    @Test func `a quoted name cannot end its quotation`() {
+        #expect("a” “b".quotedName == "“a\\u{201d} \\u{201c}b”")
+        #expect("\u{5d0}".quotedName == "“\u{5d0}”")
+    }
+
+    @Test func `a cell that is read from right to left leaves the columns where they are`() {
+        var table = TextTable(header: ["NAME", "B"])
+        table.append("\u{5d0}\u{5d1}\u{5d2}\u{5d3}\u{5d4}", "x")
+        table.append("\u{a0}", "y")
+        #expect(
+            table.text
+                == "NAME    B\n\u{2068}\u{5d0}\u{5d1}\u{5d2}\u{5d3}\u{5d4}\u{2069}   x\n\\u{a0}  y")
+    }
+
     @Test func `a line stays a line`() { #expect("a\n\nb\n".visibleLine == "a b") }
 
     @Test(arguments: [

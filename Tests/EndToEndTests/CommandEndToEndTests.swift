@@ -75,7 +75,7 @@ struct CommandEndToEndTests {
         for text in ["Pay 100 EUR to Alice", "Pay 900 EUR to Mallory"] {
             try write("transfer", text)
             let signed = try ostiary(
-                "right", "sign", "bank", "transfer", "--output", "signature", answers: [Self.passcode])
+                "right", "sign", "bank", "transfer", "--output", "signature", "--force", answers: [Self.passcode])
             #expect(signed.status == 0 && signed.screen.contains("the text “\(text)”"), "\(signed.screen)")
             #expect(try exitStatus("/usr/bin/openssl", check) == 0)
         }
@@ -100,14 +100,131 @@ struct CommandEndToEndTests {
     @Test func `a right keeps its key unless it is replaced on purpose`() throws {
         try ostiary("right", "create", "name")
         try ostiary("right", "public-key", "name", "--output", "before")
-        #expect(try ostiary("right", "create", "name").status == 1)
-        try ostiary("right", "public-key", "name", "--output", "after")
-        #expect(try exitStatus("/usr/bin/cmp", ["before", "after"]) == 0)
-        #expect(try ostiary("right", "create", "name", "--replace").status == 0)
-        try ostiary("right", "public-key", "name", "--output", "after")
-        #expect(try exitStatus("/usr/bin/cmp", ["before", "after"]) == 1)
-        #expect(try ostiary("right", "remove", "name").status == 0)
-        #expect(try ostiary("right", "remove", "name").status == 1)
+        let kept = try ostiary("right", "create", "name")
+        #expect(
+            kept.status == 1 && kept.screen.contains("“name” already; it is kept. --replace destroys"), "\(kept.screen)"
+        )
+        func isSameKey() throws -> Bool {
+            try ostiary("right", "public-key", "name", "--output", "after", "--force")
+            return try exitStatus("/usr/bin/cmp", ["before", "after"]) == 0
+        }
+        #expect(try isSameKey())
+        #expect(try ostiary("right", "create", "name", "--replace", answers: ["no"]).status == 3)
+        #expect(try ostiaryAlone("right", "create", "name", "--replace") == 3)
+        #expect(try isSameKey())
+        #expect(try ostiary("right", "create", "name", "--replace", answers: ["yes"]).status == 0)
+        #expect(try !isSameKey())
+        #expect(try ostiaryAlone("right", "create", "name", "--replace", "--force") == 0)
+        // Nothing would be destroyed, so nobody is asked.
+        #expect(try ostiaryAlone("right", "create", "new", "--replace") == 0)
+    }
+
+    @Test func `a right is removed after a yes on the terminal or by force, and never else`() throws {
+        try ostiary("right", "create", "name")
+        for answer in ["no", "", "y", "YES"] {
+            let refused = try ostiary("right", "remove", "name", answers: [answer])
+            #expect(
+                refused.status == 3 && refused.shows("This destroys the right “name”, its key"), "\(refused.screen)")
+        }
+        let alone = try UnattendedRun(BuiltProgram.named("ostiary"), ["right", "remove", "name"], in: daemon)
+        #expect(alone.status == 3 && alone.output.hasSuffix("Give --force to do it without a question.\n"))
+        #expect(try ostiary("right", "show", "name").status == 0)
+        let removed = try ostiary("right", "remove", "name", answers: ["yes"])
+        #expect(removed.status == 0 && removed.shows("Removed name, its key"), "\(removed.screen)")
+        #expect(try ostiary("right", "remove", "name", "--force").status == 1)
+        try ostiary("right", "create", "name")
+        #expect(try ostiaryAlone("right", "remove", "name", "--force") == 0)
+    }
+
+    @Test func `an older file is overwritten after a yes on the terminal or by force, and never else`() throws {
+        try ostiary("right", "create", "name")
+        try write("out", "older")
+        func content() throws -> String { try String(contentsOfFile: daemon.path("out"), encoding: .utf8) }
+        let write = ["right", "public-key", "name", "--output", "out"]
+        #expect(try UnattendedRun(BuiltProgram.named("ostiary"), write, in: daemon).status == 3)
+        let refused = try ostiary(arguments: write, answers: ["no"])
+        #expect(refused.status == 3 && refused.shows("“out” exists already and is overwritten."), "\(refused.screen)")
+        #expect(try content() == "older")
+        #expect(try ostiary(arguments: write, answers: ["yes"]).status == 0)
+        #expect(try content().hasPrefix("-----BEGIN PUBLIC KEY-----"))
+        try self.write("out", "older")
+        #expect(try UnattendedRun(BuiltProgram.named("ostiary"), write + ["--force"], in: daemon).status == 0)
+        #expect(try content() != "older")
+    }
+
+    @Test func `several files are signed after one question, all or none`() throws {
+        try ostiary("right", "create", "2fa", "--require", "passcode")
+        try ostiary("right", "public-key", "2fa", "--output", "2fa.pem")
+        for name in ["f0", "f1", "f2"] { try write(name, "the file \(name)") }
+        let signed = try ostiary("right", "sign", "2fa", "f0", "f1", "f2", answers: [Self.passcode])
+        #expect(signed.status == 0 && signed.shows("“sign 3 files: f0, f1, f2”"), "\(signed.screen)")
+        for name in ["f0", "f1", "f2"] {
+            let check = ["dgst", "-sha256", "-verify", "2fa.pem", "-signature", name + ".sig", name]
+            #expect(try exitStatus("/usr/bin/openssl", check) == 0)
+        }
+        #expect(try ostiary("right", "sign", "2fa", "f0", "missing", "--force").status == 1)
+        let older = try ostiary("right", "sign", "2fa", "f0", "f1", answers: ["no"])
+        #expect(older.status == 3 && older.shows("“f0.sig”, “f1.sig” exist already"), "\(older.screen)")
+        let json = try ostiary("right", "sign", "2fa", "f1", "f2", "--json", answers: [Self.passcode]).screen
+        let text = try #require(json.range(of: "{")).lowerBound
+        let list = try #require(try object(String(json[text...]))["signatures"] as? [[String: String]])
+        #expect(list.map { $0["file"] } == ["f1", "f2"] && list.allSatisfy { $0["signature"]?.count ?? 0 > 90 })
+
+        try ostiary("right", "create", "once", "--require", "passcode", "--uses", "1")
+        for name in ["f0", "f1", "f2"] { try FileManager.default.removeItem(atPath: daemon.path(name + ".sig")) }
+        #expect(try ostiary("right", "sign", "once", "f0", "f1", answers: [Self.passcode]).status != 0)
+        #expect(!exists("f0.sig") && !exists("f1.sig"))
+    }
+
+    @Test func `wrong tries say what the next one brings, and an empty entry is answered`() throws {
+        try ostiary("right", "create", "2fa", "--require", "passcode")
+        let first = try ostiary("right", "authorize", "2fa", answers: ["", "wrong one 1", "wrong one 2", "\u{3}"])
+        #expect(first.shows("Nothing was entered."), "\(first.screen)")
+        #expect(first.shows("Wrong passcode. After 4 more wrong ones you wait 1 minute."), "\(first.screen)")
+        #expect(first.shows("Wrong passcode. After 3 more wrong ones you wait 1 minute."), "\(first.screen)")
+        #expect(first.screen.contains("ostiary: Cancelled; nothing was done."), "\(first.screen)")
+        let last = try ostiary("right", "authorize", "2fa", answers: ["wrong one 3", "wrong one 4", "wrong one 5"])
+        #expect(last.shows("Wrong passcode. After the next wrong one you wait 1 minute."), "\(last.screen)")
+        #expect(last.status == 3)
+    }
+
+    @Test func `names are found with a star, and a name without a visible character is shown`() throws {
+        for name in ["deploy-a", "deploy-b", "other", "\u{a0}"] {
+            try ostiary("right", "create", name, "--require", "unrestricted", "--available", "always")
+        }
+        let found = try object(ostiary("right", "list", "deploy-*", "--json").screen)
+        let rights = try #require(found["rights"] as? [[String: Any]])
+        #expect(rights.map { $0["name"] as? String } == ["deploy-a", "deploy-b"])
+        #expect(try ostiary("right", "list").screen.contains(#"\u{a0}"#))
+        let id = try #require(rights[0]["id"] as? String)
+        #expect(try ostiary("right", "remove", "--id", id, "--force").status == 0)
+        #expect(try ostiary("right", "show", "deploy-a").status == 1)
+        #expect(try ostiary("right", "list", "none*").shows("There are no such rights."))
+    }
+
+    @Test func `names that are read from right to left keep to themselves in the warning before the passcode goes`()
+        throws
+    {
+        for name in ["2fa", "\u{5d0}\u{5d1}"] { try ostiary("right", "create", name, "--require", "passcode") }
+        let asked = try ostiary("passcode", "remove", answers: [Self.passcode, "no"])
+        #expect(asked.status == 3, "\(asked.screen)")
+        #expect(asked.screen.contains("“\u{2068}\u{5d0}\u{5d1}\u{2069}”"), "\(asked.screen)")
+        #expect(asked.screen.contains("“\u{2068}2fa\u{2069}”"), "\(asked.screen)")
+        #expect(asked.screen.contains("\u{2068}\u{5d0}\u{5d1}\u{2069}"))
+    }
+
+    @Test func `a session without the daemon's XDG_RUNTIME_DIR is told about it`() throws {
+        let process = Process()
+        process.executableURL = BuiltProgram.named("ostiary")
+        process.arguments = ["status"]
+        process.environment = daemon.environment.filter { $0.key != "XDG_RUNTIME_DIR" }
+        let errors = Pipe()
+        (process.standardOutput, process.standardError) = (FileHandle.nullDevice, errors)
+        try process.run()
+        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 1)
+        #expect(text.contains("Set XDG_RUNTIME_DIR as in the session that started it"), "\(text)")
     }
 
     @Test func `what is encrypted to a right is read only by its owner`() throws {
@@ -219,8 +336,9 @@ struct CommandEndToEndTests {
         #expect(listed.map { $0.prefix { $0 != " " } } == ["NAME", "kept", "other", "unreadable", "`ostiary"])
         #expect(listed.count > 3 && listed[3].contains(digits))
         #expect(try ostiary("doctor").screen.contains("`ostiary right remove --id ID`"))
-        #expect(try ostiary("right", "remove", "--id", digits).status == 0)
-        #expect(try ostiary("right", "remove", "--id", digits).status == 1)
+        #expect(try ostiary("right", "remove", "--id", digits, answers: ["no"]).status == 3)
+        #expect(try ostiary("right", "remove", "--id", digits, answers: ["yes"]).status == 0)
+        #expect(try ostiary("right", "remove", "--id", digits, "--force").status == 1)
         #expect(try ostiary("right", "list").screen.split(separator: "\r\n").count == 3)
     }
 
@@ -242,7 +360,7 @@ struct CommandEndToEndTests {
     @Test func `lists that do not verify are made anew after the passcode, and what they list works again`() throws {
         try ostiary("right", "create", "kept", "--require", "passcode")
         try write("in", "it is here")
-        try ostiary("item", "add", "--service", "s", "--available", "always", "--secret", "in")
+        try ostiary("item", "add", "--service", "s", "--unguarded", "--available", "always", "--secret", "in")
         let objectLists = "DELETE FROM lists WHERE substr(row_key, 1, 1) = x'07'"
         for sql in [objectLists, "UPDATE item_lists SET mac = zeroblob(32)"] {
             try damage(sql)

@@ -38,9 +38,12 @@ import Testing
 
     @Test func `a name that is taken is refused and the old right stays`() async throws {
         let old = try await store.saveRight(right(), identifier: "r", secret: Data([1]))
-        expectStatus(
-            errSecDuplicateItem,
-            await thrownError { try await store.saveRight(right(), identifier: "r", secret: Data([2])) })
+        let error = await thrownError { try await store.saveRight(right(), identifier: "r", secret: Data([2])) }
+        expectStatus(errSecDuplicateItem, error)
+        // The advice names calls, since a program reads it.
+        for call in ["right(forIdentifier:)", "removeRight(forIdentifier:)"] {
+            #expect((error as NSError?)?.localizedDescription.contains(call) == true)
+        }
         try await old.authorize(localizedReason: "test")
         #expect(try await old.secret.rawData == Data([1]))
     }

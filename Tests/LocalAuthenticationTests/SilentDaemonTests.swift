@@ -53,6 +53,70 @@ import UnixSocket
         )
     }
 
+    /// A daemon that greets, and then answers as `serve` says: nil for nothing.
+    private static func serve(
+        _ listener: Listener, answering serve: @escaping @Sendable (WireRequest) -> WireReply.OneOf_Body?
+    ) -> Locked<[WireRequest.OneOf_Body]> {
+        let heard = Locked<[WireRequest.OneOf_Body]>([])
+        let socket = listener.socket
+        Thread {
+            do {
+                let connection = try socket.accept()
+                try FrameWriter.send(
+                    WireGreeting.with {
+                        ($0.protocolVersion, $0.nonce) = (WireLimits.protocolVersion, Data(count: 16))
+                    },
+                    on: connection)
+                var reader = FrameReader(socket: connection)
+                while true {
+                    let request = try reader.next(WireRequest.self).message
+                    guard let body = request.body else { continue }
+                    heard.update { $0.append(body) }
+                    guard let answer = serve(request) else { continue }
+                    try FrameWriter.send(WireReply.with { ($0.id, $0.body) = (request.id, answer) }, on: connection)
+                }
+            } catch {}  // The client has gone.
+        }.start()
+        return heard
+    }
+
+    private static func isHello(_ request: WireRequest) -> Bool {
+        if case .hello? = request.body { true } else { false }
+    }
+
+    @Test func `a daemon that greets and then gives no sign of life is given up`() throws {
+        let listener = try Listener()
+        let heard = Self.serve(listener) { Self.isHello($0) ? .done(.init()) : nil }
+        let connection = try Connection(
+            to: listener.location, patience: AnswerPatience(silence: 0.05, silences: 4))
+        let error = #expect(throws: OstiaryError.self) { _ = try connection.call(.status(.init())) }
+        #expect(error?.code == .daemonUnavailable)
+        #expect(error?.explanation.hasPrefix("The daemon gives no sign of life any more") == true)
+        #expect(connection.isLost)
+        let asked = heard.value.count { if case .heldGrants = $0 { true } else { false } }
+        #expect(asked == 3, "it is asked after each silence but the last")
+    }
+
+    @Test func `a daemon that waits for a person and gives signs of life is waited for`() throws {
+        let listener = try Listener()
+        let signs = Locked(0)
+        _ = Self.serve(listener) { request in
+            if Self.isHello(request) { return .done(.init()) }
+            guard case .heldGrants? = request.body else { return nil }
+            var count = 0
+            signs.update {
+                $0 += 1; count = $0
+            }
+            // After many silences the person answers: the answer to the first request behind the hello, whose id is 2.
+            return count < 20 ? .heldGrants(.init()) : nil
+        }
+        let connection = try Connection(
+            to: listener.location, patience: AnswerPatience(silence: 0.02, silences: 3))
+        let error = #expect(throws: OstiaryError.self) { _ = try connection.call(.status(.init())) }
+        #expect(error?.code == .daemonUnavailable)
+        #expect(signs.value >= 20, "far more than three silences")
+    }
+
     @Test func `a daemon that does not greet is given up`() throws {
         let listener = try Listener()
         let location = listener.location

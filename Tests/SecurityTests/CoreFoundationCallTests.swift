@@ -28,6 +28,54 @@ import Testing
         #expect(CFDataGetBytePtr(nil) == nil)
     }
 
+    @Test func `data is filled, copied and cut`() throws {
+        let data = try #require(CFDataCreateMutable(nil, 0))
+        CFDataAppendBytes(data, [1, 2, 3], 3)
+        let (copy, other) = (CFDataCreateCopy(nil, data), CFDataCreateMutableCopy(nil, 0, data))
+        CFDataAppendBytes(data, [4], 1)
+        CFDataGetMutableBytePtr(data)[0] = 9
+        CFDataSetLength(other, 1)
+        #expect(data as Data == Data([9, 2, 3, 4]) && copy! as Data == Data([1, 2, 3]) && other! as Data == Data([1]))
+        CFDataAppendBytes(data, [5], -1)
+        CFDataAppendBytes(data, nil, 1)
+        CFDataAppendBytes(nil, [5], 1)
+        CFDataSetLength(data, -1)
+        CFDataSetLength(nil, 1)
+        #expect(data.length == 4)
+        #expect(CFDataCreateMutable(nil, -1) == nil && CFDataCreateMutableCopy(nil, -1, data) == nil)
+        #expect(CFDataCreateMutableCopy(nil, 0, nil) == nil && CFDataCreateCopy(nil, nil) == nil)
+        #expect(CFDataGetMutableBytePtr(nil) == nil)
+    }
+
+    @Test func `copies of containers and texts go their own way`() throws {
+        let (array, dictionary) = (NSMutableArray(array: [1]), NSMutableDictionary(dictionary: ["a": 1]))
+        let arrays = (CFArrayCreateCopy(nil, array), CFArrayCreateMutableCopy(nil, 0, array))
+        let dictionaries = (CFDictionaryCreateCopy(nil, dictionary), CFDictionaryCreateMutableCopy(nil, 0, dictionary))
+        array.add(2)
+        dictionary["b"] = 2
+        arrays.1?.removeAllObjects()
+        dictionaries.1?["c"] = 3
+        #expect(arrays.0 == [1] as NSArray && arrays.1 == [] as NSArray)
+        #expect(dictionaries.0 == ["a": 1] as NSDictionary && dictionaries.1 == ["a": 1, "c": 3] as NSDictionary)
+        let text = CFStringCreateMutableCopy(nil, 0, "green" as CFString)
+        text?.append("er")
+        #expect(text == "greener" as NSString && CFStringCreateCopy(nil, text) == "greener" as NSString)
+        #expect(CFStringGetCStringPtr(text, CFStringBuiltInEncodings.UTF8.rawValue) == nil)
+        #expect(CFArrayCreateCopy(nil, nil) == nil && CFDictionaryCreateCopy(nil, nil) == nil)
+        #expect(CFArrayCreateMutableCopy(nil, -1, array) == nil && CFArrayCreateMutableCopy(nil, 0, nil) == nil)
+        #expect(CFDictionaryCreateMutableCopy(nil, -1, dictionary) == nil)
+        #expect(CFDictionaryCreateMutableCopy(nil, 0, nil) == nil && CFStringCreateCopy(nil, nil) == nil)
+        #expect(CFStringCreateMutableCopy(nil, -1, text) == nil && CFStringCreateMutableCopy(nil, 0, nil) == nil)
+    }
+
+    @Test func `now is between before and after`() {
+        let before = Date().timeIntervalSinceReferenceDate
+        let now = CFAbsoluteTimeGetCurrent()
+        #expect(before <= now && now <= Date().timeIntervalSinceReferenceDate)
+        #expect(Date(timeIntervalSince1970: kCFAbsoluteTimeIntervalSince1970).timeIntervalSinceReferenceDate == 0)
+        #expect(MemoryLayout<FourCharCode>.size == 4 && OSType.self == FourCharCode.self)
+    }
+
     @Test func `containers are counted`() {
         #expect(CFArrayGetCount([1, 2] as CFArray) == 2)
         #expect(CFDictionaryGetCount(["a": 1] as CFDictionary) == 1)

@@ -8,7 +8,7 @@ NAME = "grace"
 PASSWORD = "grace at the console"
 STORE = ".local/state/ostiary"
 CONFIGURE = "mkdir -p .config/ostiary && echo enclave = tpm > .config/ostiary/ostiaryd.conf"
-SIGN = "ostiary right sign chip challenge.bin --output challenge.sig --reason 'show the chip'"
+SIGN = "ostiary right sign chip challenge.bin --output challenge.sig --force --reason 'show the chip'"
 # A program with two keys that sign in turn, and the number of its descriptors while both are in use.
 IN_TURN = ["make a", "open a", "make b", "open b", "sign a", "sign b", "sign a", "sign b"]
 SIGN_IN_TURN = (
@@ -81,7 +81,7 @@ def play(checks: Checks, machine: Machine) -> None:
                 machine, ("wrong tries in the TPM", "ok", "counted 0 of 10"), ("store counter", "ok", "The store is the newest copy"))
             person.typed("systemctl --user stop ostiaryd.service")
             person.typed(f"cp -a {STORE} older")
-            person.typed("ostiary right create spare --require passcode && ostiary right remove spare")
+            person.typed("ostiary right create spare --require passcode && ostiary right remove spare --force")
             person.typed("sync")
 
 
@@ -92,7 +92,7 @@ def after_the_cut(checks: Checks, machine: Machine) -> None:
             log_in(machine)
             expect_equal(person.document("ostiary status --json")["unlocked"], False)
             person.typed("rm challenge.sig; openssl rand -out challenge.bin 32")
-            person.typed("setsid --wait ostiary right sign chip challenge.bin --output challenge.sig < /dev/null", status=3)
+            person.typed("setsid --wait ostiary right sign chip challenge.bin --output challenge.sig --force < /dev/null", status=3)
             person.typed(SIGN, ASKED)
             person.typed(VERIFY)
         with checks.check("the counter in the chip knows the store"):

@@ -83,7 +83,7 @@ def sign(machine: Machine, right: str, skin: str, status: int, touches: int = 1)
     touch(machine, skin, touches)
     home = f"/home/{NAME}"
     actual, _ = root.run(
-        f"{AT_SEAT} ostiary right sign {right} {home}/challenge.bin --output {home}/{right}.sig", 120)
+        f"{AT_SEAT} ostiary right sign {right} {home}/challenge.bin --output {home}/{right}.sig --force", 120)
     root.run("pkill -f touch-reader")
     expect(actual == status, f"exit {actual} instead of {status}: {root.run('cat /run/at-seat')[1]}")
     expect_equal(root.run(f"test -e /home/{NAME}/{right}.sig")[0], 0 if status == 0 else 1)

@@ -74,7 +74,7 @@ def first_steps(checks: Checks, machine: Machine) -> None:
 
 def readme(checks: Checks, machine: Machine) -> None:
     with checks.check("ostiary right sign asks for the passcode, and OpenSSL accepts the signature"):
-        sign = "ostiary right sign 2fa challenge.bin --output challenge.sig --reason 'sign in to example.org'"
+        sign = "ostiary right sign 2fa challenge.bin --output challenge.sig --force --reason 'sign in to example.org'"
         screen = typed(machine, sign, ASKED)
         expect("sign in to example.org" in screen and "/usr/local/bin/ostiary" in screen, "another question")
         expect(PASSCODE.strip() not in machine.person.transcript, "the passcode is on the screen")
@@ -160,7 +160,7 @@ def session_lock(checks: Checks, machine: Machine) -> None:
     with checks.check("the store is open after the passcode"):
         expect_equal(document(machine, "ostiary status --json")["unlocked"], True)
     with checks.check("loginctl lock-session locks it"):
-        typed(machine, "printf token | ostiary item add --account mail")
+        typed(machine, "printf token | ostiary item add --account mail --unguarded")
         expect("token" in typed(machine, "ostiary item find --account mail"), "no secret")
         typed(machine, "loginctl lock-session")
         machine.root.wait_for(f"{AS_PERSON} ostiary status --json | grep -q '\"unlocked\" : false'")

@@ -11,7 +11,7 @@ from the_person import NAME, PASSCODE, typed
 PROGRAMS = "/usr/local/libexec/system-test"
 SOCKET, COMMANDS, SAID = "/run/security-key.socket", "/run/security-key.commands", "/run/security-key.said"
 HOME = f"/home/{NAME}"
-SIGN = f"ostiary right sign keyed {HOME}/challenge.bin --output {HOME}/keyed.sig"
+SIGN = f"ostiary right sign keyed {HOME}/challenge.bin --output {HOME}/keyed.sig --force"
 VERIFY = "openssl dgst -sha256 -verify keyed.pem -signature keyed.sig challenge.bin"
 CLEAR = "printf '\\033[2J\\033[H' > /dev/tty1"
 #: logind gives the device to the person a moment after the session began.

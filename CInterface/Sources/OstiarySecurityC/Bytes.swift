@@ -18,3 +18,31 @@ public func dataLength(_ data: Handle?) -> Int { CFDataGetLength(data.object(NSD
 
 @c(ostiary_CFDataGetBytePtr)
 public func dataBytes(_ data: Handle?) -> UnsafePointer<UInt8>? { CFDataGetBytePtr(data.object(NSData.self)) }
+
+@c(ostiary_CFDataCreateCopy)
+public func copyData(_ allocator: Handle?, _ data: Handle?) -> Handle? {
+    Handle(owning: CFDataCreateCopy(nil, data.object(NSData.self)))
+}
+
+@c(ostiary_CFDataCreateMutable)
+public func createMutableData(_ allocator: Handle?, _ capacity: Int) -> Handle? {
+    Handle(owning: CFDataCreateMutable(nil, capacity))
+}
+
+@c(ostiary_CFDataCreateMutableCopy)
+public func copyMutableData(_ allocator: Handle?, _ capacity: Int, _ data: Handle?) -> Handle? {
+    Handle(owning: CFDataCreateMutableCopy(nil, capacity, data.object(NSData.self)))
+}
+
+@c(ostiary_CFDataAppendBytes)
+public func appendBytes(_ data: Handle?, _ bytes: UnsafePointer<UInt8>?, _ length: Int) {
+    CFDataAppendBytes(data.object(NSMutableData.self), bytes, length)
+}
+
+@c(ostiary_CFDataSetLength)
+public func setDataLength(_ data: Handle?, _ length: Int) { CFDataSetLength(data.object(NSMutableData.self), length) }
+
+@c(ostiary_CFDataGetMutableBytePtr)
+public func mutableDataBytes(_ data: Handle?) -> UnsafeMutablePointer<UInt8>? {
+    CFDataGetMutableBytePtr(data.object(NSMutableData.self))
+}

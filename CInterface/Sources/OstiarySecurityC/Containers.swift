@@ -42,6 +42,47 @@ public func value(_ dictionary: Handle?, _ key: Handle?) -> Handle? {
 @c(ostiary_CFDictionaryGetCount)
 public func count(_ dictionary: Handle?) -> Int { dictionary.object(ObjectDictionary.self)?.count ?? 0 }
 
+@c(ostiary_CFDictionaryContainsKey)
+public func containsKey(_ dictionary: Handle?, _ key: Handle?) -> UInt8 { value(dictionary, key) == nil ? 0 : 1 }
+
+@c(ostiary_CFDictionaryGetValueIfPresent)
+public func valueIfPresent(_ dictionary: Handle?, _ key: Handle?, _ place: HandlePlace) -> UInt8 {
+    guard let value = value(dictionary, key) else { return 0 }
+    place?.pointee = value
+    return 1
+}
+
+@c(ostiary_CFDictionaryGetKeysAndValues)
+public func keysAndValues(_ dictionary: Handle?, _ keys: HandlePlace, _ values: HandlePlace) {
+    guard let pairs = dictionary.object(ObjectDictionary.self)?.pairs else { return }
+    for (index, pair) in pairs.enumerated() {
+        keys?[index] = Handle(borrowing: pair.key)
+        values?[index] = Handle(borrowing: pair.value)
+    }
+}
+
+@c(ostiary_CFDictionaryCreateCopy)
+public func copyDictionary(_ allocator: Handle?, _ dictionary: Handle?) -> Handle? {
+    Handle(owning: dictionary.object(ObjectDictionary.self).map { ObjectDictionary($0, isMutable: false) })
+}
+
+@c(ostiary_CFDictionaryCreateMutableCopy)
+public func copyMutableDictionary(_ allocator: Handle?, _ capacity: Int, _ dictionary: Handle?) -> Handle? {
+    guard capacity >= 0 else { return nil }
+    return Handle(owning: dictionary.object(ObjectDictionary.self).map { ObjectDictionary($0, isMutable: true) })
+}
+
+@c(ostiary_CFArrayCreateCopy)
+public func copyArray(_ allocator: Handle?, _ array: Handle?) -> Handle? {
+    Handle(owning: array.object(ObjectArray.self).map { ObjectArray($0.objects) })
+}
+
+@c(ostiary_CFArrayCreateMutableCopy)
+public func copyMutableArray(_ allocator: Handle?, _ capacity: Int, _ array: Handle?) -> Handle? {
+    guard capacity >= 0 else { return nil }
+    return Handle(owning: array.object(ObjectArray.self).map { ObjectArray(filling: $0.objects) })
+}
+
 @c(ostiary_CFArrayCreate)
 public func createArray(
     _ allocator: Handle?, _ values: UnsafePointer<Handle?>?, _ count: Int, _ callBacks: Handle?

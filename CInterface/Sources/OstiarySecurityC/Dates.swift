@@ -4,6 +4,9 @@ public import Security
 @c(ostiary_CFDateCreate)
 public func createDate(_ allocator: Handle?, _ time: Double) -> Handle? { Handle(owning: CFDateCreate(nil, time)) }
 
+@c(ostiary_CFAbsoluteTimeGetCurrent)
+public func currentTime() -> Double { CFAbsoluteTimeGetCurrent() }
+
 @c(ostiary_CFDateGetAbsoluteTime)
 public func absoluteTime(_ date: Handle?) -> Double { CFDateGetAbsoluteTime(date.object(NSDate.self)) }
 

@@ -22,6 +22,12 @@ final class ObjectArray: NSObject {
         self.init(array.compactMap { (($0 as AnyObject) as? NSObject)?.forC })
     }
 
+    /// One that can be filled further.
+    init(filling objects: [NSObject]) {
+        (self.objects, isMutable) = (objects, true)
+        super.init()
+    }
+
     /// Adds an object at the end, to an array that was made to be filled.
     func append(_ object: NSObject) { if isMutable { objects.append(object) } }
 

@@ -33,7 +33,16 @@ final class ObjectDictionary: NSObject {
         super.init()
     }
 
+    /// A copy of another one.
+    init(_ other: ObjectDictionary, isMutable: Bool) {
+        (entries, self.isMutable) = (other.entries, isMutable)
+        super.init()
+    }
+
     var count: Int { entries.count }
+
+    /// All entries, in an order of its own.
+    var pairs: [(key: NSObject, value: NSObject)] { entries.map { ($0.key, $0.value) } }
 
     /// The value of a key; setting nil removes it. One that was not made to be filled is not
     /// changed.

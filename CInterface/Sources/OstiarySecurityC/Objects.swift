@@ -66,3 +66,9 @@ public func certificateTypeID() -> CFTypeID { SecCertificateGetTypeID() }
 public func identityTypeID() -> CFTypeID { SecIdentityGetTypeID() }
 @c(SecTaskGetTypeID)
 public func taskTypeID() -> CFTypeID { SecTaskGetTypeID() }
+@c(SecKeychainItemGetTypeID)
+public func keychainItemTypeID() -> CFTypeID { SecKeychainItemGetTypeID() }
+@c(SecPolicyGetTypeID)
+public func policyTypeID() -> CFTypeID { SecPolicyGetTypeID() }
+@c(SecTrustGetTypeID)
+public func trustTypeID() -> CFTypeID { SecTrustGetTypeID() }

@@ -13,6 +13,16 @@ public func copyString(_ string: Handle?, _ buffer: UnsafeMutablePointer<CChar>?
     CFStringGetCString(string.object(NSString.self), buffer, size, encoding) ? 1 : 0
 }
 
+@c(ostiary_CFStringGetCStringPtr)
+public func stringPointer(_ string: Handle?, _ encoding: UInt32) -> UnsafePointer<CChar>? {
+    CFStringGetCStringPtr(string.object(NSString.self), encoding)
+}
+
+@c(ostiary_CFStringCreateCopy)
+public func copyString(_ allocator: Handle?, _ string: Handle?) -> Handle? {
+    Handle(owning: CFStringCreateCopy(nil, string.object(NSString.self)))
+}
+
 @c(ostiary_CFStringGetLength)
 public func stringLength(_ string: Handle?) -> Int { CFStringGetLength(string.object(NSString.self)) }
 

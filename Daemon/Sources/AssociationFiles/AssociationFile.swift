@@ -1,3 +1,4 @@
+public import ExactNames
 public import Foundation
 
 /// A domain's list of the programs that may use its credentials: the file `apple-app-site-association`. Only its service
@@ -22,8 +23,8 @@ public struct AssociationFile: Equatable, Sendable {
     }
 
     /// Whether the file names the program, exactly as it was registered.
-    public func lists(_ applicationID: String) -> Bool {
-        applications.contains { $0.utf8.elementsEqual(applicationID.utf8) }
+    public func lists(_ applicationID: ExactName) -> Bool {
+        applications.contains { ExactName($0) == applicationID }
     }
 
     private struct Contents: Decodable {

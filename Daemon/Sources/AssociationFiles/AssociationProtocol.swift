@@ -1,4 +1,5 @@
 import CanonicalEncoding
+public import ExactNames
 
 /// The descriptors that `ostiary-association` is started with; 0, 1 and 2 are the null device.
 public enum AssociationDescriptor {
@@ -17,13 +18,13 @@ public struct AssociationRequest: Equatable, Sendable {
 
     public let relyingParty: RelyingPartyIdentifier
     /// The name under which the program is registered.
-    public let applicationID: String
+    public let applicationID: ExactName
     public let server: AssociationServer
     /// The time for all of it, in milliseconds.
     public let milliseconds: UInt32
 
     public init(
-        relyingParty: RelyingPartyIdentifier, applicationID: String, server: AssociationServer, milliseconds: UInt32
+        relyingParty: RelyingPartyIdentifier, applicationID: ExactName, server: AssociationServer, milliseconds: UInt32
     ) {
         self.relyingParty = relyingParty
         self.applicationID = applicationID
@@ -33,7 +34,7 @@ public struct AssociationRequest: Equatable, Sendable {
 
     /// One message. Nil for names that are too long.
     public var bytes: [UInt8]? {
-        let texts = [relyingParty.domain, applicationID, server.connectTo, server.authorities]
+        let texts = [relyingParty.domain, applicationID.text, server.connectTo, server.authorities]
         guard texts.reduce(0, { $0 + $1.utf8.count }) <= Self.maximumByteCount - 16 else { return nil }
         var writer = CanonicalWriter()
         writer.write(Self.version)
@@ -51,7 +52,7 @@ public struct AssociationRequest: Equatable, Sendable {
             let domain = try reader.readText(length: UInt16.self)
             guard let relyingParty = RelyingPartyIdentifier(domain) else { return nil }
             self.relyingParty = relyingParty
-            applicationID = try reader.readText(length: UInt16.self)
+            applicationID = ExactName(try reader.readText(length: UInt16.self))
             let connectTo = try reader.readText(length: UInt16.self)
             server = AssociationServer(
                 connectTo: connectTo, authorities: try reader.readText(length: UInt16.self))

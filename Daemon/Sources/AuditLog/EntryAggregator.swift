@@ -1,3 +1,5 @@
+import ExactNames
+
 /// Folds equal entries in a short time into one record, so that a program in a loop cannot fill the log. It is for
 /// entries that no answer waits for: refusals, and ends of grants.
 ///
@@ -20,14 +22,15 @@ public struct EntryAggregator: Sendable {
     private struct Key: Hashable {
         let event: String
         let result: String
-        let program: String
-        let object: String
-        let operation: String
+        let program: ExactName
+        let object: ExactName
+        let operation: ExactName
         let reason: String
 
         init(_ entry: AuditEntry) {
-            (event, result, program) = (entry.event, entry.result, entry.program)
-            (object, operation, reason) = (entry.object, entry.operation, entry.reason)
+            (event, result, reason) = (entry.event, entry.result, entry.reason)
+            program = ExactName(entry.program)
+            (object, operation) = (ExactName(entry.object), ExactName(entry.operation))
         }
     }
 
@@ -46,7 +49,8 @@ public struct EntryAggregator: Sendable {
         let due = takeDue(at: now)
         if fold(entry) { return due }
         let isFull = windows.count >= Self.capacity
-        let ofProgram = windows.keys.count { $0.program == entry.program }
+        let program = ExactName(entry.program)
+        let ofProgram = windows.keys.count { $0.program == program }
         guard isFull || ofProgram >= Self.programCapacity else {
             windows[Key(entry)] = Window(start: now)
             return due + [entry]

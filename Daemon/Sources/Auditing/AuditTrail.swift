@@ -1,5 +1,6 @@
 package import AuditLog
 package import Callers
+import ExactNames
 import Foundation
 import Glibc
 package import KeySlots
@@ -91,6 +92,13 @@ package final class AuditTrail: Sendable {
     package func grant(_ event: Event, factors: [String], strength: String, isProved: Bool) throws(Refusal) {
         if !isProved { try rate.admit(event.program.displayName) }
         try write(entry(event, "granted", factors: factors, strength: strength), .beforeUse)
+        do { try audit.anchor() } catch { throw unwritable(error) }
+    }
+
+    /// Records that the passcode opened the store for a request to which nothing was granted; it is on disk and anchored when this
+    /// returns.
+    package func noteOpening(_ event: Event, factors: [String], strength: String) throws(Refusal) {
+        try write(entry(event, "opened", factors: factors, strength: strength), .beforeUse)
         do { try audit.anchor() } catch { throw unwritable(error) }
     }
 
@@ -189,7 +197,7 @@ package final class AuditTrail: Sendable {
         _ event: Event, _ result: String, factors: [String] = [], strength: String = "", reason: String = ""
     ) -> AuditEntry {
         AuditEntry(
-            time: Self.milliseconds(), event: event.name, result: result, program: event.program.displayName,
+            time: Self.milliseconds(), event: event.name, result: result, program: event.program.displayName.text,
             processID: UInt32(clamping: event.program.processID), object: event.object, operation: event.operation,
             factors: factors, strength: strength, reason: reason)
     }

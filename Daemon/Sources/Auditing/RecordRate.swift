@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 import OstiaryMessages
 import Refusals
@@ -18,7 +19,7 @@ final class RecordRate: Sendable {
         var recordsUntilLook = 0
         var isScarce = false
         /// By the program's name in the log.
-        var buckets: [String: Bucket] = [:]
+        var buckets: [ExactName: Bucket] = [:]
     }
 
     private struct Bucket {
@@ -41,7 +42,7 @@ final class RecordRate: Sendable {
     /// Counts a record of the program with this name in the log.
     ///
     /// - Throws: when space is scarce and the program has made its share.
-    func admit(_ program: String) throws(Refusal) {
+    func admit(_ program: ExactName) throws(Refusal) {
         let isAdmitted = state.withLock { state in
             look(&state)
             guard state.isScarce else { return true }
@@ -64,7 +65,7 @@ final class RecordRate: Sendable {
         if !state.isScarce { state.buckets = [:] }
     }
 
-    private func take(from state: inout State, _ name: String) -> Bool {
+    private func take(from state: inout State, _ name: ExactName) -> Bool {
         let time = now()
         if state.buckets.count >= Self.programLimit, state.buckets[name] == nil {
             guard let oldest = state.buckets.min(by: { $0.value.time < $1.value.time }) else { return false }

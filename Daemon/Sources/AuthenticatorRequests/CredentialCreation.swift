@@ -1,3 +1,5 @@
+package import ExactNames
+
 /// What a relying party asks an authenticator to make: the parameters of authenticatorMakeCredential (CTAP 2.1, 6.1).
 package struct CredentialCreation: Sendable, Equatable {
     /// SHA-256 of the client data, 32 bytes. The daemon made the client data.
@@ -24,11 +26,11 @@ package struct CredentialCreation: Sendable, Equatable {
 /// A relying party as a question shows it.
 package struct RelyingPartyName: Sendable, Equatable {
     /// A domain, for example `example.com`.
-    package var identifier: String
+    package var identifier: ExactName
     /// For people; nil where the relying party gives none.
     package var name: String?
 
-    package init(identifier: String, name: String? = nil) {
+    package init(identifier: ExactName, name: String? = nil) {
         (self.identifier, self.name) = (identifier, name)
     }
 }

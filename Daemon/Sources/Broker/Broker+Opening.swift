@@ -4,6 +4,7 @@ package import Auditing
 package import Authenticators
 import Callers
 package import Enclave
+import ExactNames
 import Foundation
 import Glibc
 import KeySlots
@@ -92,6 +93,11 @@ extension Broker {
                     "The owner hierarchy of the TPM has a password, and the store in \(state.path) needs it now. "
                         + refusal.explanation)
             }
+        }
+        for name in try LinkedFiles(folder: state.path, userID: user.id).separate() {
+            log.notice(
+                "a file of the store had a second name, as in a backup of hard links, and is a copy of its own now",
+                metadata: ["file": "\(name)"])
         }
         let opening = StoreOpening(
             path: state.path, userID: user.id, observer: observer, enclave: configuration.prompts.enclave)
@@ -231,14 +237,16 @@ struct Owner {
                 "The user's row in the store does not verify, so the daemon does not start. Restore the store from a "
                     + "backup.")
         }
-        if let known = users.first(where: { $0.uid == user.id && $0.name == user.name }) { return Owner(id: known.id) }
+        if let known = users.first(where: { $0.uid == user.id && ExactName($0.name) == ExactName(user.name) }) {
+            return Owner(id: known.id)
+        }
         guard let other = users.first(where: { $0.uid == user.id }) ?? users.first else {
             return try make(
                 UserRecord(uid: user.id, name: user.name, created: UInt64(Date().timeIntervalSince1970)), vault, enclave
             )
         }
         guard let adoptedName else { throw BrokerOpeningError.otherUser(stored: other, present: user) }
-        let adopted = users.filter { $0.name == adoptedName }
+        let adopted = users.filter { ExactName($0.name) == ExactName(adoptedName) }
         guard adopted.count == 1, let former = adopted.first else {
             throw BrokerOpeningError.unknownUserName(adoptedName, stored: other, present: user)
         }

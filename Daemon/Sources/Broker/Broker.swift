@@ -6,6 +6,7 @@ import Authenticators
 import Callers
 import DeviceEvents
 import Enclave
+import ExactNames
 import Foundation
 import Logging
 import OstiaryWire
@@ -133,20 +134,19 @@ public final class Broker: Sendable {
         }
     }
 
-    /// Records that a request that failed afterwards opened the store with the passcode. A store whose opening cannot be recorded
-    /// is locked again.
+    /// Records that a request that failed afterwards opened the store with the passcode. The program was granted nothing, and may not
+    /// even be the one that the person was told of. A store whose opening cannot be recorded is locked again.
     private func recordOpening(
         of request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?
     ) {
         guard let cancellation, cancellation.hasUnrecordedOpening else { return }
         let opening = AuditTrail.Event(
-            name: "authorize", program: session.caller.program,
+            name: "unlock", program: session.caller.program,
             object: objectName(of: request.row.subject, session), operation: request.eventName)
         do {
-            try trail.grant(
+            try trail.noteOpening(
                 opening, factors: [Factor.passcode.name],
-                strength: session.account.evaluator.authenticators[.passcode].strength(of: .passcode).rawValue,
-                isProved: true)
+                strength: session.account.evaluator.authenticators[.passcode].strength(of: .passcode).rawValue)
             cancellation.noteOpeningRecorded()
         } catch { lock(session.account, event("lock", session)) }
     }
@@ -160,15 +160,25 @@ public final class Broker: Sendable {
         return refusal
     }
 
-    private func carryOut(
-        _ request: IncomingRequest, in session: Session, cancellation: RequestCancellation?
-    ) throws -> Reply {
-        let identity = session.caller.identity
-        if let refusal = identity.standing.refusal(of: session.caller.program.application),
-            !request.row.isOpenToChangedPrograms
+    private func requireOpen(_ row: RequestRow, to caller: CallerProcess) throws(Refusal) {
+        if !row.isOpenToChangedPrograms,
+            let refusal = caller.identity.standing.refusal(of: caller.program.application.text)
         {
             throw refusal
         }
+        if row.showsStore, !trail.audit.state.fits { throw Self.doubtfulStore }
+    }
+
+    /// A log that was put back may belong to an older copy of the whole store, and then its lists are old.
+    private static let doubtfulStore = Refusal(
+        .logUnwritable,
+        "The audit log does not fit the store, so nobody can tell whether this is the newest copy of the store, and its "
+            + "lists are not shown. `ostiary doctor` says more.", cause: "log.doubtful-store")
+
+    private func carryOut(
+        _ request: IncomingRequest, in session: Session, cancellation: RequestCancellation?
+    ) throws -> Reply {
+        try requireOpen(request.row, to: session.caller)
         switch request.body {
         case .hello, .cancel: throw Refusal(.outOfOrder, "The connection answers this itself.")
         case .status: return Reply(.status(try status(for: session)))
@@ -285,7 +295,7 @@ public final class Broker: Sendable {
         else {
             return ""  // The refusal is recorded without a name: the row is absent or unreadable.
         }
-        return object.attributes.identifier
+        return object.attributes.identifier.text
     }
 
     /// The cancellation of a request that may wait; on a thread that may not, ``PersonNeeded``.

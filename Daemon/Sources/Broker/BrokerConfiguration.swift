@@ -2,6 +2,7 @@ public import AssociationFiles
 package import Authenticators
 import Callers
 import EnrolledTemplates
+import ExactNames
 import FingerprintReader
 import PAMProtocol
 public import Prompting
@@ -84,7 +85,7 @@ public struct BrokerConfiguration: Sendable {
     /// - Parameter folder: an absolute path, without links in it.
     /// - Throws: the rule that the folder or a group breaks; its description says which.
     public mutating func share(_ groups: [String], below folder: String) throws {
-        sharedPrograms = try ProgramFolder(path: folder, accessGroups: groups)
+        sharedPrograms = try ProgramFolder(path: folder, accessGroups: groups.map { ExactName($0) })
     }
 
     /// The buses that know the user's session.

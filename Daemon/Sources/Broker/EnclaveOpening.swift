@@ -1,4 +1,5 @@
 import Enclave
+import Glibc
 import Prompting
 import StoreKeys
 import TPMEnclave
@@ -39,6 +40,9 @@ struct EnclaveOpening {
             throw BrokerOpeningError.enclave(
                 "The device secret in \(path) cannot be used: \(defect.words). Restore it from a backup; nothing was "
                     + "changed.")
+        } catch .unavailable(code: UInt32(ENOSPC)) {
+            throw BrokerOpeningError.enclave(
+                "The disk that holds \(path) is full, so no store can be made; free space and start again.")
         } catch {
             throw BrokerOpeningError.enclave(
                 "No device secret could be made in \(path) (\(error)). Free space on its disk and start again.")

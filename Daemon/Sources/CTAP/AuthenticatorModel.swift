@@ -10,9 +10,13 @@ package struct AuthenticatorModel: Sendable {
     package var alwaysVerifies: Bool
     /// Whether authenticatorReset works, soon after the authenticator got power.
     package var allowsReset: Bool
+    /// Whether it takes domains alone as relying parties, and OpenSSH (`ssh:`), which nobody can spell in two ways. A security key
+    /// takes any text.
+    package var takesDomainsOnly: Bool
 
     package init(
-        identifier: [UInt8], transports: [String], isPlatform: Bool, alwaysVerifies: Bool, allowsReset: Bool
+        identifier: [UInt8], transports: [String], isPlatform: Bool, alwaysVerifies: Bool, allowsReset: Bool,
+        takesDomainsOnly: Bool
     ) {
         precondition(identifier.count == 16, "an AAGUID has 16 bytes")
         self.identifier = identifier
@@ -20,5 +24,6 @@ package struct AuthenticatorModel: Sendable {
         self.isPlatform = isPlatform
         self.alwaysVerifies = alwaysVerifies
         self.allowsReset = allowsReset
+        self.takesDomainsOnly = takesDomainsOnly
     }
 }

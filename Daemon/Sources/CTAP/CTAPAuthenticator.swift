@@ -39,14 +39,18 @@ package struct CTAPAuthenticator: Sendable {
         self.interaction = interaction
     }
 
+    /// Lets go of storage and user. Until the next ``use(_:_:)`` it holds tokens and lists under way, and nothing else.
+    package mutating func rest() { use(RestingParts(), RestingParts()) }
+
     /// Drops what is too old to be used by another command, and what a proof of the user opened with it.
     package mutating func dropExpired() {
         let now = now
         if let token, !token.isAlive(at: now) { self.token = nil }
         token?.dropExpiredProof(at: now)
-        if let pendingAssertions, now - pendingAssertions.time >= CTAPLimits.nextAssertion {
+        if let pendingAssertions, now - pendingAssertions.time >= CTAPLimits.nextOfList {
             self.pendingAssertions = nil
         }
+        if let enumeration, now - enumeration.time >= CTAPLimits.nextOfList { self.enumeration = nil }
     }
 
     var now: Duration { clock() }

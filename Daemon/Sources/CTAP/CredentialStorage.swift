@@ -63,7 +63,20 @@ package struct CountedSignature: Sendable {
 }
 
 /// What a proof of the user lets the storage do; ``UserInteraction`` makes it, ``CredentialStorage`` understands it.
-package protocol UserProof: AnyObject, Sendable {}
+package protocol UserProof: AnyObject, Sendable {
+    var factors: ProvedFactors { get }
+}
+
+/// What a user proved, for the list of what stands. It opens nothing.
+package struct ProvedFactors: Sendable, Equatable {
+    package let names: [String]
+    /// The label of the weakest proof.
+    package let label: String
+
+    package init(names: [String], label: String) {
+        (self.names, self.label) = (names, label)
+    }
+}
 
 /// Where credentials and their private keys lie. Each call may block on a disk or a chip.
 package protocol CredentialStorage: Sendable {

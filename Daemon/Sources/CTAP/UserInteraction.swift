@@ -13,6 +13,8 @@ package struct InteractionRequest: Sendable {
     package var user: CredentialUser?
     /// The credentials that will be used, if the command names them.
     package var credentials: [[UInt8]] = []
+    /// The accounts whose credentials will be destroyed, under the names that they were stored with.
+    package var replaced: [CredentialUser] = []
 }
 
 /// Touches and verification on the authenticator itself. The calls block until the user did something.

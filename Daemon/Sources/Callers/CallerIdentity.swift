@@ -1,3 +1,4 @@
+package import ExactNames
 import Foundation
 package import Refusals
 
@@ -7,6 +8,8 @@ package enum ProgramStanding: Equatable, Sendable {
     case asRegistered
     /// It is another file.
     case changed
+    /// A program is registered at the path, and the registration's row is missing or does not verify.
+    case lost
     /// It cannot be read, so nothing is known.
     case unreadable
     /// It changed each time that it was read, so nothing is known.
@@ -24,6 +27,7 @@ package enum ProgramStanding: Equatable, Sendable {
         switch self {
         case .asRegistered: nil
         case .changed: .programChanged(path)
+        case .lost: .registrationLost(path)
         case .unreadable: .programUnreadable(path)
         case .changing: .programChanging(path)
         }
@@ -34,15 +38,15 @@ package enum ProgramStanding: Equatable, Sendable {
 package struct CallerIdentity: Equatable, Sendable {
     /// The name that the caller's rights are filed under: the application id, or without a registration the
     /// executable's path.
-    let application: String
+    let application: ExactName
     /// The application id; nil without a registration that counts.
-    package let applicationID: String?
+    package let applicationID: ExactName?
     /// The groups of items that it sees, in order; new items go into the first.
-    let accessGroups: [String]
+    let accessGroups: [ExactName]
     /// Only ``ProgramStanding/asRegistered`` gives the program what its registration says.
     package let standing: ProgramStanding
     /// The relying parties whose credentials it may make and use, if these confirm it.
-    package let webCredentials: [String]
+    package let webCredentials: [ExactName]
     /// Whether it may have this machine answer for any relying party.
     package let isBrowser: Bool
     /// The digest that the executable's file must keep; nil where the path says enough.
@@ -51,7 +55,7 @@ package struct CallerIdentity: Equatable, Sendable {
     /// A program without a registration, or with one that does not count for it.
     ///
     /// - Parameter groups: those that it shares; they come before its own.
-    init(_ program: CallerProgram, sharing groups: [String] = [], standing: ProgramStanding = .asRegistered) {
+    init(_ program: CallerProgram, sharing groups: [ExactName] = [], standing: ProgramStanding = .asRegistered) {
         application = program.application
         applicationID = nil
         accessGroups = groups + [program.application]

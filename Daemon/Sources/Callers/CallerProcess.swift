@@ -1,4 +1,5 @@
 import CLinuxShims
+package import ExactNames
 import Foundation
 import Glibc
 import OstiaryMessages
@@ -70,16 +71,16 @@ package final class CallerProcess: Sendable {
             return CallerIdentity(program, standing: .changed)
         }
         // A file that could not be compared is compared again at the next request.
-        guard identity.standing == .asRegistered || identity.standing == .changed else { return identity }
+        guard ![.unreadable, .changing].contains(identity.standing) else { return identity }
         known.withLock { $0 = (identity, generation) }
         return identity
     }
 
     /// The name that the caller's rights are filed under.
-    package var application: String { identity.application }
+    package var application: ExactName { identity.application }
 
     /// The groups of items and keys that the caller sees, in order; new ones go into the first. Never empty.
-    package var accessGroups: [String] { identity.accessGroups }
+    package var accessGroups: [ExactName] { identity.accessGroups }
 
     /// How far the identity can be trusted.
     package var label: String { CallerProgram.label }
@@ -90,7 +91,7 @@ package final class CallerProcess: Sendable {
         guard try ExecutableIdentity(of: directory) == executable else { throw .changed }
         switch applications.standing(of: identity, process: directory) {
         case .asRegistered: return
-        case .changed: throw .changed
+        case .changed, .lost: throw .changed
         case .unreadable: throw .unreadable
         case .changing: throw .changing
         }
@@ -104,7 +105,7 @@ package final class CallerProcess: Sendable {
         }
         return PromptCaller(
             processID: credentials.processID, process: process, userID: credentials.userID,
-            program: program.displayName, application: identity.applicationID, terminal: terminal)
+            program: program.displayName, application: identity.applicationID?.text, terminal: terminal)
     }
 
     /// A descriptor that becomes readable when the process ends; nil when there is none to be had any more.

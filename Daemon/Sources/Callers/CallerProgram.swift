@@ -1,3 +1,4 @@
+package import ExactNames
 import Foundation
 import Glibc
 import UnixSocket
@@ -11,12 +12,12 @@ package struct CallerProgram: Equatable, Sendable {
     package static let label = "advisory"
     /// The name of programs that cannot be named: deleted executables, interpreters, whose scripts are not told apart,
     /// and programs in another pid namespace.
-    package static let unknown = "unknown program"
+    package static let unknown: ExactName = "unknown program"
 
     /// The name of a program without a registration: the executable's path, or ``unknown``.
-    package let application: String
+    package let application: ExactName
     /// The name for a person, for example `/usr/bin/ostiary` or `unknown program (/usr/bin/python3.11)`.
-    package let displayName: String
+    package let displayName: ExactName
     package let processID: Int32
 
     /// The name in the log when the user's session caused a lock, and not a program.
@@ -27,7 +28,7 @@ package struct CallerProgram: Equatable, Sendable {
     package static let daemonStart = CallerProgram(
         application: unknown, displayName: "start of ostiaryd", processID: getpid())
 
-    private init(application: String, displayName: String, processID: Int32) {
+    private init(application: ExactName, displayName: ExactName, processID: Int32) {
         self.application = application
         self.displayName = displayName
         self.processID = processID
@@ -47,12 +48,12 @@ package struct CallerProgram: Equatable, Sendable {
             application: Self.unknown, displayName: "\(Self.unknown) (in a container)", processID: processID)
     }
 
-    private static func application(path: String, executable: ExecutableIdentity) -> String {
+    private static func application(path: String, executable: ExecutableIdentity) -> ExactName {
         // The link's text can lie (a mount namespace of the caller's own); the file behind the path must be the same.
-        guard path.hasPrefix("/"), !executable.isDeleted, ExecutableIdentity(path: path) == executable,
+        guard PathName.isAbsolute(path), !executable.isDeleted, ExecutableIdentity(path: path) == executable,
             !isInterpreter(path)
         else { return unknown }
-        return path
+        return ExactName(path)
     }
 
     /// The names of common interpreters. The list is not complete.

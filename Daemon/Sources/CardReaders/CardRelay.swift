@@ -14,7 +14,9 @@ enum CardRelay {
     static func start(_ card: PresentCard) throws(SystemCallError) -> Descriptor {
         let ends = try ChannelEnds()
         let channel = SharedDescriptor(ends.daemon)
-        Threads.start("ostiary-card") { run(card, channel) }
+        do throws(ThreadShortage) { try Threads.start("ostiary-card") { run(card, channel) } } catch {
+            throw SystemCallError("pthread_create", subject: "", code: EAGAIN)
+        }
         return ends.program
     }
 

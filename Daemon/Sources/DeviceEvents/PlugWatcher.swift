@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 import Threading
 
@@ -26,11 +27,13 @@ package final class PlugWatcher: Sendable {
 
     /// Begins; returns at once.
     ///
-    /// - Throws: when there is no netlink socket, for instance because the service manager forbids it. Then there is no thread.
+    /// - Throws: when there is no netlink socket, for instance because the service manager forbids it, or no thread.
     package func start() throws(DeviceEventError) {
         // SAFETY: only the thread uses it from here on.
         nonisolated(unsafe) let monitor = try DeviceMonitor()
-        Threads.start("ostiary-plugs") { [self] in follow(monitor) }
+        do throws(ThreadShortage) { try Threads.start("ostiary-plugs") { [self] in follow(monitor) } } catch {
+            throw DeviceEventError("pthread_create", code: EAGAIN)
+        }
     }
 
     /// Tells nothing more. Waits for nothing: the thread ends with the next device, or with the process.

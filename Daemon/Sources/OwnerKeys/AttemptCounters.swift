@@ -189,6 +189,14 @@ struct UncheckedSecret: Error {
 package struct WrongSecret: Error, Equatable {
     /// Further wrong tries that cost no delay.
     package let freeTriesLeft: Int
+    /// The further wrong tries after which a chip refuses the right secret too, for good; nil if nothing is lost before a
+    /// delay comes.
+    package let triesBeforeLoss: Int?
 
-    package init(freeTriesLeft: Int) { self.freeTriesLeft = freeTriesLeft }
+    package init(freeTriesLeft: Int, triesBeforeLoss: Int? = nil) {
+        (self.freeTriesLeft, self.triesBeforeLoss) = (freeTriesLeft, triesBeforeLoss)
+    }
+
+    /// The wait that the first wrong try behind the free ones brings.
+    package static let firstDelay = AttemptLimiter.firstDelay
 }

@@ -139,16 +139,18 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
                     }
                     try records.settle(on: proved.record, among: required)
                     return proved
-                } catch let wrong as WrongSecret {
-                    throw WrongSecret(freeTriesLeft: freeTriesLeft(after: wrong))
-                }
+                } catch let wrong as WrongSecret { throw counted(wrong) }
             }
         }
     }
 
     /// The passcode was wrong, even if the chip does not tell its count then.
-    private func freeTriesLeft(after wrong: WrongSecret) -> Int {
-        do { return min(wrong.freeTriesLeft, try attempts().freeTriesLeft) } catch { return wrong.freeTriesLeft }
+    private func counted(_ wrong: WrongSecret) -> WrongSecret {
+        do {
+            let free = min(wrong.freeTriesLeft, try attempts().freeTriesLeft)
+            let chip = tries.withLock { $0.known }.map { Int($0.limit) - Int(min($0.count, $0.limit)) }
+            return WrongSecret(freeTriesLeft: free, triesBeforeLoss: chip.flatMap { $0 <= free + 1 ? $0 : nil })
+        } catch { return wrong }
     }
 
     /// Brings the passcode to the chip, once for each way in which the records stretch it. During a change that is one way.

@@ -12,11 +12,26 @@ extension PasscodeLife {
     /// - Parameters:
     ///   - fresh: the new pairs of all roles but the class `always`, which stays.
     ///   - opened: the present private halves.
-    func rewrapItems(to fresh: [PrivateHalf], openedWith opened: [PrivateHalf], in writer: VaultWriter) throws {
+    ///   - rewrapped: what was computed before. An item that is another one by now is wrapped again.
+    func rewrapItems(
+        to fresh: [PrivateHalf], openedWith opened: [PrivateHalf], _ rewrapped: [VaultID: ItemRecord],
+        in writer: VaultWriter
+    ) throws {
         for id in try writer.itemIDs(owner: storage.owner) {
+            do {
+                if let updated = rewrapped[id] {
+                    try writer.updateItem(updated)
+                    continue
+                }
+            } catch VaultError.conflict {}
             guard let item = try readable(id, in: writer) else { continue }
-            try rewrap(item, to: fresh, openedWith: opened, slots: { $0 }, in: writer)
+            if let updated = try self.rewrapped(item, to: fresh, openedWith: opened) { try writer.updateItem(updated) }
         }
+    }
+
+    /// Those of the items that can be read.
+    func items(_ ids: some Sequence<VaultID>) throws -> [ItemRecord] {
+        try vault.read { reader in try ids.compactMap { try readable($0, in: reader) } }
     }
 
     /// Destroys the items that cannot live without the passcode, and those that stand for keys that were destroyed, and
@@ -28,8 +43,10 @@ extension PasscodeLife {
         for id in try writer.itemIDs(owner: storage.owner) {
             guard let item = try readable(id, in: writer) else { continue }
             if try survives(item, destroying: destroyed) {
-                try rewrap(
-                    item, to: fresh, openedWith: opened, slots: { $0.filter(Self.opensWithoutPasscode) }, in: writer)
+                let updated = try rewrapped(item, to: fresh, openedWith: opened) {
+                    $0.filter(Self.opensWithoutPasscode)
+                }
+                if let updated { try writer.updateItem(updated) }
             } else {
                 try writer.removeItem(id, owner: storage.owner)
                 removed.append(DestroyedItem(id: id, itemClass: item.itemClass))
@@ -61,10 +78,11 @@ extension PasscodeLife {
         return try KeySlot.decode(slots).contains(where: Self.opensWithoutPasscode)
     }
 
-    private func rewrap(
+    /// The item under the new keys; nil if it has none of the replaced ones.
+    func rewrapped(
         _ item: ItemRecord, to fresh: [PrivateHalf], openedWith opened: [PrivateHalf],
-        slots kept: ([KeySlot]) -> [KeySlot], in writer: VaultWriter
-    ) throws {
+        slots kept: ([KeySlot]) -> [KeySlot] = { $0 }
+    ) throws -> ItemRecord? {
         let header = SlotHeader(
             of: item.id, owner: item.owner, accessControl: try StoredAccessControl.decode(item.accessControl),
             encoded: item.accessControl, storeID: storage.storeID)
@@ -90,9 +108,9 @@ extension PasscodeLife {
             updated.wrap = .slots(KeySlot.encode(rewrapped))
         case nil: break
         }
-        guard updated != item else { return }
+        guard updated != item else { return nil }
         updated.generation += 1
-        try writer.updateItem(updated)
+        return updated
     }
 
     /// The half that opens these bytes and the one that replaces it; nil when that role's stays.

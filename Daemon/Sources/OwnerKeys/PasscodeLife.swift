@@ -54,12 +54,13 @@ package struct PasscodeLife {
     private func setFirst(_ passcode: borrowing SecretBytes, since era: UInt64) throws -> PrivateHalf {
         guard !ring.isPasscodeSet else { throw Refusal.passcodeAlreadySet }
         let fresh = try freshKeys()
+        let rewrapped = try rewrapped(to: fresh, openedWith: ring.privateHalves)
         let transition = try keeper.set(passcode, opening: fresh.passcode)
         let log = try seeds.wrapped(under: fresh.passcode, openedWith: nil)
         try vault.write("passcode.set", irrevocable: .atOnce) { writer in
             try replaceKeys(fresh, in: writer)
-            try rewrapObjects(to: fresh, openedWith: ring.privateHalves, in: writer)
-            try rewrapItems(to: fresh.wrapped + [fresh.passcode], openedWith: ring.privateHalves, in: writer)
+            try rewrapObjects(to: fresh, openedWith: ring.privateHalves, rewrapped.objects, in: writer)
+            try rewrapItems(to: fresh.halves, openedWith: ring.privateHalves, rewrapped.items, in: writer)
             try transition.store(in: writer)
             try seeds.store(log, in: writer)
         }
@@ -87,12 +88,13 @@ package struct PasscodeLife {
         try requireCurrent(proved)
         let opened = try privateHalves(openedBy: proved)
         let fresh = try freshKeys()
+        let rewrapped = try rewrapped(to: fresh, openedWith: opened)
         let transition = try keeper.change(proved, to: passcode, opening: fresh.passcode)
         let log = try seeds.wrapped(under: fresh.passcode, openedWith: proved.half)
         try vault.write("passcode.change", irrevocable: .atOnce) { writer in
             try replaceKeys(fresh, in: writer)
-            try rewrapObjects(to: fresh, openedWith: opened, in: writer)
-            try rewrapItems(to: fresh.wrapped + [fresh.passcode], openedWith: opened, in: writer)
+            try rewrapObjects(to: fresh, openedWith: opened, rewrapped.objects, in: writer)
+            try rewrapItems(to: fresh.halves, openedWith: opened, rewrapped.items, in: writer)
             try transition.store(in: writer)
             try seeds.store(log, in: writer)
         }
@@ -179,6 +181,8 @@ package struct PasscodeLife {
         /// Class keys and the biometry key, all wrapped to the passcode key.
         let wrapped: [PrivateHalf]
 
+        var halves: [PrivateHalf] { wrapped + [passcode] }
+
         func replacement(for role: KeyRole) -> PublicHalf? {
             role == .passcode ? passcode.publicHalf : wrapped.first { $0.role == role }?.publicHalf
         }
@@ -222,27 +226,78 @@ package struct PasscodeLife {
 
     // MARK: objects
 
-    /// Wraps every object to the new keys. Rows that do not verify stay as they are: refused before, refused after.
-    private func rewrapObjects(to fresh: FreshKeys, openedWith opened: [PrivateHalf], in writer: VaultWriter) throws {
-        let always = ring.publicHalf(.classKey(.always))
-        for id in try wrappedObjects(in: writer) {
-            guard let object = try readable(id, in: writer) else { continue }
-            try rewrap(object, slots: KeySlot.decode(object.slots), openedWith: opened, in: writer) { role in
-                role == .classKey(.always) ? always : fresh.replacement(for: role)
+    /// What is stored under new keys, computed before the transaction that stores all of it.
+    private struct Rewrapped {
+        var objects: [VaultID: ObjectRecord] = [:]
+        var items: [VaultID: ItemRecord] = [:]
+    }
+
+    /// How many rows are read in one piece.
+    private static let partCount = 128
+
+    /// Wraps objects and items to the new keys and stores nothing yet. It reads a few rows at a time, so others use the store
+    /// meanwhile, for nearly all of the time that a change of the passcode takes. A request that was ended ends it.
+    private func rewrapped(to fresh: FreshKeys, openedWith opened: [PrivateHalf]) throws -> Rewrapped {
+        var rewrapped = Rewrapped()
+        try forEachPart(of: vault.read { try wrappedObjects(in: $0) }) { part in
+            for object in try vault.read({ reader in try part.compactMap { try readable($0, in: reader) } }) {
+                rewrapped.objects[object.id] = try self.rewrapped(object, to: fresh, openedWith: opened)
             }
+        }
+        try forEachPart(of: vault.read { try $0.itemIDs(owner: storage.owner) }) { part in
+            for item in try items(part) {
+                rewrapped.items[item.id] = try self.rewrapped(item, to: fresh.halves, openedWith: opened)
+            }
+        }
+        return rewrapped
+    }
+
+    private func forEachPart(of ids: [VaultID], _ body: (ArraySlice<VaultID>) throws -> Void) throws {
+        for begin in stride(from: 0, to: ids.count, by: Self.partCount) {
+            try StretchRequester.current?.cancellation.check()
+            try body(ids[begin..<min(begin + Self.partCount, ids.count)])
         }
     }
 
-    private func rewrap(
-        _ object: ObjectRecord, slots: [KeySlot], openedWith opened: [PrivateHalf], in writer: VaultWriter,
-        replacements: (KeyRole) -> PublicHalf?
+    /// Wraps every object to the new keys. Rows that do not verify stay as they are: refused before, refused after.
+    ///
+    /// - Parameter rewrapped: what was computed before. An object that is another one by now is wrapped again.
+    private func rewrapObjects(
+        to fresh: FreshKeys, openedWith opened: [PrivateHalf], _ rewrapped: [VaultID: ObjectRecord],
+        in writer: VaultWriter
     ) throws {
+        for id in try wrappedObjects(in: writer) {
+            do {
+                if let updated = rewrapped[id] {
+                    try writer.updateObject(updated)
+                    continue
+                }
+            } catch VaultError.conflict {
+            } catch VaultError.corrupt(let reference, _) where reference.table == .objects { continue }
+            guard let object = try readable(id, in: writer) else { continue }
+            try writer.updateObject(self.rewrapped(object, to: fresh, openedWith: opened))
+        }
+    }
+
+    private func rewrapped(
+        _ object: ObjectRecord, to fresh: FreshKeys, openedWith opened: [PrivateHalf]
+    ) throws -> ObjectRecord {
+        let always = ring.publicHalf(.classKey(.always))
+        return try rewrapped(object, slots: KeySlot.decode(object.slots), openedWith: opened) { role in
+            role == .classKey(.always) ? always : fresh.replacement(for: role)
+        }
+    }
+
+    private func rewrapped(
+        _ object: ObjectRecord, slots: [KeySlot], openedWith opened: [PrivateHalf],
+        replacements: (KeyRole) -> PublicHalf?
+    ) throws -> ObjectRecord {
         let header = try SlotHeader(of: object, storeID: storage.storeID)
         var updated = object
         updated.slots = KeySlot.encode(
             try SlotRewrapper.rewrap(slots, header: header, replacements: replacements, privateHalves: opened))
         updated.generation += 1
-        try writer.updateObject(updated)
+        return updated
     }
 
     /// Destroys what cannot live without the passcode and wraps the rest to the enclave's class keys.
@@ -258,9 +313,10 @@ package struct PasscodeLife {
                 continue
             }
             let slots = try KeySlot.decode(object.slots).filter(Self.opensWithoutPasscode)
-            try rewrap(object, slots: slots, openedWith: opened, in: writer) { role in
-                fresh.first { $0.role == role }?.publicHalf
-            }
+            try writer.updateObject(
+                rewrapped(object, slots: slots, openedWith: opened) { role in
+                    fresh.first { $0.role == role }?.publicHalf
+                })
         }
         return destroyed
     }

@@ -1,4 +1,5 @@
 package import AccessControl
+import ExactNames
 package import Foundation
 import KeySlots
 package import Vault
@@ -10,7 +11,7 @@ extension SlotHeader {
         self.init(
             storeID: storeID.bytes, ownerID: object.owner.bytes, objectID: object.id.bytes,
             availability: accessControl.availability, accessControl: object.accessControl,
-            accessGroup: object.attributes.group)
+            accessGroup: object.attributes.group.text)
     }
 
     /// The header that an item's parts are bound to. It does not contain the access group, because items change their

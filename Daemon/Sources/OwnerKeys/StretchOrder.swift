@@ -1,3 +1,4 @@
+import ExactNames
 import Passcodes
 
 /// How many typed secrets are stretched at once, and how many may wait.
@@ -15,14 +16,12 @@ package struct StretchLimits: Equatable, Sendable {
 
     /// What a machine bears; one computation at least.
     ///
-    /// One computation has as many threads as lanes, so there are as many computations as keep all processors busy. And
-    /// together they take at most a quarter of the memory, even if each takes the most that a stored record may ask for:
-    /// with 512 MiB each, a machine of 8 GiB bears four.
+    /// One computation has one thread, and half of the processors are left to everything else. Together the computations take at
+    /// most a quarter of the memory, even if each takes the most that a stored record may ask for: with 512 MiB each, a
+    /// machine of 8 GiB bears four.
     package init(processorCount: Int, memoryByteCount: UInt64) {
-        let lanes = Int(StretchParameters.recommended.lanes)
-        let busy = (processorCount + lanes - 1) / lanes
         let largest = UInt64(StretchParameters.memoryBounds.upperBound) * 1024
-        self.init(runCount: max(1, min(busy, Int(memoryByteCount / 4 / largest))))
+        self.init(runCount: max(1, min(processorCount / 2, Int(memoryByteCount / 4 / largest))))
     }
 }
 
@@ -42,7 +41,7 @@ struct StretchOrder {
     }
 
     private struct Line {
-        let program: String
+        let program: ExactName
         /// Oldest first.
         var waiting: [Ticket] = []
         var hadTurn = false
@@ -61,7 +60,7 @@ struct StretchOrder {
     var waitingCount: Int { lines.reduce(0) { $0 + $1.waiting.count } }
 
     /// A computation of `program` comes in.
-    mutating func enter(_ program: String) -> Entry {
+    mutating func enter(_ program: ExactName) -> Entry {
         let index = lineIndex(of: program)
         // Nobody waits while there is room: a computation that ends gives its place to the next one.
         if running.count < limits.runCount {
@@ -100,7 +99,7 @@ struct StretchOrder {
 
     private func firstServedIndex() -> Int { lines.firstIndex(where: \.hadTurn) ?? lines.endIndex }
 
-    private mutating func lineIndex(of program: String) -> Int {
+    private mutating func lineIndex(of program: ExactName) -> Int {
         if let index = lines.firstIndex(where: { $0.program == program }) { return index }
         let index = firstServedIndex()
         lines.insert(Line(program: program), at: index)

@@ -1,4 +1,5 @@
 import Dispatch
+package import ExactNames
 import Foundation
 import OstiaryMessages
 package import Refusals
@@ -10,10 +11,10 @@ import Synchronization
 /// stretching would have to pass it on otherwise, and one that forgot it would be unbounded or without an end.
 package struct StretchRequester: Sendable {
     /// The program's name; it shares one place in the order with all processes that have that name.
-    package let program: String
+    package let program: ExactName
     package let cancellation: RequestCancellation
 
-    package init(program: String, cancellation: RequestCancellation) {
+    package init(program: ExactName, cancellation: RequestCancellation) {
         self.program = program
         self.cancellation = cancellation
     }
@@ -22,8 +23,8 @@ package struct StretchRequester: Sendable {
     @TaskLocal package static var current: StretchRequester?
 }
 
-/// Bounds how many typed secrets are stretched at once (``StretchLimits``), in an order that is fair among programs
-/// (``StretchOrder``).
+/// Bounds how many do something costly at once (``StretchLimits``), in an order that is fair among programs (``StretchOrder``):
+/// stretch a typed secret, or read much of the store.
 package final class StretchTurns: Sendable {
     /// One computation takes 64 MiB and several processors, and all of a process share them.
     package static let ofThisMachine = StretchTurns(
@@ -31,17 +32,35 @@ package final class StretchTurns: Sendable {
             processorCount: ProcessInfo.processInfo.activeProcessorCount,
             memoryByteCount: ProcessInfo.processInfo.physicalMemory))
 
+    /// Those who read much of the store, a piece in each turn: one at a time, so that whoever reads little waits for one piece at
+    /// most, and no program's pieces keep another one's waiting for more than their turn.
+    package static let ofReading = StretchTurns(
+        StretchLimits(runCount: 1, waitingCountOfProgram: 256),
+        refusing: Refusal(
+            .tooMany, "Too many requests of this program wait to read the store; try again later.",
+            cause: "read.too-many"))
+
     private struct State {
         var order: StretchOrder
         var waiting: [StretchOrder.Ticket: DispatchSemaphore] = [:]
     }
 
     private let state: Mutex<State>
+    private let refusal: Refusal
 
-    /// Whether this thread has a turn already.
-    @TaskLocal private static var hasTurn = false
+    /// Of which this thread has a turn already.
+    @TaskLocal private static var held: Set<ObjectIdentifier> = []
 
-    package init(_ limits: StretchLimits) { state = Mutex(State(order: StretchOrder(limits))) }
+    /// - Parameter refusal: what a program is told that has too many waiting.
+    package init(
+        _ limits: StretchLimits,
+        refusing refusal: Refusal = Refusal(
+            .tooMany, "Too many requests of this program wait for a password to be computed; try again later.",
+            cause: "stretch.too-many")
+    ) {
+        state = Mutex(State(order: StretchOrder(limits)))
+        self.refusal = refusal
+    }
 
     /// Computations that run and that wait.
     package var counts: (running: Int, waiting: Int) {
@@ -56,11 +75,12 @@ package final class StretchTurns: Sendable {
     /// - Throws: the refusal `tooMany` when the program has too many waiting; the refusal of a request that was ended while it
     ///   waited.
     package func withTurn<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {
-        guard !Self.hasTurn else { return try body() }
+        let own = ObjectIdentifier(self)
+        guard !Self.held.contains(own) else { return try body() }
         let ticket = try takeTurn(for: StretchRequester.current)
         defer { passOn(ticket) }
         var result: Result?
-        try Self.$hasTurn.withValue(true) { result = try body() }
+        try Self.$held.withValue(Self.held.union([own])) { result = try body() }
         return result.take()!
     }
 
@@ -76,10 +96,7 @@ package final class StretchTurns: Sendable {
         case .waits(let ticket):
             try wait(for: turn, ticket, requester?.cancellation)
             return ticket
-        case .refused:
-            throw Refusal(
-                .tooMany, "Too many requests of this program wait for a password to be computed; try again later.",
-                cause: "stretch.too-many")
+        case .refused: throw refusal
         }
     }
 

@@ -16,6 +16,9 @@ public enum AttemptLimiter {
         }
     }
 
+    /// The wait that the first wrong entry behind the free ones brings.
+    public static let firstDelay = delay(afterFailures: 5)
+
     /// Whether an attempt may be made now. In both cases store the returned state first. If the attempt is allowed,
     /// store it *before* the check, because it counts the attempt as failed already.
     public static func beginAttempt(_ state: AttemptState, at now: BootMoment) -> AttemptDecision {

@@ -15,7 +15,7 @@ public struct PasscodeStretcher: Equatable, Sendable {
 
     /// The 32-byte key of `passcode` under `salt`.
     ///
-    /// Blocks for the whole computation (about a tenth of a second with the recommended parameters) and takes
+    /// Blocks for the whole computation (two to four tenths of a second with the recommended parameters) and takes
     /// ``StretchParameters/memoryKibibytes`` of ordinary memory, which the library clears afterwards. The bytes are taken
     /// as typed: two spellings of one accented letter are two passcodes.
     public func stretch(
@@ -26,11 +26,7 @@ public struct PasscodeStretcher: Equatable, Sendable {
         var key = SecretBytes(zeroed: Self.keyByteCount)
         let status = unsafe passcode.withUnsafeBytes { passcode in
             unsafe salt.bytes.withUnsafeBytes { salt in
-                unsafe key.withUnsafeMutableBytes { key in
-                    unsafe argon2id_hash_raw(
-                        parameters.passes, parameters.memoryKibibytes, parameters.lanes, passcode.baseAddress,
-                        passcode.count, salt.baseAddress, salt.count, key.baseAddress, key.count)
-                }
+                unsafe key.withUnsafeMutableBytes { key in unsafe compute(key, passcode, salt) }
             }
         }
         switch status {
@@ -38,6 +34,28 @@ public struct PasscodeStretcher: Equatable, Sendable {
         case ARGON2_MEMORY_ALLOCATION_ERROR.rawValue: throw .outOfMemory
         default: throw .refusedByLibrary(code: status)
         }
+    }
+
+    /// Computes all lanes on this thread, which gives the same key as a thread for each. libargon2 with several threads frees
+    /// memory that they use when the system refuses one of them (decision 0065).
+    private func compute(
+        _ key: UnsafeMutableRawBufferPointer, _ passcode: UnsafeRawBufferPointer, _ salt: UnsafeRawBufferPointer
+    ) -> Int32 {
+        var context = unsafe argon2_context()
+        unsafe context.out = key.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        unsafe context.outlen = UInt32(key.count)
+        // The library writes into neither: it clears them only where a flag asks for that.
+        unsafe context.pwd = UnsafeMutablePointer(mutating: passcode.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        unsafe context.pwdlen = UInt32(passcode.count)
+        unsafe context.salt = UnsafeMutablePointer(mutating: salt.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        unsafe context.saltlen = UInt32(salt.count)
+        unsafe context.t_cost = parameters.passes
+        unsafe context.m_cost = parameters.memoryKibibytes
+        unsafe context.lanes = parameters.lanes
+        unsafe context.threads = 1
+        unsafe context.version = UInt32(StretchParameters.argonVersion)
+        unsafe context.flags = 0
+        return unsafe argon2id_ctx(&context)
     }
 }
 

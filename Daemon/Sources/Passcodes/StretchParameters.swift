@@ -7,7 +7,7 @@ public struct StretchParameters: Equatable, Sendable {
     public let memoryKibibytes: UInt32
     /// Passes over that memory.
     public let passes: UInt32
-    /// Lanes that are computed in parallel, one thread each.
+    /// Lanes that could be computed in parallel. ``PasscodeStretcher`` computes them on one thread.
     public let lanes: UInt32
 
     /// RFC 9106's second recommended option (section 4): three passes over 64 MiB in four lanes. Its first option takes

@@ -1,5 +1,5 @@
 import AuthenticatorRequests
-import CTAP
+package import CTAP
 import OstiaryMessages
 package import Refusals
 import Synchronization
@@ -16,6 +16,14 @@ package final class BrowserAuthenticator: Sendable {
         var stop: (@Sendable () -> Void)?
         /// Counts how often everything was forgotten.
         var generation = 0
+        /// What the last command left; also while another one runs.
+        var live: [LiveAuthorization] = []
+
+        mutating func forget() {
+            engine = nil
+            live = []
+            generation += 1
+        }
     }
 
     private let state = Mutex(State())
@@ -33,8 +41,8 @@ package final class BrowserAuthenticator: Sendable {
         return model
     }()
 
-    /// After this time an assertion is over, and so is a token that was not used: 30 seconds, and a moment. A token that was used
-    /// counts for ten minutes; it is wiped with the first command after that.
+    /// After this time a list is over, and so is a token that was not used: 30 seconds, and a moment. A token for the management of
+    /// passkeys that was used counts for ten minutes; it is wiped with the first command after that. Of the proof it has nothing.
     private static let expiryDelay = Duration.seconds(31)
 
     private static let busy = Refusal(
@@ -53,6 +61,8 @@ package final class BrowserAuthenticator: Sendable {
         var (engine, generation) = try begin(passkeys, stop)
         engine.use(passkeys, passkeys)
         let answer = engine.respond(to: command, until: CredentialStop())
+        // The request's terminal, its question and what it proved end with it. The connection may stay for days.
+        engine.rest()
         end(engine, generation)
         return answer
     }
@@ -76,24 +86,25 @@ package final class BrowserAuthenticator: Sendable {
     private func end(_ engine: CTAPAuthenticator, _ generation: Int) {
         state.withLock { state in
             (state.isRunning, state.stop) = (false, nil)
-            if state.generation == generation { state.engine = engine }
+            guard state.generation == generation else { return }
+            (state.engine, state.live) = (engine, engine.liveAuthorizations)
         }
         Self.expiry.run(after: Self.expiryDelay) { [weak self] in
             self?.state.withLock { $0.engine?.dropExpired() }
         }
     }
 
-    /// Whether a command runs, or left something for the next ones.
-    package var isInUse: Bool { state.withLock { $0.isRunning || $0.engine != nil } }
+    /// Whether a command runs.
+    package var isRunning: Bool { state.withLock(\.isRunning) }
+
+    /// What the program may do without another question.
+    package func liveAuthorizations(at now: Duration) -> [LiveAuthorization] {
+        state.withLock { $0.live.filter { now < $0.end } }
+    }
 
     /// Nothing that was proved before counts for a later command: everything was locked, the program's rights have changed, or the
     /// passcode or the enrolled fingers did.
-    package func forget() {
-        state.withLock { state in
-            state.engine = nil
-            state.generation += 1
-        }
-    }
+    package func forget() { state.withLock { $0.forget() } }
 
     /// As ``forget()``, and ends the running command: the owner has revoked what it stands on.
     package func revoke() {

@@ -5,6 +5,7 @@ package import CTAP
 import Callers
 import Crypto
 import Enclave
+import ExactNames
 import Foundation
 import OstiaryMessages
 package import OwnerKeys
@@ -75,7 +76,7 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
 
     /// The first error; a status of CTAP says little of it.
     package var error: (any Error)? { first.withLock { $0 } }
-    /// The latest verification.
+    /// The latest verification for a program; nil for a browser.
     var proof: PasskeyProof? { latestProof.withLock { $0 } }
 
     /// Notes an error and gives its status.
@@ -125,12 +126,13 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
         try status(.operationDenied) {
             try requirePasscode()
             var demand = demand(
-                request.relyingParty?.identifier ?? object(request),
+                request.relyingParty?.identifier.text ?? object(request),
                 door == .browser ? "in a browser: \(operation(request))" : operation(request))
             demand.account = (request.user ?? named(request.credentials))?.shownName
-            let evaluation = try evaluator.evaluate(demand, asking: asking)
-            let proof = PasskeyProof(evaluation)
-            latestProof.withLock { $0 = proof }
+            demand.replacedAccounts = request.replaced.map(\.shownName)
+            let proof = PasskeyProof(try evaluator.evaluate(demand, asking: asking))
+            // A browser's proof lies in its token alone, which ends.
+            if door == .program { latestProof.withLock { $0 = proof } }
             return proof
         }
     }
@@ -148,7 +150,7 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
 
     private func operation(_ request: InteractionRequest) -> String {
         switch request.purpose {
-        case .makeCredential: "make a passkey"
+        case .makeCredential: request.replaced.isEmpty ? "make a passkey" : "replace a passkey"
         case .getAssertion: "sign in with a passkey"
         case .permissions: "make a passkey or sign in with one"
         case .management: "see, rename and remove passkeys"
@@ -272,7 +274,7 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
         trail.note(
             AuditTrail.Event(
                 name: "passkey-remove", program: asking.caller.program,
-                object: passkey.attributes.relyingParty.identifier))
+                object: passkey.attributes.relyingParty.identifier.text))
     }
 
     // MARK: keys
@@ -292,15 +294,18 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     }
 
     private func event(_ name: String, _ relyingParty: RelyingPartyName) -> AuditTrail.Event {
-        AuditTrail.Event(name: name, program: asking.caller.program, object: relyingParty.identifier)
+        AuditTrail.Event(name: name, program: asking.caller.program, object: relyingParty.identifier.text)
     }
 }
 
-/// A verification of the owner, which opens the slots of passkeys.
+/// A verification of the owner, which opens the slots of passkeys and nothing else. It may wait for another command, so it holds
+/// neither the stretched passcode nor what opens keys in a chip that require the passcode.
 final class PasskeyProof: UserProof {
     let evaluation: Evaluation
 
-    init(_ evaluation: Evaluation) { self.evaluation = evaluation }
+    init(_ evaluation: Evaluation) { self.evaluation = evaluation.forSlotsAlone }
+
+    var factors: ProvedFactors { ProvedFactors(names: evaluation.factorNames, label: evaluation.label) }
 }
 
 private struct OpenedPasskey {

@@ -1,6 +1,7 @@
 package import AuthenticatorRequests
 import CTAP
 import CanonicalEncoding
+import ExactNames
 import Foundation
 
 /// The store's data of a passkey beside its key, encrypted: for whom it is, and how often it signed. The bytes are
@@ -47,7 +48,7 @@ package struct PasskeyAttributes: Sendable, Equatable {
             let version = try reader.read(UInt8.self)
             guard [Self.formerVersion, Self.version].contains(version) else { throw UnreadablePasskey() }
             let domain = try reader.readText(length: UInt16.self)
-            relyingParty = RelyingPartyName(identifier: domain, name: try Self.readName(from: &reader))
+            relyingParty = RelyingPartyName(identifier: ExactName(domain), name: try Self.readName(from: &reader))
             user = CredentialUser(identifier: try reader.read(length: UInt8.self))
             user.name = try Self.readName(from: &reader)
             user.displayName = try Self.readName(from: &reader)

@@ -1,6 +1,7 @@
 package import AuthenticatorRequests
 import CTAP
 import CanonicalCBOR
+import ExactNames
 import Foundation
 
 /// This machine as an authenticator, for one request of a program.
@@ -13,7 +14,8 @@ package struct PlatformAuthenticator: CredentialAuthenticator {
     static let model = AuthenticatorModel(
         identifier: [
             0x5D, 0x06, 0xA5, 0xC5, 0x8D, 0x3C, 0x48, 0x04, 0x9F, 0xEF, 0x03, 0x6D, 0x93, 0x8D, 0x32, 0xDF,
-        ], transports: ["internal"], isPlatform: true, alwaysVerifies: true, allowsReset: false)
+        ], transports: ["internal"], isPlatform: true, alwaysVerifies: true, allowsReset: false,
+        takesDomainsOnly: true)
 
     /// The AAGUID of that kind.
     package static var modelIdentifier: [UInt8] { model.identifier }

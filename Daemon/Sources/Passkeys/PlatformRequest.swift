@@ -1,6 +1,7 @@
 import AuthenticatorRequests
 import CTAP
 import CanonicalCBOR
+import ExactNames
 
 /// A program's request as parameters of CTAP's commands.
 enum PlatformRequest {
@@ -13,7 +14,8 @@ enum PlatformRequest {
         return .map([
             1: .bytes(creation.clientDataHash),
             2: .map([
-                "id": .text(creation.relyingParty.identifier), "name": creation.relyingParty.name.map { .text($0) },
+                "id": .text(creation.relyingParty.identifier.text),
+                "name": creation.relyingParty.name.map { .text($0) },
             ]),
             3: .map([
                 "id": .bytes(user.identifier), "name": user.name.map { .text($0) },
@@ -29,7 +31,7 @@ enum PlatformRequest {
 
     static func asserting(_ assertion: CredentialAssertion, with identifier: [UInt8]) -> CBORValue {
         .map([
-            1: .text(assertion.relyingParty.identifier), 2: .bytes(assertion.clientDataHash),
+            1: .text(assertion.relyingParty.identifier.text), 2: .bytes(assertion.clientDataHash),
             3: .array([descriptor(identifier)]), 5: .map(["uv": .boolean(true)]),
         ])
     }

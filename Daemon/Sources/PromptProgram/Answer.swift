@@ -13,12 +13,22 @@ public enum ReplyPipe {
     /// Writes the secret first and the reply last: the daemon takes a secret only after the word that it is complete.
     static func send(_ answer: consuming Answer) {
         switch consume answer {
-        case .entered(let secret):
-            let isWritten = unsafe secret.withUnsafeBytes { unsafe write($0, to: PromptDescriptor.secret) }
-            send(isWritten ? .entered : .ended)
+        case .entered(let secret): _ = sendEntered(secret)
         case .reply(let reply):
             send(reply)
         }
+    }
+
+    /// Sends a secret, and then the word that it is complete. The caller may go on.
+    ///
+    /// - Returns: whether the daemon has got it; otherwise it was told that the prompt has ended.
+    public static func sendEntered(_ secret: borrowing SecretBytes) -> Bool {
+        let header = [UInt8(truncatingIfNeeded: secret.count >> 8), UInt8(truncatingIfNeeded: secret.count)]
+        let isWritten =
+            unsafe header.withUnsafeBytes { unsafe write($0, to: PromptDescriptor.secret) }
+            && secret.withUnsafeBytes { unsafe write($0, to: PromptDescriptor.secret) }
+        send(isWritten ? .entered : .ended)
+        return isWritten
     }
 
     /// Tells the daemon that the question is visible.

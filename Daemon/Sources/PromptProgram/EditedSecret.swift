@@ -36,6 +36,20 @@ public struct EditedSecret: ~Copyable {
         count -= end - start
     }
 
+    /// Lends each character in turn, as UTF-8 in the locked memory.
+    public borrowing func forEachCharacter(_ body: (UnsafeRawBufferPointer) -> Void) {
+        let count = count
+        unsafe bytes.withUnsafeBytes { bytes in
+            var start = 0
+            while start < count {
+                var end = start + 1
+                while end < count, unsafe Self.isContinuation(bytes[end]) { end += 1 }
+                unsafe body(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+                start = end
+            }
+        }
+    }
+
     public mutating func removeAll() { remove(0..<count) }
 
     /// The typed bytes, as a secret of exactly that size; nothing stays here.

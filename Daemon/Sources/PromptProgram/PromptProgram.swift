@@ -8,7 +8,7 @@ import UnixSocket
 /// descriptors of ``PromptDescriptor``; they take no arguments and decide nothing by their environment.
 public enum PromptProgram {
     /// Reads the request, lets `ask` put the question, and tells the daemon the answer.
-    public static func run(_ ask: (PromptRequest, borrowing PromptWatch) -> Answer) {
+    public static func run(_ ask: (PromptRequest, inout PromptWatch) -> Answer) {
         guard ostiary_occupy_standard_descriptors() == 0 else { exit(1) }
         // A prompt that can be dumped or traced would show the typed secret.
         guard ostiary_forbid_dumps() == 0 else { exit(1) }
@@ -18,12 +18,12 @@ public enum PromptProgram {
         ReplyPipe.send(answer(ask))
     }
 
-    private static func answer(_ ask: (PromptRequest, borrowing PromptWatch) -> Answer) -> Answer {
+    private static func answer(_ ask: (PromptRequest, inout PromptWatch) -> Answer) -> Answer {
         guard let signals = try? Descriptor(ostiary_end_signals(), from: "signalfd") else { return .reply(.badRequest) }
         guard let request = readRequest() else { return .reply(.badRequest) }
-        let watch = PromptWatch(
+        var watch = PromptWatch(
             control: PromptDescriptor.control, signals: signals, timeLimit: .seconds(request.timeLimitSeconds))
-        return ask(request, watch)
+        return ask(request, &watch)
     }
 
     private static func readRequest() -> PromptRequest? {

@@ -1,3 +1,4 @@
+import DirectionalText
 public import PromptProtocol
 
 /// The words of a question, the same for every front end.
@@ -36,7 +37,7 @@ public struct PromptText {
     public var isTyped: Bool { question.kind.isTyped }
 
     /// The choices, in order.
-    public var options: [String] { question.kind.options.map(\.string) }
+    public var options: [String] { question.kind.options.map(\.string.isolated) }
 
     private static func alternatives(_ sensors: [PromptSensor]) -> String {
         sensors.map { " or \(noun(of: $0.kind))" }.joined()
@@ -91,13 +92,17 @@ public struct PromptText {
     }
 
     public var facts: [Fact] {
-        var facts = [Fact(label: "Program", text: request.program.string, detail: " (process \(request.processID))")]
-        if let application = request.application { facts.append(Fact(label: "Known as", text: application.string)) }
+        var facts = [
+            Fact(label: "Program", text: request.program.string.isolated, detail: " (process \(request.processID))")
+        ]
+        if let application = request.application {
+            facts.append(Fact(label: "Known as", text: application.string.isolated))
+        }
         if let objects = question.objects { facts.append(fact(of: objects)) }
-        facts.append(Fact(label: "To", text: question.operation.string, isOfOstiary: true))
+        facts.append(Fact(label: "To", text: question.operation.string.isolatingQuotations, isOfOstiary: true))
         if let signed = question.signedData { facts += Self.facts(of: signed) }
         if let consequence = question.consequence {
-            facts.append(Fact(label: "Note", text: consequence.string, isOfOstiary: true))
+            facts.append(Fact(label: "Note", text: consequence.string.isolatingQuotations, isOfOstiary: true))
         }
         return facts
     }
@@ -105,7 +110,7 @@ public struct PromptText {
     private static func facts(of signed: PromptSignedData) -> [Fact] {
         let data =
             switch signed.form {
-            case .text(let text): Fact(label: "Signs", lead: "the text “", text: text.string, detail: "”")
+            case .text(let text): Fact(label: "Signs", lead: "the text “", text: text.string.isolated, detail: "”")
             case .data(let count):
                 Fact(
                     label: "Signs", text: "\(count) \(count == 1 ? "byte" : "bytes") of data, which cannot be shown",
@@ -119,8 +124,8 @@ public struct PromptText {
     /// One object is named as it is. Of several objects the number comes first, then as many names as are wanted, in
     /// quotation marks, so that no name looks like two, and the number of the others.
     private func fact(of objects: PromptObjects) -> Fact {
-        guard objects.count > 1 else { return Fact(label: "For", text: objects.names[0].string) }
-        let named = objects.names.prefix(max(1, namedObjectCount)).map(\.string)
+        guard objects.count > 1 else { return Fact(label: "For", text: objects.names[0].string.isolated) }
+        let named = objects.names.prefix(max(1, namedObjectCount)).map(\.string.isolated)
         let others = objects.count - named.count
         return Fact(
             label: "For", lead: "\(objects.count) \(objects.noun.rawValue)s: “",
@@ -138,7 +143,7 @@ public struct PromptText {
 
     /// A program's words without marks that would end a quotation.
     private static func quotable(_ words: DisplayText) -> String {
-        String(words.string.map { "“”„‟".contains($0) ? "\"" : $0 })
+        String(words.string.map { "“”„‟".contains($0) ? "\"" : $0 }).isolated
     }
 
     /// Everything but the field and the sensors' states, for a voice.
@@ -150,10 +155,10 @@ public struct PromptText {
     }
 
     public var warning: String? {
-        if case .confirmation(let warning) = question.kind { warning.string } else { nil }
+        if case .confirmation(let warning) = question.kind { warning.string.isolatingQuotations } else { nil }
     }
 
-    /// The mistake in the last try, and the number of tries left.
+    /// The mistake in the last try, and the outcome of more of them.
     public var notice: String? {
         let tries: String? =
             switch question.triesLeft {
@@ -161,7 +166,9 @@ public struct PromptText {
             case 1: "One try left."
             case let count?: "\(count) tries left."
             }
-        let parts = [question.notice?.string, tries].compactMap(\.self)
+        let parts = [
+            question.notice?.string.isolatingQuotations, question.missConsequence?.string ?? tries,
+        ].compactMap(\.self)
         return parts.isEmpty ? nil : parts.joined(separator: " ")
     }
 

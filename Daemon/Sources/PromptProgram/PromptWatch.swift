@@ -7,17 +7,27 @@ import UnixSocket
 public struct PromptWatch: ~Copyable {
     private let control: CInt
     private let signals: Descriptor
-    private let deadline: ContinuousClock.Instant
+    private let timeLimit: Duration
+    private var deadline: ContinuousClock.Instant
 
     init(control: CInt, signals: consuming Descriptor, timeLimit: Duration) {
         self.control = control
         self.signals = signals
+        self.timeLimit = timeLimit
         deadline = .now.advanced(by: timeLimit)
     }
+
+    /// How long the person may still take to answer.
+    public var timeLeft: Duration { max(.zero, ContinuousClock.Instant.now.duration(to: deadline)) }
+
+    /// The question is put again, with its whole time limit.
+    public mutating func restart() { deadline = .now.advanced(by: timeLimit) }
 
     public enum Event: Equatable, Sendable {
         /// The daemon has another text for a sensor.
         case updated(PromptUpdate)
+        /// The answer was wrong, and the daemon puts the question again.
+        case again(PromptQuestion)
         /// Something can be read.
         case readable
         /// Nothing more will come: the terminal hung up, the dialog ended.
@@ -51,7 +61,8 @@ public struct PromptWatch: ~Copyable {
             if polled[1].revents != 0 { return .ended }
             if polled[0].revents != 0 {
                 switch readControl() {
-                case .update(let update): return .updated(update)
+                case .message(.update(let update)): return .updated(update)
+                case .message(.again(let question)): return .again(question)
                 case .nothing: continue
                 case .closed: return .ended
                 }
@@ -63,17 +74,17 @@ public struct PromptWatch: ~Copyable {
         }
     }
 
-    private enum Control { case update(PromptUpdate), nothing, closed }
+    private enum Control { case message(PromptControl), nothing, closed }
 
-    /// One message of the daemon. What cannot be read as an update is passed over; an error ends the prompt, as the end of
+    /// One message of the daemon. What cannot be read as one is passed over; an error ends the prompt, as the end of
     /// the channel does.
     private borrowing func readControl() -> Control {
-        var bytes = [UInt8](repeating: 0, count: PromptUpdate.maximumByteCount)
+        var bytes = [UInt8](repeating: 0, count: PromptControl.maximumByteCount)
         let count = unsafe recv(control, &bytes, bytes.count, CInt(MSG_DONTWAIT))
         if count < 0, errno == EINTR || errno == EAGAIN { return .nothing }
         guard count > 0 else { return .closed }
-        guard let update = try? PromptUpdate(decoding: Data(bytes[..<count])) else { return .nothing }
-        return .update(update)
+        guard let message = try? PromptControl(decoding: Data(bytes[..<count])) else { return .nothing }
+        return .message(message)
     }
 
     /// Rounded up, so that a wait does not end just before its time; in steps of at most a minute.

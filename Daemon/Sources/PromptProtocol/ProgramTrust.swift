@@ -24,13 +24,14 @@ public enum ProgramTrust {
     ///
     /// - Throws: the reason why not.
     public static func verifyFile(_ path: String, userID: UInt32) throws(ProgramDistrust) {
-        guard path.hasPrefix("/") else { throw .missing(path) }
+        guard PathName.isAbsolute(path) else { throw .missing(path) }
         var (rest, folder, links) = (parts(of: path), "", 0)
         var status = try verifiedStatus(of: "/", userID)
         while let name = rest.popLast() {
             guard status.st_mode & S_IFMT == S_IFDIR else { throw .missing(path) }
             if name == ".." {
-                folder = folder.isEmpty ? "" : String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)])
+                let parent = PathName.folder(of: folder)
+                folder = parent == "/" || folder.isEmpty ? "" : parent
                 continue
             }
             let entry = folder + "/" + name
@@ -42,7 +43,7 @@ public enum ProgramTrust {
             links += 1
             guard links <= linkCount, let target = try? FileManager.default.destinationOfSymbolicLink(atPath: entry)
             else { throw .missing(entry) }
-            if target.hasPrefix("/") { folder = "" }
+            if PathName.isAbsolute(target) { folder = "" }
             rest += parts(of: target)
         }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .missing(path) }
@@ -50,7 +51,7 @@ public enum ProgramTrust {
 
     /// The names in a path, in reverse order.
     private static func parts(of path: String) -> [String] {
-        path.split(separator: "/").filter { $0 != "." }.map(String.init).reversed()
+        PathName.names(in: path).reversed()
     }
 
     private static func verifiedStatus(of path: String, _ userID: UInt32) throws(ProgramDistrust) -> stat {

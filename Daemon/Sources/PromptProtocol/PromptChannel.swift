@@ -2,12 +2,14 @@
 public enum PromptDescriptor {
     /// The request is read from here.
     public static let request: Int32 = 3
-    /// The typed secret is written here: raw bytes, nothing else, and only with the outcome ``PromptReply/entered``.
+    /// The typed secret is written here, and only with the outcome ``PromptReply/entered``: two bytes with the number of its
+    /// bytes, big-endian, and then these.
     public static let secret: Int32 = 4
     /// Words of one byte: ``PromptReply/shown`` when the question is visible, where the front end can tell, and one other
-    /// ``PromptReply``. That one is written last, after the terminal is as it was before.
+    /// ``PromptReply``. That one is written last, after the terminal is as it was before. A sheet goes on after
+    /// ``PromptReply/entered``: it stays on the screen until the daemon ends it, or puts the question again.
     public static let reply: Int32 = 5
-    /// A socket that takes a ``PromptUpdate`` as one message. When its other end closes, because the daemon gave up or died,
+    /// A socket that takes a ``PromptControl`` as one message. When its other end closes, because the daemon gave up or died,
     /// the prompt ends. Nothing is read from it on the other side.
     public static let control: Int32 = 6
     /// The caller's terminal, or the null device.

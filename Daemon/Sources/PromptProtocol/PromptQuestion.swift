@@ -1,5 +1,3 @@
-public import Foundation
-
 /// The factor that a typed answer is for. A question asks for one factor, and its answer is never used for another.
 public enum PromptFactor: String, Codable, Equatable, Sendable, CaseIterable {
     case passcode
@@ -91,22 +89,6 @@ public struct PromptUpdate: Codable, Equatable, Sendable {
         self.sensor = sensor
         self.text = text
     }
-
-    /// Largest encoded update.
-    public static let maximumByteCount = 4096
-
-    /// JSON. An update is one message of a channel that keeps messages apart, so it needs no length.
-    public func encoded() throws -> Data {
-        let bytes = try JSONEncoder().encode(self)
-        guard bytes.count <= Self.maximumByteCount else { throw PromptRequestError.tooLarge }
-        return bytes
-    }
-
-    /// Reads exactly one update.
-    public init(decoding bytes: Data) throws(PromptRequestError) {
-        guard bytes.count <= Self.maximumByteCount else { throw .tooLarge }
-        do { self = try JSONDecoder().decode(Self.self, from: bytes) } catch { throw .malformed }
-    }
 }
 
 /// One question to a person: everything that is shown beside the program's name.
@@ -126,8 +108,11 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     public let reason: DisplayText?
     /// The mistake in the last try, for example "Wrong passcode."
     public let notice: DisplayText?
-    /// The number of tries left before a wait or a lock; nil when the prompt says nothing about it.
+    /// The number of wrong tries left that bring no wait and no lock; nil when the prompt says nothing about it.
     public let triesLeft: Int?
+    /// What further wrong tries bring, for example "After the next wrong one you wait 1 minute." It is shown instead of
+    /// ``triesLeft``.
+    public let missConsequence: DisplayText?
     /// The title of the key that cancels; nil for "Cancel".
     public let cancelTitle: DisplayText?
     /// Another way that the person may choose; nil when there is none. Offered on terminals only: pinentry's entry dialog
@@ -142,7 +127,7 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     public init(
         _ kind: PromptKind, sensors: [PromptSensor] = [], objects: PromptObjects? = nil, operation: DisplayText,
         signedData: PromptSignedData? = nil, consequence: DisplayText? = nil, reason: DisplayText? = nil,
-        notice: DisplayText? = nil, triesLeft: Int? = nil,
+        notice: DisplayText? = nil, triesLeft: Int? = nil, missConsequence: DisplayText? = nil,
         cancelTitle: DisplayText? = nil, fallbackTitle: DisplayText? = nil, isShownInFull: Bool = false,
         isUnproved: Bool = false
     ) {
@@ -155,6 +140,7 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
         self.reason = reason
         self.notice = notice
         self.triesLeft = triesLeft
+        self.missConsequence = missConsequence
         self.cancelTitle = cancelTitle
         self.fallbackTitle = fallbackTitle
         self.isShownInFull = isShownInFull

@@ -26,10 +26,14 @@ public struct SheetOptions: Codable, Equatable, Sendable {
     public let textPercent: Int
     /// The D-Bus address over which a screen reader reads the sheet; nil for none.
     public let accessibilityBus: String?
+    public let language: SheetLanguage
 
-    public init(display: Display, isDark: Bool, textPercent: Int, accessibilityBus: String? = nil) {
+    public init(
+        display: Display, isDark: Bool, textPercent: Int, accessibilityBus: String? = nil,
+        language: SheetLanguage = .english
+    ) {
         (self.display, self.isDark, self.textPercent) = (display, isDark, textPercent)
-        self.accessibilityBus = accessibilityBus
+        (self.accessibilityBus, self.language) = (accessibilityBus, language)
     }
 }
 

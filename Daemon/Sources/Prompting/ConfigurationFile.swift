@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import PAMProtocol
+import PromptProtocol
 public import UnixSocket
 
 /// Reads `ostiaryd.conf`: lines of `key = value`, empty lines, and comments that begin with `#`. Strict: an unknown or
@@ -117,6 +118,9 @@ public enum ConfigurationFile {
             configuration.sheetIsDark = isDark
         case "prompt.sheet-text-percent":
             configuration.sheetTextPercent = try number(value, in: PromptConfiguration.textPercentBounds)
+        case "prompt.sheet-language":
+            guard let language = SheetLanguage(rawValue: value) else { throw .badValue }
+            configuration.sheetLanguage = language
         case "prompt.time-limit-seconds":
             configuration.timeLimitSeconds = try number(value, in: PromptConfiguration.timeLimitBounds)
         case "enclave":

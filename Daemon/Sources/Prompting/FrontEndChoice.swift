@@ -24,6 +24,8 @@ struct FrontEndChoice {
     var findDisplay: () -> Result<SheetOptions.Display, DisplayRefusal> = { .failure(.none) }
     /// The bus of a screen reader, looked for only when there is a sheet.
     var findAccessibilityBus: () -> String? = { nil }
+    /// The language of the person, looked for only when there is a sheet.
+    var findLanguage: () -> SheetLanguage = { .english }
 
     private var verifiedTerminal: VerifiedTerminal? { try? terminal?.get() }
 
@@ -74,7 +76,7 @@ struct FrontEndChoice {
     private func options(of display: SheetOptions.Display) -> SheetOptions {
         SheetOptions(
             display: display, isDark: configuration.sheetIsDark, textPercent: configuration.sheetTextPercent,
-            accessibilityBus: findAccessibilityBus())
+            accessibilityBus: findAccessibilityBus(), language: findLanguage())
     }
 
     private var pinentryOptions: PinentryOptions? {

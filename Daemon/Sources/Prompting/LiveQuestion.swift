@@ -10,6 +10,8 @@ import UnixSocket
 public final class LiveQuestion: Sendable {
     /// Takes the question away.
     public let cancellation: PromptCancellation
+    /// The sheet in which the last answer to the same question was wrong; the question is put again there if it can be.
+    let heldSheet: HeldSheet?
     private let onShown: @Sendable (LiveQuestion) -> Void
     private let state = Mutex(State())
 
@@ -21,11 +23,14 @@ public final class LiveQuestion: Sendable {
 
     /// - Parameters:
     ///   - cancellation: takes the question away; used for this question only.
+    ///   - heldSheet: the sheet in which the last answer to the same question was wrong; nil for a new question.
     ///   - onShown: called once by the prompter's thread, when the question is visible. It must not block.
     public init(
-        endedBy cancellation: PromptCancellation, onShown: @escaping @Sendable (LiveQuestion) -> Void = { _ in }
+        endedBy cancellation: PromptCancellation, on heldSheet: HeldSheet? = nil,
+        onShown: @escaping @Sendable (LiveQuestion) -> Void = { _ in }
     ) {
         self.cancellation = cancellation
+        self.heldSheet = heldSheet
         self.onShown = onShown
     }
 

@@ -1,9 +1,11 @@
+import ExactNames
 import Glibc
 public import PromptProtocol
 import SecretMemory
 import UnixSocket
 
-/// Asks through `ostiary-prompt` or `ostiary-sheet`, with a new process for each question.
+/// Asks through `ostiary-prompt` or `ostiary-sheet`, with a new process for each question. Only a question that is put again
+/// after a wrong answer comes in the window that is there.
 ///
 /// The daemon keeps its own copy of the terminal's settings. It restores them after every end of the prompt, kill -9
 /// included. While a question is on a terminal, it checks five times a second that the caller still exists and is in
@@ -16,6 +18,8 @@ public struct ProcessPrompter: PlacingPrompter {
     private let displays: DisplayFinder
     private let sessions: any SessionRecords
     private let accessibility: AccessibilityBus
+    private let buses: SessionBuses
+    private let heldSheet = HeldSheetPlace()
     private var sheetProgram: String { PathName.folder(of: program) + "/ostiary-sheet" }
 
     private static let watchMilliseconds: CInt = 200
@@ -42,6 +46,7 @@ public struct ProcessPrompter: PlacingPrompter {
         self.userID = userID
         check = TerminalCheck(policy: configuration.terminalPolicy, logins: logins)
         let buses = buses ?? .standard(of: userID)
+        self.buses = buses
         displays = DisplayFinder(configuration: configuration, buses: buses, userID: userID)
         self.sessions = sessions ?? LogindSessions(systemBus: buses.system)
         accessibility = AccessibilityBus(buses: buses, userID: userID)
@@ -67,7 +72,7 @@ public struct ProcessPrompter: PlacingPrompter {
                     display = found
                     return found.options
                 }
-            }, findAccessibilityBus: accessibility.address)
+            }, findAccessibilityBus: accessibility.address, findLanguage: findLanguage)
         return choice.choose().map { frontEnd in
             let armsSensors = frontEnd.tellsWhenShown && sensorRefusal == nil
             let armed = question.sensors.indices.filter { index in
@@ -75,7 +80,7 @@ public struct ProcessPrompter: PlacingPrompter {
             }
             let request = PromptRequest(
                 question: question.keepingSensors(armed),
-                program: DisplayText(fact: caller.program),
+                program: DisplayText(fact: caller.program.text),
                 application: caller.application.map { DisplayText(fact: $0) }, processID: caller.processID,
                 frontEnd: frontEnd, timeLimitSeconds: configuration.timeLimitSeconds)
             let usedTerminal = frontEnd.usesTerminal ? try? terminal?.get() : nil
@@ -121,7 +126,7 @@ public struct ProcessPrompter: PlacingPrompter {
     public func display() -> Result<SheetOptions.Display, DisplayRefusal> { findDisplay().map(\.options) }
 
     private static func isNamedInFull(_ question: PromptQuestion, _ caller: PromptCaller) -> Bool {
-        DisplayText(wholeFact: caller.program) != nil && question.objects?.areAllNamedInFull != false
+        DisplayText(wholeFact: caller.program.text) != nil && question.objects?.areAllNamedInFull != false
     }
 
     /// A sheet is optional, because it needs GTK.
@@ -129,6 +134,12 @@ public struct ProcessPrompter: PlacingPrompter {
         let found = displays.find()
         guard case .success = found, unsafe access(sheetProgram, X_OK) != 0 else { return found }
         return .failure(.notInstalled)
+    }
+
+    /// The configured language of the sheet, or that of the user's session. Neither a caller nor the daemon's own environment
+    /// names it.
+    private func findLanguage() -> SheetLanguage {
+        configuration.sheetLanguage ?? SheetLanguage(ofSession: SessionVariables.of(userID, at: buses.user))
     }
 
     /// Why a pinentry must not be started now; nil when it may be. The prompt itself is not checked. It lies beside the
@@ -152,26 +163,72 @@ public struct ProcessPrompter: PlacingPrompter {
         do { before = try terminal.map { try TerminalState(of: $0.number) } } catch {
             return .interrupted(by: .terminalGone)
         }
+        if terminal == nil, let process = live.heldSheet?.take(for: request),
+            let outcome = ask(request, again: process, caller, live, shown)
+        {
+            return outcome
+        }
+        if terminal == nil {
+            // The window of another question goes, also when this prompter did not open it.
+            live.heldSheet?.close()
+            heldSheet.clear()
+        }
         guard
-            var process = try? PromptProcess(
+            let process = try? PromptProcess(
                 program: display == nil ? program : sheetProgram, request: request, terminal: terminal?.number,
                 display: display?.socket?.number)
         else { return .unavailable(.promptFailed) }
-        let updates = process.updates
-        let interruption = live.showingUpdates(with: { update in
-            if let update = shown?.update(update) { updates.send(update) }
-        }) {
-            watch(&process, hasTerminal: terminal != nil, mustBeDrawn: display != nil, caller, live, shown)
-        }
-        if case .because(.proved) = interruption, terminal == nil {
-            // A window needs no time to clean up, and the program waits for what a sensor has proved.
+        let outcome = wait(
+            for: process, request, hasTerminal: terminal != nil, mustBeDrawn: display != nil, caller, live, shown)
+        if let terminal { before?.restoreIfChanged(on: terminal.number) }
+        return outcome
+    }
+
+    /// Puts the question again in the window of a sheet; nil if the sheet does not show it, as on another workspace.
+    private func ask(
+        _ request: PromptRequest, again process: consuming PromptProcess, _ caller: PromptCaller, _ live: LiveQuestion,
+        _ shown: ShownSensors?
+    ) -> PromptOutcome? {
+        var process = process
+        guard process.ask(again: request.question) else {
+            let isCancelled = process.hasSaid(.cancelled)
             process.kill()
+            return isCancelled ? .cancelled : nil
+        }
+        switch wait(for: process, request, hasTerminal: false, mustBeDrawn: true, caller, live, shown) {
+        case .unavailable(.displayRefused(.noAnswer)): return nil
+        case let outcome: return outcome
+        }
+    }
+
+    /// Waits for what a prompt comes to, and ends it, unless its window stays for the check of the answer.
+    private func wait(
+        for process: consuming PromptProcess, _ request: PromptRequest, hasTerminal: Bool, mustBeDrawn: Bool,
+        _ caller: PromptCaller, _ live: LiveQuestion, _ shown: ShownSensors?
+    ) -> PromptOutcome {
+        let updates = process.updates
+        var running = process
+        let interruption = live.showingUpdates(with: { update in
+            if let update = shown?.update(update) { updates.send(.update(update)) }
+        }) {
+            watch(&running, hasTerminal: hasTerminal, mustBeDrawn: mustBeDrawn, caller, live, shown)
+        }
+        if case .because(.proved) = interruption, !hasTerminal {
+            // A window needs no time to clean up, and the program waits for what a sensor has proved.
+            running.kill()
             return .interrupted(by: .proved)
         }
-        let end = process.finish(askedFor: request.question.kind.factor)
-        if let terminal { before?.restoreIfChanged(on: terminal.number) }
         // An answer does not count if the question was taken away meanwhile.
-        switch interruption ?? live.cancellation.interruption.map(Interruption.because) {
+        let reason = interruption ?? live.cancellation.interruption.map(Interruption.because)
+        if reason == nil, mustBeDrawn, let factor = request.question.kind.factor,
+            let secret = running.takeSecret(askedFor: factor)
+        {
+            let sheet = HeldSheet(running, of: request)
+            heldSheet.put(sheet)
+            return .entered(EnteredSecret(secret, for: factor, on: sheet))
+        }
+        let end = running.finish(askedFor: request.question.kind.factor)
+        switch reason {
         case .because(let interruption): return .interrupted(by: interruption)
         case .stuck: return .timedOut
         case .notDrawn: return .unavailable(.displayRefused(.noAnswer))

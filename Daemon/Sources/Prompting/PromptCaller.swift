@@ -1,3 +1,4 @@
+public import ExactNames
 public import PromptProtocol
 public import UnixSocket
 
@@ -9,7 +10,7 @@ public struct PromptCaller: Sendable {
     public let userID: UInt32
     /// The program's path or other name, as found by the daemon. Waiting questions and cooldowns are counted for this
     /// name.
-    public let program: String
+    public let program: ExactName
     /// The application id of the program's registration; nil without a valid registration.
     public let application: String?
     /// The terminal that the caller passed, unchecked; nil when it passed none.
@@ -18,7 +19,7 @@ public struct PromptCaller: Sendable {
     public let terminalType: TerminalType
 
     public init(
-        processID: Int32, process: ProcessHandle?, userID: UInt32, program: String, application: String? = nil,
+        processID: Int32, process: ProcessHandle?, userID: UInt32, program: ExactName, application: String? = nil,
         terminal: SharedDescriptor?, terminalType: TerminalType = .vt100
     ) {
         self.processID = processID

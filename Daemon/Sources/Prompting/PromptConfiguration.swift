@@ -1,3 +1,5 @@
+public import PromptProtocol
+
 /// The settings of `ostiaryd.conf`: how this daemon asks people, and where it makes the keys of a new store.
 public struct PromptConfiguration: Equatable, Sendable {
     /// One way to ask.
@@ -27,6 +29,8 @@ public struct PromptConfiguration: Equatable, Sendable {
     /// the usual one.
     public var sheetIsDark = false
     public var sheetTextPercent = 100
+    /// The sheet's language; nil for that of the user's session.
+    public var sheetLanguage: SheetLanguage?
     /// How long a question stays on screen.
     public var timeLimitSeconds = 120
     /// How long what a person proved for a context of a program counts there, unless the program ends it before. Apple's is

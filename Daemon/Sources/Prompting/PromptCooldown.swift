@@ -1,3 +1,5 @@
+public import ExactNames
+
 /// Refuses questions for a while after several in a row got no answer. Cancelled questions count, so that nobody is
 /// worn down. Ignored ones count too, so that other programs get their turn. Programs are counted, and terminals too,
 /// because a program can be copied under many names. Pure: the caller supplies the time.
@@ -5,7 +7,7 @@ public struct PromptCooldown: Sendable {
     /// Where a question came from.
     public enum Source: Hashable, Sendable {
         /// The program's name, as found by the daemon.
-        case program(String)
+        case program(ExactName)
         /// The caller's controlling terminal, in the numbering of TIOCGDEV.
         case terminal(UInt32)
     }

@@ -1,3 +1,5 @@
+import ExactNames
+
 /// Decides which question is next at each place. Pure.
 ///
 /// In the line of a terminal or the dialog, a program has one place, even for several questions; its other questions
@@ -25,11 +27,11 @@ struct PromptOrder {
 
     private struct Line {
         /// The program whose question is visible.
-        var asking: String
+        var asking: ExactName
         /// Programs in the order of their turns.
-        var programs: [String] = []
+        var programs: [ExactName] = []
         /// Their questions, oldest first.
-        var waiting: [String: [Ticket]] = [:]
+        var waiting: [ExactName: [Ticket]] = [:]
 
         var waitingCount: Int { waiting.values.reduce(0) { $0 + $1.count } }
     }
@@ -42,7 +44,7 @@ struct PromptOrder {
     var waitingCount: Int { lines.values.reduce(0) { $0 + $1.waitingCount } }
 
     /// Adds a question of `program`.
-    mutating func enter(_ program: String, at place: PromptPlace) -> Entry {
+    mutating func enter(_ program: ExactName, at place: PromptPlace) -> Entry {
         guard var line = lines[place] else {
             guard lines.count < Self.maximumPlaceCount,
                 lines.values.count(where: { $0.asking == program }) < Self.maximumPlaceCountOfProgram

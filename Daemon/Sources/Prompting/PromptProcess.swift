@@ -22,6 +22,8 @@ struct PromptProcess: ~Copyable {
         let requestPipe = try PipeEnds()
         try Self.write(request.encoded(), to: requestPipe.writer)
         let secretPipe = try PipeEnds()
+        // A prompt that says that a secret is complete has written all of it: nobody waits for the rest.
+        guard fcntl(secretPipe.reader.number, F_SETFL, O_NONBLOCK) == 0 else { throw SystemCallError("fcntl") }
         let replyPipe = try PipeEnds()
         let controlEnds = try ChannelEnds()
         var descriptors = [CInt](repeating: -1, count: Int(PromptDescriptor.count))
@@ -61,7 +63,8 @@ struct PromptProcess: ~Copyable {
         case silence
     }
 
-    /// Reads the prompt's next word, which must be waiting; nil when it said none. Every word but `shown` is its last.
+    /// Reads the prompt's next word, which must be waiting; nil when it said none. Every word but `shown` is its last, unless
+    /// ``ask(again:)`` follows.
     mutating func readWord() -> PromptReply? {
         if case .none = lastWord { lastWord = Self.nextWord(from: reply.number) }
         guard case .reply(let word) = lastWord else { return nil }
@@ -74,6 +77,31 @@ struct PromptProcess: ~Copyable {
         let count = unsafe withUnsafeMutableBytes(of: &byte) { unsafe read(descriptor, into: $0) }
         guard count == 1, let word = PromptReply(rawValue: byte) else { return .silence }
         return .reply(word)
+    }
+
+    /// Takes the secret of a prompt that has said `entered` and stays; nil if it is not complete.
+    ///
+    /// - Parameter factor: the factor of the question.
+    func takeSecret(askedFor factor: PromptFactor?) -> SecretBytes? {
+        guard lastWord == .reply(.entered), case .entered(let secret) = Self.readSecret(self.secret.number, of: factor)
+        else { return nil }
+        return secret
+    }
+
+    /// Puts the question again, after the answer was wrong; false if the prompt does not take it.
+    mutating func ask(again question: PromptQuestion) -> Bool {
+        // One that has cancelled may still be there for a moment.
+        guard !hasSaid(.cancelled), updates.send(.again(question)) else { return false }
+        lastWord = .none
+        return true
+    }
+
+    /// Whether the prompt has said this word since its last one. Does not wait.
+    mutating func hasSaid(_ word: PromptReply) -> Bool {
+        if lastWord == .reply(.entered), Self.isReadable(reply.number, within: 0) {
+            lastWord = Self.nextWord(from: reply.number)
+        }
+        return lastWord == .reply(word)
     }
 
     /// The channel for updates. Use it only before ``finish(askedFor:)``.
@@ -101,7 +129,7 @@ struct PromptProcess: ~Copyable {
 
     /// Ends the prompt and its dialog at once, whatever they do. Their memory is freed later: a window has much of it.
     consuming func kill() {
-        Threads.start("ostiary-reaper", process.kill(withGroup: true))
+        Threads.startEventually("ostiary-reaper", process.kill(withGroup: true))
     }
 
     private static func isReadable(_ descriptor: CInt, within milliseconds: CInt) -> Bool {
@@ -115,14 +143,18 @@ struct PromptProcess: ~Copyable {
 
     /// Reads the typed secret. Our prompt never sends more than a field holds.
     private static func readSecret(_ descriptor: CInt, of factor: PromptFactor?) -> PromptEnd {
-        let size = PromptLimits.secretByteCount + 1
+        var header: (UInt8, UInt8) = (0, 0)
+        guard unsafe withUnsafeMutableBytes(of: &header, { unsafe read(descriptor, into: $0) }) == 2 else {
+            return .silent
+        }
+        let size = Int(header.0) << 8 | Int(header.1)
+        guard (1...PromptLimits.secretByteCount).contains(size) else { return .silent }
         var buffer = factor == .passcode ? SecretBytes(zeroedForPasscode: size) : SecretBytes(zeroed: size)
         let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(descriptor, into: $0) }
-        guard (1...PromptLimits.secretByteCount).contains(count) else { return .silent }
-        return .entered(buffer.prefix(count))
+        return count == size ? .entered(buffer) : .silent
     }
 
-    /// Reads until the buffer is full or all writers have closed; returns the number of bytes.
+    /// Reads until the buffer is full, or nothing more is there; returns the number of bytes.
     private static func read(_ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         var filled = 0
         while filled < buffer.count {
@@ -143,15 +175,17 @@ enum PromptEnd: ~Copyable {
     case silent
 }
 
-/// Sends updates to a prompt.
+/// Sends messages to a prompt.
 struct PromptUpdates: Sendable {
     let descriptor: CInt
 
-    /// Sends an update. Drops it if the prompt does not read or has ended, so that nobody waits for it.
-    func send(_ update: PromptUpdate) {
-        guard let message = try? update.encoded() else { return }
-        unsafe message.withUnsafeBytes { bytes in
-            _ = unsafe Glibc.send(descriptor, bytes.baseAddress!, bytes.count, CInt(MSG_DONTWAIT | MSG_NOSIGNAL))
+    /// Sends a message. Drops it and returns false if the prompt does not read or has ended, so that nobody waits for it.
+    @discardableResult
+    func send(_ message: PromptControl) -> Bool {
+        guard let bytes = try? message.encoded() else { return false }
+        return unsafe bytes.withUnsafeBytes { bytes in
+            unsafe Glibc.send(descriptor, bytes.baseAddress!, bytes.count, CInt(MSG_DONTWAIT | MSG_NOSIGNAL))
+                == bytes.count
         }
     }
 }

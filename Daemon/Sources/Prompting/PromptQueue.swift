@@ -1,3 +1,4 @@
+import ExactNames
 import Glibc
 public import PromptProtocol
 import Synchronization
@@ -91,7 +92,7 @@ public final class PromptQueue: Prompter {
         case refused(PromptUnavailability)
     }
 
-    private func enter(_ program: String, at place: PromptPlace, _ cancellation: PromptCancellation) -> Entry {
+    private func enter(_ program: ExactName, at place: PromptPlace, _ cancellation: PromptCancellation) -> Entry {
         guard let wakeup = try? Wakeup() else { return .refused(.promptFailed) }
         let entry = state.withLock { state in
             let entry = state.order.enter(program, at: place)

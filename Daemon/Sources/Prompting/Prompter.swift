@@ -46,11 +46,13 @@ public enum PromptOutcome: ~Copyable, Sendable {
 public struct EnteredSecret: ~Copyable, Sendable {
     /// The factor of the field that it was typed into.
     public let factor: PromptFactor
+    /// The sheet that it was typed into, which stays on the screen as long as this object exists; nil for other front ends.
+    public let sheet: HeldSheet?
     private let bytes: SecretBytes
 
-    public init(_ bytes: consuming SecretBytes, for factor: PromptFactor) {
+    public init(_ bytes: consuming SecretBytes, for factor: PromptFactor, on sheet: HeldSheet? = nil) {
         self.bytes = bytes
-        self.factor = factor
+        (self.factor, self.sheet) = (factor, sheet)
     }
 
     /// The bytes as typed, not checked for UTF-8, never empty. If `factor` is not the factor that was asked for,

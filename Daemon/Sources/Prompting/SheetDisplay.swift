@@ -84,7 +84,7 @@ struct DisplayFinder {
                         authority: configuration.xAuthority))
             }
             guard LogindSessions(systemBus: buses.system).isAtMachine(userID) else { throw .noActiveSession }
-            let variables = sessionVariables(buses.user)
+            let variables = SessionVariables.of(userID, at: buses.user)
             return .success(
                 try display(
                     wayland: variables["WAYLAND_DISPLAY"], x11: variables["DISPLAY"],
@@ -118,26 +118,6 @@ struct DisplayFinder {
         let digits = name.dropFirst().split(separator: ".", omittingEmptySubsequences: false)
         let areNumbers = digits.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0.isASCII && $0.isNumber } }
         return name.hasPrefix(":") && (1...2).contains(digits.count) && areNumbers ? name : nil
-    }
-
-    // MARK: the user's session
-
-    /// The environment that the user manager gives its services (org.freedesktop.systemd1(5)). The desktop puts its
-    /// display there. Empty without a user manager.
-    private func sessionVariables(_ path: String) -> [String: String] {
-        var variables: [String: String] = [:]
-        do throws(BusError) {
-            guard let bus = try Bus(ofUserOrRoot: userID, at: path) else { return [:] }
-            let answer = try bus.call(
-                "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.DBus.Properties", "Get",
-                "org.freedesktop.systemd1.Manager", "Environment")
-            guard try answer.enter(.variant, "as") else { return [:] }
-            try answer.readArray(of: "s") { () throws(BusError) in
-                let parts = try answer.readText().split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                if parts.count == 2, !parts[1].isEmpty { variables[String(parts[0])] = String(parts[1]) }
-            }
-        } catch { return [:] }
-        return variables
     }
 }
 

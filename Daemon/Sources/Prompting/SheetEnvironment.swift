@@ -19,6 +19,8 @@ extension SheetOptions {
             "G_SLICE=always-malloc", "MALLOC_PERTURB_=165",
             // Without an address, GTK would look for one at the display, where any program can leave one.
             accessibilityBus.map { "AT_SPI_BUS_ADDRESS=\($0)" } ?? "GTK_A11Y=none",
+            // One of the languages that the sheet speaks. The catalogues lie in a fixed place, beside the program.
+            "LANGUAGE=\(language.rawValue)",
         ]
     }
 

@@ -21,8 +21,11 @@ public enum TerminalRefusal: Error, Equatable, Sendable {
     case notControllingTerminal
     /// No file under `/dev` is this terminal: it belongs to another container or mount, or was opened as `/dev/tty`.
     case unnamed
-    /// Another session of the user has a terminal of the same number, so nobody can tell which one is the caller's.
-    case ambiguous
+    /// This process of the user, in another session, has a terminal of the same number, so nobody can tell which one is the
+    /// caller's.
+    case ambiguous(process: Int32)
+    /// The running processes cannot be listed, so nobody can tell whether another one has a terminal of the same number.
+    case processesUnreadable
     /// It belongs to another user than the caller.
     case otherOwner
     case noLogin
@@ -38,7 +41,10 @@ public enum TerminalRefusal: Error, Equatable, Sendable {
         case .notATerminal: "it is not a terminal that is open for reading and writing"
         case .notControllingTerminal: "it is not the program's controlling terminal"
         case .unnamed: "it has no file of its own below /dev"
-        case .ambiguous: "another session has a terminal with the same number"
+        case .ambiguous(let process):
+            "process \(process) of another session has a terminal with the same number, for example in a sandbox; end that "
+                + "process, or use another terminal"
+        case .processesUnreadable: "the daemon cannot list the running processes in /proc"
         case .otherOwner: "it belongs to another user"
         case .noLogin: "no login on it is recorded"
         case .callerGone: "the program has ended"
@@ -81,7 +87,11 @@ public struct TerminalCheck: Sendable {
         guard status.terminalDevice == device else { throw .notControllingTerminal }
         if let refusal = Self.refusal(for: status) { throw refusal }
         let path = try Self.path(of: descriptor.number, device, owner: caller.userID)
-        guard !TerminalNamesake.exists(of: status, userID: caller.userID) else { throw .ambiguous }
+        switch TerminalNamesake.search(for: status, userID: caller.userID, besides: descriptor.number) {
+        case .none: break
+        case .found(let process): throw .ambiguous(process: process)
+        case .unreadable: throw .processesUnreadable
+        }
         let terminal = VerifiedTerminal(descriptor: descriptor, device: device, path: path)
         if policy == .login, !isLogin(on: terminal, of: caller) { throw .noLogin }
         return terminal

@@ -7,21 +7,54 @@ import Glibc
 /// its terminal has the number of another program's terminal. It could then pass the other terminal as its own. But a
 /// terminal controls one session only. So if two sessions have a terminal with one number, there are two terminals.
 enum TerminalNamesake {
-    /// Whether a process of the user, in another session than `caller`, has a controlling terminal of the same number.
+    enum Search: Equatable {
+        case none
+        case found(process: Int32)
+        /// The processes cannot be listed.
+        case unreadable
+    }
+
+    /// Looks for a process of the user, in another session than `caller`, whose controlling terminal has the same number and may be
+    /// the one of the caller's question.
     ///
     /// Processes of other users do not count: they could otherwise block all questions to this user. Processes of
-    /// containers do not count either: containers number their terminals from 0, and those terminals have no file here.
-    static func exists(of caller: ProcessStatus, userID: UInt32) -> Bool {
+    /// containers do not count either: containers number their terminals from 0, and those terminals have no file here. Nor
+    /// does a process that plainly uses another terminal of that number, see ``usesAnother(_:than:)``.
+    ///
+    /// - Parameter descriptor: the terminal of the question.
+    static func search(for caller: ProcessStatus, userID: UInt32, besides descriptor: CInt) -> Search {
         let names: [String]
-        // If the processes cannot be listed, assume that one has such a terminal.
-        do { names = try FileManager.default.contentsOfDirectory(atPath: "/proc") } catch { return true }
-        return names.contains { name in
-            guard let processID = Int32(name), isOf(userID, processID), let status = ProcessStatus(of: processID) else {
+        do { names = try FileManager.default.contentsOfDirectory(atPath: "/proc") } catch { return .unreadable }
+        var asked = stat()
+        guard unsafe fstat(descriptor, &asked) == 0 else { return .unreadable }
+        let namesake = names.lazy.compactMap { Int32($0) }.first { processID in
+            guard isOf(userID, processID), let status = ProcessStatus(of: processID) else { return false }
+            return status.terminalDevice == caller.terminalDevice && status.session != caller.session && !status.isDead
+                && !isInContainer(processID) && !usesAnother(processID, than: asked)
+        }
+        return namesake.map(Search.found) ?? .none
+    }
+
+    /// Whether the process has a terminal open that has the number of `asked` and lies in another devpts, and not `asked` itself.
+    ///
+    /// Programs in a sandbox have a devpts of its own. The session whose terminal `asked` is has it open, so this excuses no
+    /// process of that session.
+    private static func usesAnother(_ processID: Int32, than asked: stat) -> Bool {
+        let folder = "/proc/\(processID)/fd"
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return false }
+        var hasAnother = false
+        for name in names {
+            var file = stat()
+            // A descriptor that was closed meanwhile says nothing, and one that cannot be examined may be `asked`.
+            guard unsafe stat("\(folder)/\(name)", &file) == 0 else {
+                if errno == ENOENT { continue }
                 return false
             }
-            return status.terminalDevice == caller.terminalDevice && status.session != caller.session && !status.isDead
-                && !isInContainer(processID)
+            guard file.st_mode & S_IFMT == S_IFCHR, file.st_rdev == asked.st_rdev else { continue }
+            if file.st_dev == asked.st_dev { return false }
+            hasAnother = true
         }
+        return hasAnother
     }
 
     private static func isOf(_ userID: UInt32, _ processID: Int32) -> Bool {

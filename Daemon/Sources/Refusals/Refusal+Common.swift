@@ -41,6 +41,11 @@ extension Refusal {
     package static let questionNeeded = Refusal(
         .questionNeeded, "The person must be asked first; send a question with the request.", cause: "question.needed")
 
+    package static let threadShortage = Refusal(
+        .tooMany,
+        "The system lets Ostiary start no more threads now. End other programs, or raise the limit of processes "
+            + "(RLIMIT_NPROC, TasksMax), and try again.", cause: "thread.none")
+
     package static let removedMeanwhile = Refusal(
         .notFound, "The object was removed while its password was being typed.", cause: "object.removed")
 
@@ -106,6 +111,14 @@ extension Refusal {
             .programUnverified,
             "The program's file changed each time that it was read, so nobody can tell whether it is the registered one. Try "
                 + "again when it is no longer written to: \(DisplayText(fact: path).string)", cause: "program.changing")
+    }
+
+    package static func registrationLost(_ path: String) -> Refusal {
+        Refusal(
+            .storeUnreadable,
+            "The program is registered, but somebody removed or changed its registration in the store. Restore the state "
+                + "folder from a backup, or register the program again: ostiary app register "
+                + "\(DisplayText(fact: path).string) --id ID", cause: "application.lost")
     }
 
     package static let objectsChanged = Refusal(

@@ -1,4 +1,5 @@
 import AuthenticatorRequests
+import ExactNames
 import SecretMemory
 import SecurityKeyProtocol
 
@@ -37,7 +38,7 @@ struct AssertionTask: KeyTask {
 
     private func request(hasHMACSecret: Bool) -> KeyAssertion {
         var request = KeyAssertion(
-            clientDataHash: assertion.clientDataHash, relyingParty: assertion.relyingParty.identifier)
+            clientDataHash: assertion.clientDataHash, relyingParty: assertion.relyingParty.identifier.text)
         request.appID = assertion.appID ?? ""
         request.allowed = assertion.allowed.map { credential in
             let salts = hasHMACSecret ? assertion.saltsByCredential[credential.identifier] : nil

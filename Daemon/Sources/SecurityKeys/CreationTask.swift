@@ -1,4 +1,5 @@
 import AuthenticatorRequests
+import ExactNames
 import SecretMemory
 import SecurityKeyProtocol
 
@@ -47,8 +48,8 @@ struct CreationTask: KeyTask {
 
     private func request(_ algorithm: Int32) -> KeyCreation {
         var request = KeyCreation(
-            clientDataHash: creation.clientDataHash, relyingParty: creation.relyingParty.identifier,
-            relyingPartyName: KeyText.fitting(creation.relyingParty.name ?? creation.relyingParty.identifier),
+            clientDataHash: creation.clientDataHash, relyingParty: creation.relyingParty.identifier.text,
+            relyingPartyName: KeyText.fitting(creation.relyingParty.name ?? creation.relyingParty.identifier.text),
             userHandle: creation.user.identifier, userName: KeyText.fitting(creation.user.name ?? ""),
             userDisplayName: KeyText.fitting(creation.user.displayName ?? ""), algorithm: algorithm)
         request.excluded = creation.excluded.map(\.identifier)

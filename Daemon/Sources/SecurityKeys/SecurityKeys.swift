@@ -1,4 +1,5 @@
 package import AuthenticatorRequests
+import ExactNames
 import SecurityKeyProtocol
 
 /// Makes and uses credentials on security keys, through libfido2 in a helper process for each key.

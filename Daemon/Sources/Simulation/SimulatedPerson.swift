@@ -1,3 +1,4 @@
+import ExactNames
 import FingerprintReader
 import Foundation
 package import Prompting
@@ -35,7 +36,7 @@ package final class SimulatedPerson: PlacingPrompter {
     package func place(
         _ question: PromptQuestion, for caller: PromptCaller
     ) -> Result<PlacedQuestion, PromptUnavailability> {
-        let program = caller.program
+        let program = caller.program.text
         return .success(PlacedQuestion(at: .dialog) { [self] live in answer(question, of: program, live) })
     }
 

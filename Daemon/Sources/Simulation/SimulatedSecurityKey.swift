@@ -1,5 +1,6 @@
 package import AuthenticatorRequests
 import Crypto
+import ExactNames
 import Foundation
 import SecretMemory
 import Synchronization
@@ -10,7 +11,7 @@ import Synchronization
 /// user verification is wanted.
 package final class SimulatedSecurityKey: CredentialAuthenticator {
     private struct Credential {
-        let relyingParty: String
+        let relyingParty: ExactName
         let user: CredentialUser
         let key: P256.Signing.PrivateKey
         let random: SymmetricKey
@@ -176,7 +177,7 @@ package final class SimulatedSecurityKey: CredentialAuthenticator {
 
     /// WebAuthn 6.1; `attested` is the credential's data.
     private static func authenticatorData(
-        for relyingParty: String, isVerified: Bool, counter: UInt32, attested: [UInt8] = []
+        for relyingParty: ExactName, isVerified: Bool, counter: UInt32, attested: [UInt8] = []
     ) -> [UInt8] {
         let flags: UInt8 = 0x01 | (isVerified ? 0x04 : 0) | (attested.isEmpty ? 0 : 0x40)
         let counter = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: counter >> $0) }

@@ -1,4 +1,5 @@
 import AssociationFiles
+import ExactNames
 import Authenticators
 import Broker
 import FingerprintReader

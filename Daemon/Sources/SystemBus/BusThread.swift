@@ -1,6 +1,6 @@
-import Foundation
 import Glibc
 import Synchronization
+import Threading
 import UnixSocket
 
 /// A thread of its own that keeps a connection to a bus. It connects, works with the connection until that is lost, and
@@ -38,11 +38,9 @@ public final class BusThread: Sendable {
 
     public var state: State { current.withLock { $0.state } }
 
-    /// Begins; returns at once.
+    /// Begins; returns at once. Without a thread now, it begins as soon as the system gives one.
     public func start() {
-        let thread = Thread { [self] in run() }
-        thread.name = name
-        thread.start()
+        Threads.startEventually(name) { [self] in run() }
     }
 
     /// Asks the work to end. Waits for nothing: a thread that waits for the bus ends with the process.

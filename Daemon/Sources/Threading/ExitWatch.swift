@@ -22,29 +22,38 @@ package final class ExitWatch: Sendable {
     private let events = epoll_create1(CInt(EPOLL_CLOEXEC))
     private let state = Mutex(State())
 
-    private init() {}
+    package init() {}
 
     /// Calls `ended` once, on the thread of all watches, when the process ends, or at once if it has ended.
     ///
     /// - Parameters:
     ///   - process: a pidfd (pidfd_open(2)). It is kept until the watch is cancelled.
     ///   - ended: must wait for nothing.
-    /// - Returns: what ``cancel(_:)`` takes; nil if the kernel cannot watch one more process.
+    /// - Returns: what ``cancel(_:)`` takes; nil if the kernel cannot watch one more process, or gives no thread for it.
     package func watch(_ process: SharedDescriptor, _ ended: @escaping @Sendable () -> Void) -> UInt64? {
         guard events >= 0 else { return nil }
-        let id = state.withLock { state in
-            state.lastID += 1
-            state.watched[state.lastID] = Watched(process: process, ended: ended)
-            if !state.hasThread { Threads.start("ostiary-exits") { [self] in serve() } }
-            state.hasThread = true
-            return state.lastID
-        }
+        guard let id = add(Watched(process: process, ended: ended)) else { return nil }
         var event = unsafe epoll_event(events: EPOLLIN.rawValue | EPOLLONESHOT.rawValue, data: epoll_data_t(u64: id))
         guard unsafe epoll_ctl(events, EPOLL_CTL_ADD, process.number, &event) == 0 else {
             state.withLock { _ = $0.watched.removeValue(forKey: id) }
             return nil
         }
         return id
+    }
+
+    private func add(_ watched: Watched) -> UInt64? {
+        state.withLock { state in
+            if !state.hasThread {
+                // The next watch tries again.
+                do throws(ThreadShortage) { try Threads.start("ostiary-exits") { [self] in serve() } } catch {
+                    return nil
+                }
+                state.hasThread = true
+            }
+            state.lastID += 1
+            state.watched[state.lastID] = watched
+            return state.lastID
+        }
     }
 
     /// Ends a watch. A call that has begun goes on.

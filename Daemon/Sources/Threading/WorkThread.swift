@@ -8,7 +8,8 @@ import Synchronization
 package final class WorkThread: Sendable {
     private let queue: Queue
 
-    /// The thread starts with the first piece of work.
+    /// The thread starts with the first piece of work, or later when the system gives none (``Threads/startEventually(_:_:)``);
+    /// the work waits for it.
     package init(name: String) { queue = Queue(name: name) }
 
     /// Work whose time has not come is dropped.
@@ -61,7 +62,7 @@ package final class WorkThread: Sendable {
                 defer { state.hasThread = true }
                 return !state.hasThread
             }
-            if isFirst { Threads.start(name) { [self] in serve() } } else { changes.signal() }
+            if isFirst { Threads.startEventually(name) { [self] in serve() } } else { changes.signal() }
         }
 
         func end() {

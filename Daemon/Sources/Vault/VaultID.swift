@@ -35,6 +35,15 @@ public struct VaultID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { bytes.hexadecimal }
 }
 
+extension VaultID {
+    /// The lowest identifier that may follow a row's key in the order of keys, and whether it does; a key need not be an
+    /// identifier.
+    static func bound(after key: Data) -> (id: VaultID, isIncluded: Bool) {
+        let padded = key.prefix(byteCount) + Data(count: max(0, byteCount - key.count))
+        return (VaultID(bytes: Data(padded))!, key.count < byteCount)  // It has exactly as many bytes.
+    }
+}
+
 extension VaultID: Comparable {
     /// The order of the bytes.
     public static func < (left: VaultID, right: VaultID) -> Bool {

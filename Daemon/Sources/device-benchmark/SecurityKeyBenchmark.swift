@@ -1,5 +1,6 @@
 import ArgumentParser
 import AuthenticatorRequests
+import ExactNames
 import Foundation
 import SecurityKeyTestSupport
 import SecurityKeys

@@ -1,5 +1,6 @@
 import AssociationFiles
 import CCurl
+import ExactNames
 import Foundation
 
 /// One request for the association file of a domain, with libcurl (libcurl-easy(3)).

@@ -18,6 +18,8 @@ struct LineEditor: ~Copyable {
         /// The key does nothing here.
         case ignored
         case submitted
+        /// Enter on an empty line.
+        case empty
         /// More was typed than a field takes; the line was erased.
         case tooLong
         case cancelled
@@ -86,7 +88,7 @@ struct LineEditor: ~Copyable {
             erase()
             return .tooLong
         }
-        return line.isEmpty ? .ignored : .submitted
+        return line.isEmpty ? .empty : .submitted
     }
 
     private mutating func erase() {

@@ -1,3 +1,4 @@
+import DirectionalText
 import PromptProgram
 import PromptProtocol
 
@@ -68,11 +69,13 @@ struct PinentryDescription {
 
     private static func clipped(_ text: String, _ byteCount: Int) -> String {
         let mark = "…"
-        var room = byteCount - Assuan.escapedByteCount(mark)
+        // Room to close all isolates that the text opens.
+        let isolates = text.unicodeScalars.count { $0 == DirectionalText.beginning }
+        var room = byteCount - Assuan.escapedByteCount(mark) - isolates * DirectionalText.end.utf8.count
         let kept = text.unicodeScalars.prefix { scalar in
             room -= Assuan.escapedByteCount(String(scalar))
             return room >= 0
         }
-        return String(kept) + mark
+        return String(kept) + mark + DirectionalText.closing(String(kept))
     }
 }

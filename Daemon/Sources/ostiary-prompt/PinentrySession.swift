@@ -52,7 +52,7 @@ struct PinentrySession: ~Copyable {
             switch watch.wait(for: output) {
             case .readable: break
             // No sensor waits beside a dialog that does not tell when it is visible.
-            case .updated: continue
+            case .updated, .again: continue
             case .timedOut: return .failed(.timedOut)
             case .ended: return .failed(.ended)
             case .closed, .quiet: return .failed(.dialogFailed)

@@ -49,6 +49,8 @@ struct TerminalFrontEnd {
             case .timedOut: return .reply(.timedOut)
             case .closed: return .reply(.terminalGone)
             case .quiet: step = editor.escapeStoodAlone()
+            // Only a sheet is asked again.
+            case .again: continue
             case .updated(let update):
                 show(update, layout)
                 continue
@@ -65,6 +67,7 @@ struct TerminalFrontEnd {
             case _ where !isTyped: continue
             case .submitted: return isConfirmation ? confirmation(of: editor.line) : .entered(editor.take())
             case .tooLong: _ = draw("\r\nToo long: at most \(editor.line.capacity) bytes.\r\n\(layout.field)")
+            case .empty: _ = draw("\r\nNothing was entered.\r\n\(layout.field)")
             case .ignored: break
             case .edited: if isEchoed { redraw(editor.line, layout) }
             }

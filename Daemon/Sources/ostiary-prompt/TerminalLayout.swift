@@ -1,3 +1,4 @@
+import DirectionalText
 import Glibc
 import PromptProgram
 import PromptProtocol
@@ -39,7 +40,9 @@ struct TerminalLayout {
     }
 
     /// The lines of a sensor.
-    func lines(of sensor: PromptSensor) -> [String] { labelled(PromptText.label(of: sensor.kind), sensor.text.string) }
+    func lines(of sensor: PromptSensor) -> [String] {
+        labelled(PromptText.label(of: sensor.kind), sensor.text.string.isolatingQuotations)
+    }
 
     var field: String { "\(text.field): " }
 
@@ -63,18 +66,25 @@ struct TerminalLayout {
         var (lines, line) = ([String](), "")
         for word in text.split(separator: " ").flatMap({ $0.pieces(upTo: room) }) {
             if !line.isEmpty, line.columns + 1 + word.columns > room {
-                lines.append(margin + line)
+                lines.append(line)
                 line = ""
             }
             line += line.isEmpty ? word : " " + word
         }
-        return lines + [margin + line]
+        return DirectionalText.balanced(lines + [line]).map { margin + $0 }
     }
 }
 
 extension StringProtocol {
-    /// Columns to reserve; two for all but ASCII, because no table here says which are wide.
-    fileprivate var columns: Int { unicodeScalars.reduce(0) { $0 + ($1.isASCII ? 1 : 2) } }
+    /// Columns to reserve; two for all but ASCII, because no table here says which are wide. Isolates have none.
+    fileprivate var columns: Int {
+        unicodeScalars.reduce(0) { columns, scalar in
+            switch scalar {
+            case DirectionalText.beginning, DirectionalText.end: columns
+            default: columns + (scalar.isASCII ? 1 : 2)
+            }
+        }
+    }
 
     /// The text in pieces that need no more columns than `room`. By scalars: a character may have any number of
     /// columns.

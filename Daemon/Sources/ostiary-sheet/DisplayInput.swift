@@ -6,6 +6,8 @@ import CGTK4
 /// the main loop like a key, but from another source: the display's events have one source of their own.
 final class DisplayInput {
     private var displaySource: UnsafeMutablePointer<GSource>?
+    /// The number of keys and clicks so far.
+    private(set) var pressCount = 0
 
     /// Whether an event of the display is being handled now.
     var isBeingHandled: Bool { displaySource != nil && g_main_current_source() == displaySource }
@@ -30,6 +32,7 @@ final class DisplayInput {
         let type = gdk_event_get_event_type(event)
         if type == GDK_KEY_PRESS || type == GDK_BUTTON_PRESS || type == GDK_TOUCH_BEGIN {
             displaySource = g_main_current_source()
+            pressCount += 1
         }
     }
 }

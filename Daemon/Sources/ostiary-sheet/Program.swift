@@ -8,7 +8,7 @@ struct Program {
     static func main() {
         PromptProgram.run { request, watch in
             guard case .sheet(let options) = request.frontEnd else { return .reply(.badRequest) }
-            return SheetFrontEnd(request: request, options: options).ask(watch)
+            return SheetFrontEnd(request: request, options: options).ask(&watch)
         }
     }
 }

@@ -12,6 +12,9 @@ import SecretMemory
 /// clipboard, or from a program over the accessibility bus) are refused.
 final class SecretField {
     let widget: Widget
+    /// Shows what was typed, below the field.
+    private(set) lazy var revealed = RevealedSecret(self)
+    var revealButton: Widget?
     private let text: OpaquePointer
     private let input: DisplayInput
     private var secret = EditedSecret(capacity: PromptLimits.secretByteCount)
@@ -46,7 +49,11 @@ final class SecretField {
         secret.removeAll()
         isTooLong = false
         change { gtk_editable_set_text(text, "") }
+        revealed.redraw()
     }
+
+    /// Lends each typed character in turn, out of the locked memory.
+    func forEachCharacter(_ body: (UnsafeRawBufferPointer) -> Void) { secret.forEachCharacter(body) }
 
     private func change(_ body: () -> Void) {
         isOwnChange = true
@@ -93,6 +100,7 @@ final class SecretField {
         change {
             gtk_editable_insert_text(text, String(repeating: "*", count: count), CInt(count), position)
         }
+        revealed.redraw()
     }
 
     private func delete(_ start: CInt, _ end: CInt) {
@@ -102,5 +110,6 @@ final class SecretField {
             return
         }
         secret.remove(Int(start)..<(end < 0 ? Int.max : max(Int(start), Int(end))))
+        revealed.redraw()
     }
 }

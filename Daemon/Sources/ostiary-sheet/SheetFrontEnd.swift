@@ -11,46 +11,65 @@ struct SheetFrontEnd {
     let request: PromptRequest
     let options: SheetOptions
 
-    func ask(_ watch: borrowing PromptWatch) -> Answer {
+    func ask(_ watch: inout PromptWatch) -> Answer {
         g_set_prgname("ostiary-sheet")
         g_set_application_name("Ostiary")
         guard gtk_init_check() != 0, let display = gdk_display_get_default() else { return .reply(.displayFailed) }
-        SheetStyle(options).apply(to: display)
+        gtk_widget_set_default_direction(options.language.isRightToLeft ? GTK_TEXT_DIR_RTL : GTK_TEXT_DIR_LTR)
+        let room = SheetRoom(on: display)
+        SheetStyle(options, textPercent: room.textPercent(options.textPercent)).apply(to: display)
         let events = SheetEvents()
+        let phrases = Catalogue.phrases(in: options.language)
         let sheet = SheetWindow(
-            text: PromptText(request: request), question: request.question, options: options, events: events)
+            text: SheetText(request: request, phrases: phrases), phrases: phrases, question: request.question,
+            options: options, in: room, on: display, events: events)
         let wakeups = watch.descriptors.map(LoopWakeup.init)
         defer { wakeups.forEach { $0.remove() } }
         let timer = LoopTimer(every: 1000)
         defer { timer.remove() }
         sheet.present()
-        let answer = answer(sheet, events, watch)
+        let answer = answer(sheet, events, phrases, display, &watch)
         sheet.close()
         Self.forgetKeys(on: display)
         return answer
     }
 
     private func answer(
-        _ sheet: SheetWindow, _ events: SheetEvents, _ watch: borrowing PromptWatch
+        _ sheet: SheetWindow, _ events: SheetEvents, _ phrases: PhraseBook, _ display: OpaquePointer,
+        _ watch: inout PromptWatch
     ) -> Answer {
+        var isChecking = false
         while true {
             switch watch.wait(for: -1, patience: .zero) {
             case .ended: return .reply(.ended)
-            case .timedOut: return .reply(.timedOut)
+            // The daemon takes the time that it needs.
+            case .timedOut: if !isChecking { return .reply(.timedOut) }
             case .updated(let update): sheet.show(update)
+            case .again(let question):
+                // One window feeds one factor.
+                guard isChecking, question.isRepetition(of: request.question) else { return .reply(.badRequest) }
+                isChecking = false
+                watch.restart()
+                sheet.ask(again: question, SheetText(request: request.putting(question), phrases: phrases))
             case .readable, .closed, .quiet: break
             }
             while let event = events.next() {
                 switch event {
                 case .drawn: ReplyPipe.sendShown()
                 case .cancelled: return .reply(.cancelled)
+                case _ where isChecking: continue
                 case .fallback: return .reply(.fallback)
                 case .confirmed: return .reply(.confirmed)
                 case .chosen(let index): return .entered(Self.number(of: index))
                 case .submitted:
-                    if let secret = sheet.takeSecret() { return .entered(secret) }
+                    guard let secret = sheet.takeSecret() else { continue }
+                    guard ReplyPipe.sendEntered(secret) else { return .reply(.ended) }
+                    isChecking = true
+                    sheet.showCheck()
+                    Self.forgetKeys(on: display)
                 }
             }
+            if !isChecking { sheet.show(timeLeft: watch.timeLeft) }
             g_main_context_iteration(nil, 1)
         }
     }

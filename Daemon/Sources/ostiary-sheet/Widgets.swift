@@ -1,4 +1,5 @@
 import CGTK4
+import PromptProgram
 
 /// GTK's casting macros and variadic functions, which Swift does not import.
 typealias Widget = UnsafeMutablePointer<GtkWidget>
@@ -45,7 +46,7 @@ func append(_ child: Widget, to box: Widget) {
 
 /// Plain text, never markup. It wraps anywhere, because a path has no blanks.
 func makeLabel(_ text: String, classes: String...) -> Widget {
-    let label = gtk_label_new(text)!
+    let label = gtk_label_new(directed(text))!
     let pointer = OpaquePointer(label)
     gtk_label_set_wrap(pointer, 1)
     gtk_label_set_wrap_mode(pointer, PANGO_WRAP_WORD_CHAR)
@@ -53,11 +54,59 @@ func makeLabel(_ text: String, classes: String...) -> Widget {
     // Otherwise a long text makes the window wider than the screen.
     gtk_label_set_width_chars(pointer, 1)
     gtk_widget_set_hexpand(label, 1)
+    let attributes = makeAttributes()
+    gtk_label_set_attributes(pointer, attributes)
+    pango_attr_list_unref(attributes)
     for name in classes { gtk_widget_add_css_class(label, name) }
+    setAccessibleLabel(PhraseBook.withoutIsolates(text), of: label)
     return label
 }
 
-func setText(_ text: String, of label: Widget) { gtk_label_set_text(OpaquePointer(label), text) }
+/// A text that is read in the direction of the sheet, whatever its first letter is. Pango takes the direction of a line from its
+/// first letter, also from one of a foreign name that is isolated.
+private func directed(_ text: String) -> String {
+    (gtk_widget_get_default_direction() == GTK_TEXT_DIR_RTL ? "\u{200F}" : "\u{200E}") + text
+}
+
+/// Pango would end a line within a word with a hyphen. In a path, that hyphen would be another path.
+private func makeAttributes() -> OpaquePointer {
+    let attributes = pango_attr_list_new()!
+    pango_attr_list_insert(attributes, pango_attr_insert_hyphens_new(0))
+    return attributes
+}
+
+/// Writes a part of a label's text larger than the rest.
+func emphasize(_ part: String, in text: String, of label: Widget) {
+    let text = directed(text)
+    guard let range = text.firstRange(of: part) else { return }
+    let attributes = makeAttributes()
+    let scale = pango_attr_scale_new(1.3)!
+    scale.pointee.start_index = guint(text.utf8.distance(from: text.startIndex, to: range.lowerBound))
+    scale.pointee.end_index = guint(text.utf8.distance(from: text.startIndex, to: range.upperBound))
+    pango_attr_list_insert(attributes, scale)
+    gtk_label_set_attributes(OpaquePointer(label), attributes)
+    pango_attr_list_unref(attributes)
+}
+
+/// A button whose title goes on in the next line if it must.
+func makeButton(_ title: String) -> Widget {
+    let button = gtk_button_new_with_label(title)!
+    let label = OpaquePointer(
+        gtk_button_get_child(UnsafeMutableRawPointer(button).assumingMemoryBound(to: GtkButton.self)))
+    gtk_label_set_wrap(label, 1)
+    gtk_label_set_wrap_mode(label, PANGO_WRAP_WORD_CHAR)
+    gtk_label_set_justify(label, GTK_JUSTIFY_CENTER)
+    let attributes = makeAttributes()
+    gtk_label_set_attributes(label, attributes)
+    pango_attr_list_unref(attributes)
+    setAccessibleLabel(PhraseBook.withoutIsolates(title), of: button)
+    return button
+}
+
+func setText(_ text: String, of label: Widget) {
+    gtk_label_set_text(OpaquePointer(label), directed(text))
+    setAccessibleLabel(PhraseBook.withoutIsolates(text), of: label)
+}
 
 /// The name that a screen reader says for a widget without a text.
 func setAccessibleLabel(_ text: String, of widget: Widget) {

@@ -5,6 +5,8 @@ import Foundation
 import Glibc
 import Logging
 import Prompting
+import SecretMemory
+import Threading
 import UnixSocket
 
 /// A running daemon: lock, store, socket, signals.
@@ -17,6 +19,12 @@ struct Daemon {
         LoggingSystem.bootstrap(StreamLogHandler.standardError)
         let log = Logger(label: "ostiaryd")
         let signals = TerminationSignals()
+        guard SystemRandom.isAvailable else {
+            throw StartError(
+                "The kernel refuses randomness (getrandom), which every key needs. A sandbox may forbid the call; permit it and "
+                    + "start again.")
+        }
+        try prepareThreads()
         let runtime = try RuntimeDirectory(path: options.runtimeDirectory, userID: user.id)
         // A daemon with another runtime folder and the same state folder finds the second lock taken.
         let locks = [try FolderLock(on: options.runtimeDirectory), try FolderLock(on: stateFolder())]
@@ -26,9 +34,7 @@ struct Daemon {
         let broker = try openBroker(log)
         let server = try Server(listeningAt: runtime.socketPath, broker: broker)
         broker.followReaders()
-        let accepting = Thread { server.run() }
-        accepting.name = "ostiary-accept"
-        accepting.start()
+        try startThread("ostiary-accept") { server.run() }
         log.notice("serving", metadata: ["socket": "\(runtime.socketPath)", "version": "\(DaemonVersion.text)"])
         if options.reportsReadiness { ReadinessReport.ready() }
         broker.followSessionLocks(on: options.systemBus)
@@ -39,6 +45,18 @@ struct Daemon {
         log.notice("ended")
         // Not exit(3): a session that did not end in time may still use what exit(3) tears down.
         _exit(0)
+    }
+
+    private static let threadShortage = StartError(
+        "The system gives no thread. End other programs, or raise the limit of processes (RLIMIT_NPROC, TasksMax), and start again."
+    )
+
+    private func prepareThreads() throws {
+        do throws(ThreadShortage) { try Threads.prepare() } catch { throw Self.threadShortage }
+    }
+
+    private func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) throws {
+        do throws(ThreadShortage) { try Threads.start(name, body) } catch { throw Self.threadShortage }
     }
 
     /// Copies the store into another enclave. No socket is made, and nobody is served.
@@ -61,13 +79,14 @@ struct Daemon {
                 options.faceSource($0, program: try Self.program("ostiary-pam"))
             },
             associationProgram: try Self.program("ostiary-association"),
-            associationsDirectory: options.associationsDirectory, associationServer: options.server,
+            associationsDirectory: options.associationsDirectory, associationServer: options.tests.server,
             adoptedUserName: options.adoptUserName, testOptions: options.testOptions)
     }
 
     private func openBroker(_ log: Logger) throws -> Broker {
         do {
             var configuration = try self.configuration()
+            if options.forTests { try requireNewStore(for: "--for-tests") }
             if let folder = options.testPrograms { try share(below: folder, in: &configuration) }
             return try Broker.open(
                 configuration, log: log, replacingDamagedLog: options.replaceDamagedLog,
@@ -77,12 +96,16 @@ struct Daemon {
 
     /// Only over a new store: the owner of another one was never asked whether these programs may use its groups.
     private func share(below folder: String, in configuration: inout BrokerConfiguration) throws {
+        try requireNewStore(for: "--test-programs")
+        do { try configuration.share(options.testGroups, below: folder) } catch { throw StartError("\(error)") }
+    }
+
+    private func requireNewStore(for option: String) throws {
         let contents = try? FileManager.default.contentsOfDirectory(atPath: options.stateDirectory)
         guard contents == [] else {
             throw StartError(
-                "--test-programs is for a new store, and \(options.stateDirectory) is not empty; name an empty folder.")
+                "\(option) is for a new store, and \(options.stateDirectory) is not empty; name an empty folder.")
         }
-        do { try configuration.share(options.testGroups, below: folder) } catch { throw StartError("\(error)") }
     }
 
     /// The daemon's other programs lie beside this one; no variable of the environment can name another one.

@@ -34,19 +34,10 @@ struct Detachment {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         var arguments = [
             "ostiaryd", "--reports-readiness", "--runtime-directory", options.runtimeDirectory, "--state-directory",
-            options.stateDirectory, "--applications-directory", options.applicationsDirectory, "--system-bus",
-            options.systemBus, "--finger-services-user", "\(options.fingerServicesUser)", "--associations-directory",
-            options.associationsDirectory,
+            options.stateDirectory, "--applications-directory", options.applicationsDirectory,
+            "--associations-directory", options.associationsDirectory,
         ]
-        if !options.associationServer.isEmpty {
-            arguments += [
-                "--association-server", options.associationServer, "--association-authorities",
-                options.associationAuthorities,
-            ]
-        }
-        if let folder = options.pamFolder { arguments += ["--pam-folder", folder] }
-        if options.pamUser != 0 { arguments += ["--pam-user", "\(options.pamUser)"] }
-        if let socket = options.templatesSocket { arguments += ["--templates-socket", socket] }
+        arguments += options.tests.arguments
         if let configuration = options.configuration { arguments += ["--configuration", configuration] }
         if let name = options.adoptUserName { arguments += ["--adopt-user-name", name] }
         if options.replaceDamagedLog { arguments.append("--replace-damaged-log") }
@@ -75,14 +66,23 @@ struct Detachment {
     /// connections.
     private func waitForOther() throws {
         let path = options.runtimeDirectory + "/ostiaryd.socket"
-        for _ in 0..<250 {
+        for round in 0..<250 {
             do throws(SystemCallError) {
                 _ = try UnixSocket.connect(to: path)
                 return
             } catch { usleep(20_000) }
+            // By then it has locked the folder of its socket, if that is this one.
+            if round == 50, isRuntimeDirectoryFree { throw StartError(listensElsewhere) }
         }
         throw StartError(
             "Another ostiaryd holds the lock in \(options.runtimeDirectory) but does not accept connections; stop it.")
+    }
+
+    private var isRuntimeDirectoryFree: Bool { (try? FolderLock(on: options.runtimeDirectory)) != nil }
+
+    private var listensElsewhere: String {
+        "Your daemon runs already, but its socket is not in \(options.runtimeDirectory). Set XDG_RUNTIME_DIR as in the session "
+            + "that started it, usually to /run/user/\(user.id)."
     }
 }
 

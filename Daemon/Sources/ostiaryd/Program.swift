@@ -1,5 +1,4 @@
 import ArgumentParser
-import AssociationFiles
 import Broker
 import CLinuxShims
 import Foundation
@@ -70,51 +69,24 @@ struct Ostiaryd: ParsableCommand {
     @Flag(help: .hidden)
     var endsWithParent = false
 
-    /// For tests. Never from the environment: the program that starts the daemon must not be able to hide locks from
-    /// it.
-    @Option(help: .hidden)
-    var systemBus = Ostiaryd.standardSystemBus
+    @OptionGroup(visibility: .hidden) var tests: TestOptions
 
-    private static let standardSystemBus = "/run/dbus/system_bus_socket"
+    /// The daemon of a test run. Only over a new store: nobody's own store loses the locks of its session so.
+    @Flag(help: .hidden)
+    var forTests = false
 
-    /// For tests: the user as whom the fingerprint service runs, and who made the socket of `ostiary-templates`.
-    @Option(help: .hidden)
-    var fingerServicesUser: UInt32 = 0
-
-    /// For tests.
-    @Option(help: .hidden)
-    var templatesSocket: String?
-
-    /// For tests: the host and port from which the association files of all domains are fetched, and the certificate
-    /// authorities that count there.
-    @Option(help: .hidden)
-    var associationServer = ""
-
-    /// For tests.
-    @Option(help: .hidden)
-    var associationAuthorities = ""
-
-    var server: AssociationServer {
-        AssociationServer(connectTo: associationServer, authorities: associationAuthorities)
-    }
+    var systemBus: String { forTests ? runtimeDirectory + "/no-bus" : tests.systemBus }
 
     var fingerSources: FingerSources {
         FingerSources(
-            systemBus: systemBus, serviceUserID: fingerServicesUser, templatesSocket: templatesSocket,
-            templatesUserID: fingerServicesUser)
+            systemBus: systemBus, serviceUserID: tests.fingerServicesUser, templatesSocket: tests.templatesSocket,
+            templatesUserID: tests.fingerServicesUser)
     }
-
-    /// For tests: the folder of PAM's service files, and whose they must be.
-    @Option(help: .hidden)
-    var pamFolder: String?
-
-    /// For tests.
-    @Option(help: .hidden)
-    var pamUser: UInt32 = 0
 
     func faceSource(_ service: String, program: String) -> FaceSource {
         FaceSource(
-            service: service, program: program, systemBus: systemBus, folder: pamFolder, trustedUserID: pamUser)
+            service: service, program: program, systemBus: systemBus, folder: tests.pamFolder,
+            trustedUserID: tests.pamUser)
     }
 
     /// For test runs: all programs below this folder share the groups, registered or not. Only over a new store.
@@ -127,27 +99,24 @@ struct Ostiaryd: ParsableCommand {
     /// The names of the given options for tests. With them, the starter of the daemon decides its trust, so status and doctor
     /// tell of them.
     var testOptions: [String] {
-        let given = [
-            ("--system-bus", systemBus != Self.standardSystemBus), ("--finger-services-user", fingerServicesUser != 0),
-            ("--templates-socket", templatesSocket != nil), ("--pam-folder", pamFolder != nil),
-            ("--pam-user", pamUser != 0), ("--association-server", !associationServer.isEmpty),
-            ("--association-authorities", !associationAuthorities.isEmpty), ("--test-programs", testPrograms != nil),
-        ]
-        return given.filter { $0.1 }.map { $0.0 }
+        tests.given
+            + [("--for-tests", forTests), ("--test-programs", testPrograms != nil)].filter { $0.1 }.map { $0.0 }
     }
 
     func validate() throws {
         guard testPrograms == nil || !detach else {
             throw ValidationError("--test-programs does not go with --detach.")
         }
+        guard !forTests || !detach else {
+            throw ValidationError("--for-tests does not go with --detach.")
+        }
         guard testGroups.isEmpty == (testPrograms == nil) else {
             throw ValidationError("--test-programs and --test-group need each other.")
         }
         let paths = [
-            runtimeDirectory, stateDirectory, configuration, applicationsDirectory, systemBus, templatesSocket,
-            pamFolder, associationsDirectory, testPrograms,
+            runtimeDirectory, stateDirectory, configuration, applicationsDirectory, associationsDirectory, testPrograms,
         ]
-        for path in paths.compactMap(\.self) where !path.hasPrefix("/") {
+        for path in tests.paths + paths.compactMap(\.self) where !path.hasPrefix("/") {
             throw ValidationError("'\(path)' is not an absolute path.")
         }
         guard moveEnclave == nil || newEnclave != nil else {

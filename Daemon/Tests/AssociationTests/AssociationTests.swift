@@ -1,4 +1,5 @@
 import AssociationFiles
+import ExactNames
 import Foundation
 import Glibc
 import Prompting
@@ -11,7 +12,7 @@ import Testing
 /// answers.
 @Suite("Association files of domains", .serialized, .timeLimit(.minutes(5)))
 struct AssociationTests {
-    private static let application = "com.example.tests"
+    private static let application: ExactName = "com.example.tests"
     private let server: AssociationServerProcess
     private let noFiles: TestFolder
 
@@ -32,7 +33,7 @@ struct AssociationTests {
         .appendingPathComponent("ostiary-association").path
 
     private func verdict(
-        _ domain: String, _ application: String = Self.application, from associations: Associations? = nil,
+        _ domain: String, _ application: ExactName = Self.application, from associations: Associations? = nil,
         at now: Duration = .seconds(100)
     ) throws -> AssociationVerdict {
         (associations ?? self.associations()).verdict(
@@ -142,12 +143,12 @@ final class AssociationServerProcess {
     private let process = Process()
     private let input = Pipe()
 
-    init(naming application: String) throws {
+    init(naming application: ExactName) throws {
         folder = try TestFolder()
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("association-server.py").path
         process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-        process.arguments = [script, folder.path, application]
+        process.arguments = [script, folder.path, application.text]
         let output = Pipe()
         (process.standardInput, process.standardOutput) = (input, output)
         try process.run()

@@ -7,6 +7,8 @@ import Synchronization
 public final class ScriptedPrompter: Prompter {
     public enum Answer: Sendable, Equatable {
         case text(String)
+        /// Types the text whose bytes these are with all bits turned over: a search of memory does not find the answer itself.
+        case inverted([UInt8])
         case confirm
         case cancel
         case fallback
@@ -110,6 +112,11 @@ public final class ScriptedPrompter: Prompter {
         case .text(let text):
             guard let factor = question.kind.factor else { return .cancelled }
             return .entered(EnteredSecret(SecretBytes(text: text), for: factor))
+        case .inverted(let bytes):
+            guard let factor = question.kind.factor else { return .cancelled }
+            var secret = SecretBytes(zeroedForPasscode: bytes.count)
+            secret.withUnsafeMutableBytes { for index in bytes.indices { $0[index] = ~bytes[index] } }
+            return .entered(EnteredSecret(secret, for: factor))
         case .confirm: return .confirmed
         case .fallback: return .fallback
         case .wait, .waitUnseen: return .timedOut

@@ -135,13 +135,14 @@ public final class TestClient {
     }
 
     public func list() throws -> [WireRight] {
-        var rights: [WireRight] = []
-        while true {
-            let request = WireListRightsRequest.with { $0.offset = UInt32(rights.count) }
+        var (rights, cursor): ([WireRight], Data) = ([], Data())
+        repeat {
+            let request = WireListRightsRequest.with { $0.cursor = cursor }
             guard case .rights(let page) = try call(.listRights(request)).body else { throw UnexpectedAnswer() }
             rights += page.rights
-            if page.rights.isEmpty || rights.count >= Int(page.total) { return rights }
-        }
+            cursor = page.next
+        } while !cursor.isEmpty
+        return rights
     }
 
     public func remove(_ name: String) throws { try done(.removeRight(.with { $0.which = .identifier(name) })) }

@@ -1,6 +1,7 @@
 import AccessControl
 import BrokerTestSupport
 import CLinuxShims
+import ExactNames
 import Foundation
 import OstiaryWire
 import PromptProtocol
@@ -388,7 +389,7 @@ struct ApplicationTests {
         let vault = fixture.broker.vault
         let id = try #require(VaultID(bytes: key.keyID))
         let home = try vault.read { try $0.object(id, owner: fixture.account.id) }?.attributes.group
-        #expect(home == groups.first)
+        #expect(home == groups.first.map { ExactName($0) })
         try fixture.restart()
         let again = try ApplicationTests(fixture, program)
         #expect(try again.client.status().caller.accessGroups == groups)
@@ -653,5 +654,17 @@ struct ApplicationTests {
         #expect(!ProgramFile.isReplaceableByRootAlone(program), "anybody may make files beside it")
         #expect(!ProgramFile.isReplaceableByRootAlone("/usr/bin/no-such-program"))
         #expect(ProgramFile.isReplaceableByRootAlone("/usr/bin/openssl"))
+    }
+
+    @Test(.enabled(if: isRoot, "only root can make a folder of root"))
+    func `a folder that others can write to counts also before a name that joins the slash`() throws {
+        let home = try TestFolder(in: String(cString: try #require(getpwuid(0)).pointee.pw_dir))
+        let folder = home.path("open") + "/\u{301}bin"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(atPath: "/usr/bin/true", toPath: folder + "/tool")
+        for path in [home.path, home.path("open"), folder] { #expect(chmod(path, 0o755) == 0) }
+        #expect(ProgramFile.isReplaceableByRootAlone(folder + "/tool"))
+        #expect(chmod(home.path("open"), 0o777) == 0)
+        #expect(!ProgramFile.isReplaceableByRootAlone(folder + "/tool"))
     }
 }

@@ -36,7 +36,20 @@ struct AttemptTests {
         #expect(refused?.code == .authenticationFailed)
         #expect(fixture.prompter.unusedAnswers.count == 1)
         #expect(fixture.prompter.asked.map(\.triesLeft) == [nil, 3, 2])
+        #expect(
+            fixture.prompter.asked.map { $0.missConsequence?.string } == [
+                nil, "After 4 more wrong ones you wait 1 minute.", "After 3 more wrong ones you wait 1 minute.",
+            ])
         #expect(try failedAttempts() == 3)
+    }
+
+    @Test func `the last one before a delay is not said to be none`() throws {
+        try fail(times: 3)
+        let wrong = ScriptedPrompter.Answer.text("wrong")
+        #expect(try fixture.refusalOfAuthorizing("right", answers: [wrong, .cancel])?.code == .userCancel)
+        let question = try #require(fixture.prompter.asked.last)
+        #expect(question.missConsequence?.string == "After the next wrong one you wait 1 minute.")
+        #expect(question.notice?.string == "Wrong passcode.")
     }
 
     @Test func `one is on disk before the passcode is looked at`() throws {

@@ -1,6 +1,7 @@
 import BrokerTestSupport
 import CTAP
 import CanonicalCBOR
+import ExactNames
 import Foundation
 import OstiaryWire
 import Prompting
@@ -48,7 +49,9 @@ struct BrowserTests {
 
     private static let making = creation(isDiscoverable: true)
 
-    private static func creation(of account: UInt8 = 1, isDiscoverable: Bool) -> [UInt8] {
+    private static func creation(
+        of account: UInt8 = 1, isDiscoverable: Bool, at domain: String = domain
+    ) -> [UInt8] {
         command(
             .makeCredential,
             .map([
@@ -116,6 +119,20 @@ struct BrowserTests {
         #expect(try fixture.account.passkeys.all().map(\.attributes.signatureCount) == [2])
         let events = try client.log().map(\.event)
         for event in ["passkey-create", "credential-register", "passkey-sign"] { #expect(events.contains(event)) }
+    }
+
+    /// A domain has one spelling. Other texts could look like it in the question.
+    @Test(arguments: ["caf\u{E9}.example", "cafe\u{301}.example", "Example.org", "localhost", "https://example.org"])
+    func `what is no domain is refused before anybody is asked`(_ name: String) throws {
+        try register()
+        fixture.prompter.prepare([Self.passcode])
+        #expect(
+            try send(Self.creation(of: 1, isDiscoverable: true, at: name)) == [CTAPStatus.invalidParameter.rawValue])
+        let assertion = Self.command(
+            .getAssertion, .map([1: .text(name), 2: .bytes([UInt8](repeating: 7, count: 32))]))
+        #expect(try send(assertion) == [CTAPStatus.invalidParameter.rawValue])
+        #expect(fixture.prompter.asked.isEmpty)
+        #expect(try fixture.account.passkeys.all().isEmpty)
     }
 
     /// The credential that an answer names.

@@ -16,6 +16,7 @@ import TerminalTestSupport
 import Testing
 import Vault
 
+@testable import Authenticators
 @testable import Broker
 @testable import OwnerKeys
 @testable import Refusals
@@ -39,6 +40,25 @@ import Vault
         #expect(try next.attempts().failedCount == 3)
         #expect(throws: WrongSecret.self) { try next.prove(Self.wrong) }
         #expect(try next.attempts().failedCount == 4)
+    }
+
+    @Test func `the last tries before the chip refuses for good are said to be the last`() throws {
+        let tpm = try SoftwareTPM()
+        let stage = try KeeperStage(in: tpm, Self.keeper)
+        let (vault, keeper) = try stage.start()
+        try Self.setPasscode(keeper, vault, stage.owner)
+        for count in 1...9 {
+            let wrong = #expect(throws: WrongSecret.self) { try keeper.prove(Self.wrong) }
+            #expect(wrong?.triesBeforeLoss == (count < 6 ? nil : 10 - count), "\(count)")
+            // The store counts nothing any more, as an older one does, so no delay comes first.
+            try vault.write("older") { try $0.removeAttempts(owner: stage.owner, subject: AttemptCounters.passcode) }
+        }
+        #expect(
+            WrongSecret(freeTriesLeft: 1, triesBeforeLoss: 1).consequence.string
+                == "After the next wrong one the TPM refuses every passcode for good, even the right one.")
+        #expect(
+            WrongSecret(freeTriesLeft: 2, triesBeforeLoss: 2).consequence.string
+                == "After 2 more wrong ones the TPM refuses every passcode for good, even the right one.")
     }
 
     @Test func `an entry that a context keeps opens no further right after a wrong one, and the next call asks`() throws

@@ -1,5 +1,6 @@
 import Authenticators
 import BrokerTestSupport
+import ExactNames
 import Glibc
 import OstiaryMessages
 import Refusals

@@ -2,6 +2,7 @@ import AssociationFiles
 import AuthenticatorRequests
 import BrokerTestSupport
 import Crypto
+import ExactNames
 import Foundation
 import OstiaryWire
 import Passkeys

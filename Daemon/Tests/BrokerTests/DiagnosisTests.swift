@@ -57,6 +57,37 @@ struct DiagnosisTests {
         #expect(try Self.problems(BrokerFixture()) == [])
     }
 
+    // MARK: what a person would like to know
+
+    private func finding(_ check: String, _ fixture: BrokerFixture) throws -> WireFinding {
+        try #require(fixture.client().diagnosis().findings.first { $0.check == check })
+    }
+
+    @Test func `tells of wrong passcodes, and of the delay that they brought`() throws {
+        let fixture = try BrokerFixture()
+        #expect(try finding("lockout", fixture).message == "There is no passcode that could be wrong.")
+        try fixture.setPasscode()
+        try fixture.create("bound", Requirement(anyOf: [.passcode]), .whenUnlocked)
+        #expect(try finding("lockout", fixture).verdict == .ok)
+        _ = try fixture.refusalOfAuthorizing("bound", answers: [.text("wrong"), .cancel])
+        let one = try finding("lockout", fixture)
+        #expect(one.verdict == .notice && one.message.hasPrefix("Wrong passcodes since the last right one: 1."))
+        for _ in 0..<4 { _ = try fixture.refusalOfAuthorizing("bound", answers: [.text("wrong"), .cancel]) }
+        let running = try finding("lockout", fixture)
+        #expect(running.verdict == .problem)
+        #expect(running.message == "After 5 wrong passcodes none is accepted for 1 min.", "\(running.message)")
+        fixture.clock.advance(by: .seconds(61))
+        #expect(try finding("lockout", fixture).message.hasSuffix("The next wrong one brings a delay."))
+        #expect(try fixture.opens("bound", answers: [.text(BrokerFixture.passcode)]))
+        #expect(try finding("lockout", fixture).verdict == .ok)
+    }
+
+    @Test func `calls it no good news that an older copy of the folder would pass`() throws {
+        let counter = try finding("store counter", BrokerFixture())
+        #expect(counter.verdict == .notice)
+        #expect(counter.message.contains("an older copy of the whole state folder passes for the newest"))
+    }
+
     // MARK: rows and lists
 
     enum Damage: CaseIterable { case altered, removed, unlisted }

@@ -1,6 +1,7 @@
 import AccessControl
 import BrokerTestSupport
 import Enclave
+import ExactNames
 import Foundation
 import OstiaryWire
 import Prompting

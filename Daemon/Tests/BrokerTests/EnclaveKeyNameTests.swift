@@ -1,6 +1,7 @@
 import AccessControl
 import BrokerTestSupport
 import Enclave
+import ExactNames
 import Foundation
 import OstiaryWire
 import Prompting
@@ -118,7 +119,7 @@ struct EnclaveKeyNameTests {
             var attributes = try ItemAttributes(
                 TestClient.attributes(["labl": .text(label), "atag": .text(label)]), of: .key)
             let accessControl = try attributes.prepareForAdding(
-                as: .key, given: key.accessControl, isForKey: true, groups: AccessGroups([group]), now: 0)
+                as: .key, given: key.accessControl, isForKey: true, groups: AccessGroups([ExactName(group)]), now: 0)
             _ = try store.add(
                 ItemDraft(
                     itemClass: .key, attributes: attributes, accessControl: accessControl, keyID: keyID, data: nil,

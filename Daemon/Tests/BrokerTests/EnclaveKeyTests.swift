@@ -2,6 +2,7 @@ import AccessControl
 import BrokerTestSupport
 import Crypto
 import Enclave
+import ExactNames
 import Foundation
 import GRDB
 import KeySlots
@@ -249,14 +250,14 @@ struct EnclaveKeyTests {
         #expect(try stored() == 1)
     }
 
-    private func draft(of group: String) throws -> ObjectRecord {
+    private func draft(of group: ExactName) throws -> ObjectRecord {
         try fixture.account.rights.prepare(.key(.p256, in: group, Self.open, shown: Data(), applicationPassword: nil))
     }
 
     @Test func `each program keeps so many keys, and all of them so many`() throws {
         var store = fixture.account.rights
         store.limits = ObjectLimits(keyCount: 4, keyCountOfGroup: 2)
-        for group in ["a", "a", "b"] { _ = try store.store(draft(of: group), replacing: false) }
+        for group in ["a", "a", "b"] as [ExactName] { _ = try store.store(draft(of: group), replacing: false) }
         #expect(throws: (any Error).self) { try store.store(draft(of: "a"), replacing: false) }
         do { _ = try store.store(draft(of: "a"), replacing: false) } catch let refused as Refusal {
             #expect(refused.code == .tooMany && refused.cause == "key.too-many")
@@ -467,10 +468,12 @@ struct EnclaveKeyTests {
         let (vault, owner) = (fixture.broker.vault, fixture.account.id)
         func counts() throws -> [Int] {
             try vault.read { reader in
-                try ["a", "b", "c"].map { try reader.objectCount(owner: owner, kind: .enclaveKey, group: $0) }
+                try (["a", "b", "c"] as [ExactName]).map {
+                    try reader.objectCount(owner: owner, kind: .enclaveKey, group: $0)
+                }
             }
         }
-        for group in ["a", "a", "b"] { _ = try store.store(draft(of: group), replacing: false) }
+        for group in ["a", "a", "b"] as [ExactName] { _ = try store.store(draft(of: group), replacing: false) }
         let database = try DatabaseQueue(path: "\(fixture.stateDirectory)/vault.sqlite")
         try database.write { try $0.execute(sql: "UPDATE objects SET mac = zeroblob(32)") }
         #expect(try counts() == [2, 1, 0])

@@ -1,5 +1,6 @@
 import AccessControl
 import BrokerTestSupport
+import ExactNames
 import FingerprintReader
 import FingerprintTestSupport
 import Foundation

@@ -1,5 +1,6 @@
 import AccessControl
 import BrokerTestSupport
+import ExactNames
 import FingerprintTestSupport
 import Foundation
 import KeySlots
@@ -62,7 +63,7 @@ struct FingerTests {
         let refused = try fixture.refused("finger", [.cancel])
         #expect(refused?.code == .userCancel)
         let object = try fixture.broker.account.rights.find(
-            "finger", application: #require(try fixture.broker.client().list().first).application)
+            "finger", application: ExactName(#require(try fixture.broker.client().list().first).application))
         let opener = try RightOpener(
             object, label: nil, in: fixture.broker.account.vault, ring: fixture.broker.account.ring,
             stretching: .quick)

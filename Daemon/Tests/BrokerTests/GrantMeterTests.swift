@@ -45,6 +45,13 @@ struct GrantMeterTests {
         #expect(meter.usesLeft == 0)
     }
 
+    @Test func `counts as many uses as a program makes`() throws {
+        var meter = try Self.meter(hard: 10)
+        meter.useCount = .max - 1
+        for _ in 1...3 { try meter.use(at: Self.start) }
+        #expect(meter.useCount == .max && meter.usesLeft == nil && meter.end(at: Self.start) == nil)
+    }
+
     @Test func `tells when it ends by time, if it does`() throws {
         #expect(try Self.meter(uses: 1).end == nil)
         #expect(try Self.meter(idle: 5).end == Self.start + .seconds(5))

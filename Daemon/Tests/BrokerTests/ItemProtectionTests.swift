@@ -1,6 +1,7 @@
 import AccessControl
 import AuditLog
 import BrokerTestSupport
+import ExactNames
 import Foundation
 import GRDB
 import KeySlots
@@ -354,7 +355,7 @@ struct ItemProtectionTests {
 
     private func opener(_ account: String) throws -> ItemOpener {
         let items = fixture.account.items
-        let groups = [try client.status().caller.program]
+        let groups = [ExactName(try client.status().caller.program)]
         return try #require(
             items.all(VisibleItems(query(account), groups: groups, digests: items.digests)).first)
     }

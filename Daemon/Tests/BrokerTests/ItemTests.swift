@@ -1,5 +1,6 @@
 import AccessControl
 import BrokerTestSupport
+import ExactNames
 import Foundation
 import OstiaryWire
 import SecretMemory
@@ -475,18 +476,19 @@ struct ItemTests {
         let application = try client.status().caller.program
         let ruled = try AccessControl.item(Requirement(anyOf: [.passcode]), .whenPasscodeSet)
         let undeletable = try AccessControl(availability: .always, requirements: [.sign: .unrestricted])
-        func key(_ group: String, _ rule: AccessControl) throws -> Data {
+        func key(_ group: ExactName, _ rule: AccessControl) throws -> Data {
             let key = ObjectRecord(
                 owner: fixture.account.id, kind: .enclaveKey, suite: 1,
                 attributes: ObjectAttributes(
-                    group: group, identifier: UUID().uuidString, applicationLabel: Data("the key's own".utf8),
+                    group: group, identifier: ExactName(UUID().uuidString),
+                    applicationLabel: Data("the key's own".utf8),
                     created: 0),
                 accessControl: Data(rule.canonicalBytes), enclaveKind: 1, publicKey: Data(), keyBlob: Data(),
                 payload: nil, slots: Data())
             try vault.write("key") { try $0.insertObject(key) }
             return key.id.bytes
         }
-        let (mine, theirs) = (try key(application, ruled), try key("somebody else", ruled))
+        let (mine, theirs) = (try key(ExactName(application), ruled), try key("somebody else", ruled))
         #expect(try refusal { try client.addItem("keys", [:], data: nil, keyID: theirs) } == .notFound)
         #expect(try refusal { try client.addItem("keys", [:], keyID: mine) } == .invalidParameter)
         let values: ItemValues = ["pdmn": .text("dk"), "atag": .text("tag"), "tkid": .text("com.apple.setoken")]
@@ -503,7 +505,7 @@ struct ItemTests {
         #expect(try vault.read { try $0.object(VaultID(bytes: theirs)!, owner: fixture.account.id) } != nil)
         #expect(try client.log().contains { $0.event == "key-remove" && $0.object == "\(VaultID(bytes: mine)!)" })
 
-        let kept = try key(application, undeletable)
+        let kept = try key(ExactName(application), undeletable)
         try client.addItem("keys", values, data: nil, accessControl: claimed, keyID: kept)
         #expect(try refusal { try client.deleteItems(TestClient.query("keys")) } == .operationNotPermitted)
         #expect(try vault.read { try $0.object(VaultID(bytes: kept)!, owner: fixture.account.id) } != nil)
@@ -514,7 +516,8 @@ struct ItemTests {
         let key = try client.createKey(.p256, .item(.unrestricted)).keyID
         try client.addItem("keys", ["atag": .text("tag")], data: nil, keyID: key)
         let items = fixture.account.items
-        let selection = try VisibleItems(TestClient.query("keys"), groups: [application], digests: items.digests)
+        let selection = try VisibleItems(
+            TestClient.query("keys"), groups: [ExactName(application)], digests: items.digests)
         let deleted = try items.delete([selection], groups: AccessGroups(["com.example.shared"]), withKeys: true)
         #expect(deleted.count == 1 && deleted.keys.isEmpty)
         #expect(try client.findKey(key).keyID == key)
@@ -526,14 +529,14 @@ struct ItemTests {
     private func add(group: String, account: String) throws {
         var attributes = try ItemAttributes(TestClient.attributes(["acct": .text(account)]), of: .genericPassword)
         let accessControl = try attributes.prepareForAdding(
-            as: .genericPassword, given: Data(), isForKey: false, groups: AccessGroups([group]), now: 0)
+            as: .genericPassword, given: Data(), isForKey: false, groups: AccessGroups([ExactName(group)]), now: 0)
         _ = try fixture.account.items.add(
             ItemDraft(
                 itemClass: .genericPassword, attributes: attributes, accessControl: accessControl, keyID: nil,
                 data: SecretBytes(text: group), applicationPassword: nil))
     }
 
-    private func visible(to groups: [String], _ values: ItemValues = [:]) throws -> [String] {
+    private func visible(to groups: [ExactName], _ values: ItemValues = [:]) throws -> [String] {
         let selection = try VisibleItems(
             TestClient.query("genp", values), groups: groups, digests: fixture.account.items.digests)
         return try fixture.account.items.all(selection).map { try $0.attributes().text("agrp")! }

@@ -2,6 +2,7 @@ import AccessControl
 import BrokerTestSupport
 import Crypto
 import Enclave
+import ExactNames
 import Foundation
 import GRDB
 import Glibc

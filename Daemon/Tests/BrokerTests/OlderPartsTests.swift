@@ -144,9 +144,14 @@ struct OlderPartsTests {
             fixture.prompter.prepare([.cancel])
             return try refusal { _ = try client.itemData(Self.item) } == nil
         case .removedRegistration:
-            let list = try client.call(.listApplications(.init()))
-            guard case .applications(let found) = list.body else { throw TestClient.UnexpectedAnswer() }
-            return found.applications.contains { $0.applicationID == Self.application }
+            var found: [WireApplication] = []
+            _ = try refusal {
+                guard case .applications(let list) = try client.call(.listApplications(.init())).body else {
+                    throw TestClient.UnexpectedAnswer()
+                }
+                found = list.applications
+            }
+            return found.contains { $0.applicationID == Self.application }
         }
     }
 

@@ -1,9 +1,11 @@
 import AccessControl
 import BrokerTestSupport
+import ExactNames
 import Foundation
 import KeySlots
 import OstiaryWire
 import Prompting
+import ProtectedObjects
 import SecretMemory
 import StoreTestSupport
 import Testing
@@ -212,6 +214,23 @@ struct PasscodeLifeTests {
             try fixture.account.life.remove(proved, destroying: [], since: fixture.account.ring.era)
         }
         try fixture.unlock(Self.new)
+    }
+
+    @Test func `a change whose request was ended changes nothing, however far it was computed`() throws {
+        try fixture.setPasscode()
+        try createAll()
+        let proved = try fixture.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        let generation = fixture.account.rights.vault.storeGeneration
+        let cancellation = RequestCancellation()
+        cancellation.cancel(.connectionEnded)
+        #expect(throws: RequestCancellation.refusal(.connectionEnded)) {
+            try StretchRequester.$current.withValue(StretchRequester(program: "gone", cancellation: cancellation)) {
+                try fixture.account.life.change(
+                    proved, to: SecretBytes(text: Self.new), since: fixture.account.ring.era)
+            }
+        }
+        #expect(fixture.account.rights.vault.storeGeneration == generation)
+        try expectAllOpen(passcode: BrokerFixture.passcode)
     }
 
     @Test func `entering the old passcode while it is being changed does not undo the change`() throws {

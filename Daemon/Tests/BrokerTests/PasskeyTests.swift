@@ -3,6 +3,7 @@ import BrokerTestSupport
 import CTAP
 import CanonicalCBOR
 import Crypto
+import ExactNames
 import Foundation
 import IndependentTools
 import OstiaryWire
@@ -63,7 +64,7 @@ struct PasskeyTests {
     private static func creation(_ name: String = "ada", handle: UInt8 = 1) -> CredentialCreation {
         var creation = CredentialCreation(
             clientDataHash: hash(clientData("webauthn.create", challenge)),
-            relyingParty: RelyingPartyName(identifier: domain, name: "Example"),
+            relyingParty: RelyingPartyName(identifier: ExactName(domain), name: "Example"),
             user: CredentialUser(identifier: [handle], name: name), algorithms: [-257, -7])
         creation.attestation = .direct
         return creation
@@ -74,7 +75,7 @@ struct PasskeyTests {
     private static func assertion() -> CredentialAssertion {
         CredentialAssertion(
             clientDataHash: hash(clientData("webauthn.get", challenge)),
-            relyingParty: RelyingPartyName(identifier: domain))
+            relyingParty: RelyingPartyName(identifier: ExactName(domain)))
     }
 
     @discardableResult

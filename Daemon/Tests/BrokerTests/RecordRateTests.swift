@@ -1,5 +1,6 @@
 import AccessControl
 import BrokerTestSupport
+import ExactNames
 import OstiaryMessages
 import Refusals
 import Synchronization
@@ -15,8 +16,8 @@ struct RecordRateTests {
     }
 
     private let disk = Disk()
-    private let one = "/usr/bin/one"
-    private let other = "/usr/bin/other"
+    private let one: ExactName = "/usr/bin/one"
+    private let other: ExactName = "/usr/bin/other"
 
     private func rate() -> RecordRate {
         RecordRate(
@@ -25,7 +26,7 @@ struct RecordRateTests {
     }
 
     /// How many of `count` records the program may make.
-    private func admitted(_ program: String, _ count: Int, by rate: RecordRate) -> Int {
+    private func admitted(_ program: ExactName, _ count: Int, by rate: RecordRate) -> Int {
         (0..<count).count { _ in (try? rate.admit(program)) != nil }
     }
 

@@ -1,6 +1,7 @@
 import AccessControl
 import BrokerTestSupport
 import Crypto
+import ExactNames
 import Foundation
 import OstiaryWire
 import StoreTestSupport
@@ -160,7 +161,8 @@ struct ReleaseTests {
         #expect(throws: Refusal.locked) { try opener.requireOpen() }
     }
 
-    private static let ownPath = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    private static let ownPath = ExactName(
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "")
 
     @Test func `under factors that the program took back does not happen`() {
         let context = EvaluationContext(keepsFactors: true, clock: TestClock(), lifetime: .seconds(60))

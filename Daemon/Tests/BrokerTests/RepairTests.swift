@@ -74,7 +74,7 @@ struct RepairTests {
         let client = try fixture.client()
         #expect(try fixture.opens("bound", answers: [.text(BrokerFixture.passcode)]), sourceLocation: location)
         #expect(try fixture.opens("free"), sourceLocation: location)
-        #expect(try client.list().map(\.identifier) == ["bound", "free", "more"], sourceLocation: location)
+        #expect(try client.list().map(\.identifier).sorted() == ["bound", "free", "more"], sourceLocation: location)
         guard case .applications(let list) = try client.call(.listApplications(.init())).body else {
             throw TestClient.UnexpectedAnswer()
         }

@@ -138,6 +138,15 @@ struct RequestTableTests {
         #expect(WireRequest.OneOf_Body.addItem(.init()).row.subject == .nothing)
     }
 
+    @Test func `knows which requests show what the store holds`() {
+        #expect(
+            Set(Self.all.filter { $0.body.row.showsStore }.map(\.name))
+                == [
+                    "find_right", "list_rights", "find_key", "list_keys", "prune_keys", "list_applications",
+                    "list_security_keys", "list_passkeys", "find_items",
+                ])
+    }
+
     @Test func `knows which requests withhold their question`() {
         for isWithheld in [false, true] {
             let use = WireItemUse.with { $0.withholdsQuestion = isWithheld }

@@ -1,5 +1,6 @@
 import AccessControl
 import BrokerTestSupport
+import ExactNames
 import Foundation
 import Glibc
 import OstiaryWire
@@ -137,7 +138,7 @@ struct SessionLimitTests {
     }
 
     /// What the quota refuses a request of `program` with; nil when it takes it.
-    private func cause(_ quota: SlowRequestQuota, _ program: String) -> String? {
+    private func cause(_ quota: SlowRequestQuota, _ program: ExactName) -> String? {
         do throws(Refusal) { try quota.take(for: program) } catch { return error.cause }
         return nil
     }

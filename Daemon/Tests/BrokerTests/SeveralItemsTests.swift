@@ -1,6 +1,7 @@
 import AccessControl
 import AuditLog
 import BrokerTestSupport
+import ExactNames
 import Foundation
 import OstiaryWire
 import Prompting
@@ -112,7 +113,7 @@ struct SeveralItemsTests {
         try add("a")
         let items = fixture.account.items
         let selection = try VisibleItems(
-            TestClient.query(), groups: [client.status().caller.program], digests: items.digests)
+            TestClient.query(), groups: [ExactName(client.status().caller.program)], digests: items.digests)
         nonisolated(unsafe) let target = ItemStore.Target(opener: try #require(items.all(selection).first), proof: nil)
         let path = fixture.socketPath
         fixture.prompter.prepare([Self.passcode, .cancel])
@@ -129,6 +130,31 @@ struct SeveralItemsTests {
         }
         #expect(try refusal { _ = try client.findItems(TestClient.query()) } == .userCancel)
         #expect(fixture.prompter.asked.map { $0.objects?.names.map(\.string) } == [["a"], ["a", "planted"]])
+    }
+
+    private func add(_ label: String, of account: String?) throws -> String {
+        var values: ItemValues = ["labl": .text(label), "svce": .text("\(label) of \(account ?? "none")")]
+        values["acct"] = account.map { .text($0) }
+        let item = try client.addItem(values, accessControl: .item(Requirement(anyOf: [.passcode])))
+        return String(item.itemID.map { String(format: "%02x", $0) }.joined().prefix(8))
+    }
+
+    @Test func `tells items of one name apart by their accounts`() throws {
+        _ = try add("many", of: "ada")
+        _ = try add("many", of: "grace")
+        _ = try add("one", of: "ada")
+        let nameless = try add("many", of: nil)
+        fixture.prompter.prepare([Self.passcode])
+        #expect(try client.findItems(TestClient.query()).count == 4)
+        #expect(try names() == ["many (account ada)", "many (account grace)", "one", "many (item \(nameless))"])
+    }
+
+    @Test func `tells items apart whose names and accounts are spelled alike`() throws {
+        _ = try add("caf\u{E9}", of: "ada")
+        _ = try add("cafe\u{301}", of: "ada")
+        fixture.prompter.prepare([Self.passcode])
+        #expect(try client.findItems(TestClient.query()).count == 2)
+        #expect(Set(try names().map { Array($0.utf8) }).count == 2)
     }
 
     @Test func `shows harmless what programs put into names`() throws {

@@ -3,6 +3,7 @@ import AuthenticatorRequests
 import BrokerTestSupport
 import Crypto
 import Dispatch
+import ExactNames
 import Foundation
 import OstiaryWire
 import Prompting

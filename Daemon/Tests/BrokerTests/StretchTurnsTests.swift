@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 import OstiaryMessages
 import Refusals
@@ -17,7 +18,7 @@ import Testing
         let cancellation: RequestCancellation
 
         init(
-            at turns: StretchTurns, for program: String, cancellation: RequestCancellation = RequestCancellation(),
+            at turns: StretchTurns, for program: ExactName, cancellation: RequestCancellation = RequestCancellation(),
             _ body: @escaping @Sendable () -> Void = {}
         ) {
             self.cancellation = cancellation

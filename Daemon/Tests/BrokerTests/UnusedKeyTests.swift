@@ -1,6 +1,7 @@
 import AccessControl
 import BrokerTestSupport
 import Enclave
+import ExactNames
 import Foundation
 import OstiaryWire
 import Prompting
@@ -41,7 +42,7 @@ struct UnusedKeyTests {
     }
 
     /// A key of another program.
-    private func makeForeignKey(in group: String, created: UInt64? = nil) throws -> VaultID {
+    private func makeForeignKey(in group: ExactName, created: UInt64? = nil) throws -> VaultID {
         let rights = fixture.account.rights
         let made = try rights.prepare(.key(.p256, in: group, Self.open, shown: Data(), applicationPassword: nil))
         guard let created else {
@@ -91,7 +92,7 @@ struct UnusedKeyTests {
         let keys = try makeKeys(3)
         let signOnly = try AccessControl(availability: .always, requirements: [.sign: .unrestricted])
         _ = try client.createKey(.p256, signOnly)
-        _ = try makeForeignKey(in: group, created: 1_000_000)
+        _ = try makeForeignKey(in: ExactName(group), created: 1_000_000)
         let context = try client.openContext()
         try client.authorize(rightID: keys[0].keyID, in: context)
         var own = try client.unusedKeys()[0]
@@ -132,7 +133,7 @@ struct UnusedKeyTests {
 
     @Test func `nobody is asked about a group that does not fit into the prompt`() throws {
         let group = String(repeating: "g", count: 300)
-        _ = try makeForeignKey(in: group)
+        _ = try makeForeignKey(in: ExactName(group))
         let refused = #expect(throws: Refused.self) { _ = try client.removeUnusedKeys(group: group) }
         #expect(refused?.code == .invalidParameter && refused?.cause == "name.unshowable")
         #expect(fixture.prompter.asked.isEmpty)
@@ -206,7 +207,7 @@ struct UnusedKeyTests {
         #expect(try refusal { try client.removeUnusedKeys(group: "") } == .invalidParameter)
         #expect(try client.removeUnusedKeys(group: "another program") == 0)
         let long = String(repeating: "g", count: 4000)
-        _ = try makeForeignKey(in: long)
+        _ = try makeForeignKey(in: ExactName(long))
         #expect(try refusal { try client.removeUnusedKeys(group: long) } == .invalidParameter)
         #expect(fixture.prompter.asked.isEmpty)
         #expect(try client.listKeys().count == 2)
@@ -260,7 +261,7 @@ struct UnusedKeyTests {
         func cause() -> String? {
             do {
                 let record = try store.prepare(
-                    .key(.p256, in: group, Self.open, shown: Data(), applicationPassword: nil))
+                    .key(.p256, in: ExactName(group), Self.open, shown: Data(), applicationPassword: nil))
                 _ = try store.store(record, replacing: false)
                 return nil
             } catch let refused as Refusal { return refused.cause } catch { return "\(error)" }

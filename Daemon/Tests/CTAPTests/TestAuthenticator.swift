@@ -10,12 +10,22 @@ final class CountingStorage: CredentialStorage, UserInteraction {
     private struct State {
         var credentials: [(StoredCredential, P256.Signing.PrivateKey)] = []
         var signatureCount = 0
-        var questionCount = 0
+        var questions: [InteractionRequest] = []
+        var replaced: [[UInt8]] = []
+        var isUnwilling = false
+        var interlude: (@Sendable () -> Void)?
     }
 
     private let state = Mutex(State())
     var signatureCount: Int { state.withLock { $0.signatureCount } }
-    var questionCount: Int { state.withLock { $0.questionCount } }
+    var questionCount: Int { questions.count }
+    var questions: [InteractionRequest] { state.withLock { $0.questions } }
+    /// The identifiers of credentials that new ones have replaced.
+    var replaced: [[UInt8]] { state.withLock { $0.replaced } }
+    /// From now on the user agrees to nothing.
+    func refuseAll() { state.withLock { $0.isUnwilling = true } }
+    /// Runs `interlude` once, while the user is asked the next time.
+    func duringNextQuestion(_ interlude: @escaping @Sendable () -> Void) { state.withLock { $0.interlude = interlude } }
 
     func credentials() -> [StoredCredential] { state.withLock { $0.credentials.map(\.0) } }
     func remainingCount() -> Int { 10 }
@@ -28,7 +38,11 @@ final class CountingStorage: CredentialStorage, UserInteraction {
         let credential = StoredCredential(
             identifier: [UInt8](SHA256.hash(data: key.publicKey.rawRepresentation)), new,
             publicKey: [UInt8](key.publicKey.rawRepresentation))
-        state.withLock { $0.credentials.insert((credential, key), at: 0) }
+        state.withLock { state in
+            state.credentials.removeAll { replaced.contains($0.0.identifier) }
+            state.credentials.insert((credential, key), at: 0)
+            state.replaced += replaced
+        }
         return (credential, try sign(with: credential, under: proof) { message(credential, $0) })
     }
 
@@ -56,24 +70,31 @@ final class CountingStorage: CredentialStorage, UserInteraction {
 
     func confirmPresence(
         for request: InteractionRequest, until cancellation: any CredentialCancellation
-    ) -> (any UserProof)? {
-        state.withLock { $0.questionCount += 1 }
+    ) throws(CTAPStatus) -> (any UserProof)? {
+        let (isUnwilling, interlude) = state.withLock { state in
+            state.questions.append(request)
+            return (state.isUnwilling, state.interlude.take())
+        }
+        interlude?()
+        guard !isUnwilling else { throw .operationDenied }
         return nil
     }
 
-    func verify(for request: InteractionRequest, until cancellation: any CredentialCancellation) -> (any UserProof)? {
-        state.withLock { $0.questionCount += 1 }
-        return nil
-    }
+    func verify(
+        for request: InteractionRequest, until cancellation: any CredentialCancellation
+    ) throws(CTAPStatus) -> (any UserProof)? { try confirmPresence(for: request, until: cancellation) }
 }
 
 extension CTAPAuthenticator {
-    /// Without a PIN, and with a clock that stands still.
-    static func forTests(_ storage: CountingStorage) -> CTAPAuthenticator {
+    /// Without a PIN.
+    static func forTests(
+        _ storage: CountingStorage, takesDomainsOnly: Bool = false,
+        clock: @escaping @Sendable () -> Duration = { .zero }
+    ) -> CTAPAuthenticator {
         let model = AuthenticatorModel(
             identifier: [UInt8](repeating: 7, count: 16), transports: ["usb"], isPlatform: false, alwaysVerifies: false,
-            allowsReset: true)
-        return CTAPAuthenticator(model, storage: storage, pins: nil, interaction: storage, clock: { .zero })
+            allowsReset: true, takesDomainsOnly: takesDomainsOnly)
+        return CTAPAuthenticator(model, storage: storage, pins: nil, interaction: storage, clock: clock)
     }
 
     mutating func status(_ request: [UInt8]) -> CTAPStatus? {

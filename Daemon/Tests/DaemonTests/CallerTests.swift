@@ -116,6 +116,12 @@ import UnixSocket
         terminal.answer("Passcode: ", with: Stage.passcode)
         #expect(try changing.client.answersUntilEnd().allSatisfy { $0.refusal == .callerChanged })
         try expectLogged("authorize", "caller.changed", stage.daemon)
+        // The passcode opened the store, which the log says; it does not say that the program was granted anything.
+        let records = try stage.daemon.client().log()
+        let opening = try #require(records.last { $0.event == "unlock" })
+        #expect(opening.result == "opened" && opening.factors == ["passcode"] && opening.operation == "authorize")
+        #expect(opening.processID == UInt32(changing.processID))
+        #expect(!records.contains { $0.result == "granted" && $0.processID == opening.processID })
     }
 
     @Test func `a caller that executes another program while a password is chosen gets no right made`() throws {
@@ -135,7 +141,7 @@ import UnixSocket
         else {
             throw RawClient.UnexpectedAnswer()
         }
-        #expect(list.total == 0)
+        #expect(list.rights.isEmpty && list.next.isEmpty)
         #expect(try !daemon.client().log().contains { $0.event == "create" && $0.result != "refused" })
     }
 

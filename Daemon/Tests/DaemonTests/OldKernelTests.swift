@@ -39,12 +39,28 @@ struct OldKernelTests {
         }
     }
 
+    /// The calls of a trace. One that another thread's call interrupted stands in two lines there, each behind the thread's number.
+    private static func whole(_ trace: String) -> [String] {
+        var begun: [Substring: Substring] = [:]
+        var calls: [String] = []
+        for line in trace.split(separator: "\n") {
+            let thread = line.prefix { $0 != " " }
+            if let end = line.range(of: " <unfinished ...>") {
+                begun[thread] = line[..<end.lowerBound]
+            } else if let end = line.range(of: " resumed>"), let begin = begun.removeValue(forKey: thread) {
+                calls.append("\(begin)\(line[end.upperBound...])")
+            } else {
+                calls.append(String(line))
+            }
+        }
+        return calls
+    }
+
     /// That the kernel was an old one, as far as the daemon could see.
     private func expectOldKernel(_ location: SourceLocation = #_sourceLocation) throws {
         // What is written is in the file once the tracer has ended.
         tracer.end()
-        let calls = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n")
-            .filter { $0.contains("getsockopt(") }
+        let calls = try Self.whole(String(contentsOfFile: trace, encoding: .utf8)).filter { $0.contains("getsockopt(") }
         let (pidfd, others) = (
             calls.filter { !$0.contains("SO_PEERCRED") }, calls.filter { $0.contains("SO_PEERCRED") }
         )

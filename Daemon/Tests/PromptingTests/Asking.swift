@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 import Glibc
 import Prompting
@@ -10,7 +11,7 @@ import UnixSocket
 extension CallerProcess {
     /// This process as prompts are told of it.
     func caller(
-        _ terminal: SharedDescriptor?, userID: UInt32 = getuid(), program: String = "/usr/bin/asker",
+        _ terminal: SharedDescriptor?, userID: UInt32 = getuid(), program: ExactName = "/usr/bin/asker",
         application: String? = nil
     ) throws -> PromptCaller {
         PromptCaller(
@@ -54,19 +55,47 @@ final class Asking: Sendable {
     let live: LiveQuestion
     private let shown: ShownCount
     private let ending = Mutex<Ending>(.stillAsking)
+    private let held = Mutex<HeldSheet?>(nil)
     private let done = DispatchSemaphore(value: 0)
+    private let letGo = DispatchSemaphore(value: 0)
 
-    init(_ prompter: any Prompter, _ question: PromptQuestion, on caller: PromptCaller) throws {
+    /// - Parameters:
+    ///   - sheet: the sheet in which the last answer was wrong.
+    ///   - isHeld: whether the sheet of the answer is kept in ``sheet``.
+    init(
+        _ prompter: any Prompter, _ question: PromptQuestion, on caller: PromptCaller, again sheet: HeldSheet? = nil,
+        holdingSheet isHeld: Bool = false
+    ) throws {
         cancellation = try PromptCancellation()
         let shown = ShownCount()
-        live = LiveQuestion(endedBy: cancellation) { _ in shown.increment() }
+        live = LiveQuestion(endedBy: cancellation, on: sheet) { _ in shown.increment() }
         self.shown = shown
         Thread.detachNewThread { [self] in
-            let ending = Ending(prompter.ask(question, on: caller, live: live))
+            let ending: Ending
+            switch prompter.ask(question, on: caller, live: live) {
+            case .entered(let secret):
+                let sheet = secret.sheet
+                held.withLock { $0 = isHeld ? sheet : nil }
+                ending = Ending(.entered(secret))
+            case let outcome: ending = Ending(outcome)
+            }
             self.ending.withLock { $0 = ending }
             done.signal()
+            // A sheet dies with the thread that started it, as it does in the daemon, where one thread asks and checks.
+            if self.sheet != nil { letGo.wait() }
         }
     }
+
+    /// The sheet of the answer, if it is kept.
+    var sheet: HeldSheet? { held.withLock { $0 } }
+    /// Lets the sheet go.
+    func dropSheet() {
+        passOnSheet()
+        letGo.signal()
+    }
+
+    /// Leaves the sheet to the question that it asks next. The thread that started it stays.
+    func passOnSheet() { held.withLock { $0 = nil } }
 
     /// Whether the prompter said that the question is visible.
     var isShown: Bool { shown.value > 0 }

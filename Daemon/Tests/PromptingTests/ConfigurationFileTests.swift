@@ -36,6 +36,7 @@ import UnixSocket
             prompt.xauthority = /home/me/x = y
             prompt.sheet-colors = dark
             prompt.sheet-text-percent = 150
+            prompt.sheet-language = ar
             prompt.time-limit-seconds = 30
             prompt.context-seconds = 60
             finger-on-terminals = login
@@ -53,6 +54,7 @@ import UnixSocket
         #expect(configuration.fingerPolicy == .login)
         #expect(configuration.faceService == "howdy-2.x" && configuration.facePolicy == .any)
         #expect(configuration.sheetIsDark && configuration.sheetTextPercent == 150)
+        #expect(configuration.sheetLanguage == .arabic)
     }
 
     @Test(
@@ -71,6 +73,8 @@ import UnixSocket
             ("finger-on-terminals = sometimes", .badValue), ("prompt.finger-on-terminals = any", .unknownKey),
             ("prompt.sheet-colors = blue", .badValue), ("prompt.sheet-text-percent = 99", .badValue),
             ("prompt.sheet-text-percent = 201", .badValue), ("prompt.sheet-text-percent = 150%", .badValue),
+            ("prompt.sheet-language = fr", .badValue), ("prompt.sheet-language = ../de", .badValue),
+            ("prompt.sheet-language = de_DE.UTF-8", .badValue), ("prompt.sheet-language =", .noKeyAndValue),
             ("prompt.time-limit-seconds = 4", .badValue), ("prompt.time-limit-seconds = 601", .badValue),
             ("prompt.time-limit-seconds = -1", .badValue), ("prompt.time-limit-seconds = 1e2", .badValue),
             ("prompt.time-limit-seconds = 99999999999999999999", .badValue),

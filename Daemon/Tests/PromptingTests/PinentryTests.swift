@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 import Glibc
 import Prompting
@@ -281,7 +282,7 @@ extension RealPromptTests {
             let (fits, long) = (String(repeating: "g", count: 300), String(repeating: "%", count: 300))
             #expect(try Asking(dialog, Self.whole(fits), on: process.caller(nil)).wait() == .entered("x", .passcode))
             #expect(try Asking(dialog, Self.whole(long), on: process.caller(nil)).wait() == .unavailable(.unshowable))
-            let hidden = try process.caller(nil, program: "/" + fits)
+            let hidden = try process.caller(nil, program: ExactName("/" + fits))
             #expect(try Asking(dialog, Self.whole(""), on: hidden).wait() == .unavailable(.unshowable))
         }
 

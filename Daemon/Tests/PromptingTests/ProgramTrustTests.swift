@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Prompting
 import Testing
+import UnixSocket
 
 /// Which programs may be given what people type. Folders lie in `/tmp`, whose sticky bit is what lets them pass.
 @Suite struct ProgramTrustTests {
@@ -45,6 +46,30 @@ import Testing
             }
             #expect(distrust("/bin/sh", userID: 12345) == nil)
         }
+    }
+
+    @Test func `a folder counts also where the name below it begins with a mark that joins the slash`() throws {
+        try removed {
+            try Self.make(folder + "/open/\u{301}bin")
+            let dialog = folder + "/open/\u{301}bin/dialog"
+            try FileManager.default.copyItem(atPath: program, toPath: dialog)
+            #expect(distrust(dialog) == nil)
+            #expect(chmod(folder + "/open", 0o777) == 0)
+            #expect(distrust(dialog) == .writableByOthers(folder + "/open"))
+            let link = folder + "/link"
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: dialog)
+            #expect(distrust(link) == .writableByOthers(folder + "/open"))
+        }
+    }
+
+    @Test func `a slash is a byte of a path`() {
+        let path = "/a/\u{301}b/c"
+        #expect(PathName.folder(of: path) == "/a/\u{301}b")
+        #expect(PathName.folder(of: PathName.folder(of: path)) == "/a")
+        #expect(PathName.last(of: "/a/\u{301}b").utf8.elementsEqual("\u{301}b".utf8))
+        #expect(PathName.isAbsolute("/\u{301}b") && !PathName.isAbsolute("\u{301}/b"))
+        #expect(PathName.names(in: "//a/./\u{301}b/") == ["a", "\u{301}b"])
+        #expect(PathName.folder(of: "/a") == "/" && PathName.folder(of: "a") == "." && PathName.last(of: "a/") == "")
     }
 
     @Test(arguments: [0o775, 0o757, 0o777] as [mode_t])

@@ -99,6 +99,33 @@ private func text(
 
     private var plainText: PromptText { text() }
 
+    @Test func `a name that is read from right to left is isolated, on each of its lines`() throws {
+        let word = "\u{5d0}\u{5d1}\u{5d2}"
+        let layout = try #require(
+            TerminalLayout(
+                text: text(
+                    .confirmation(warning: DisplayText("Destroys “\(word)”, “2fa” and 2 more.")),
+                    object: Array(repeating: word, count: 40).joined(separator: " "), reason: word), width: 80))
+        let (begin, end) = (Character("\u{2068}"), Character("\u{2069}"))
+        for line in layout.lines {
+            #expect(line.count { $0 == begin } == line.count { $0 == end }, "\(line)")
+            if line.contains(word) { #expect(line.contains("\u{2068}\(word)"), "\(line)") }
+        }
+        #expect(layout.lines.count { $0.contains(word) } > 4)
+        let warning = try #require(layout.lines.first { $0.contains("Warning") })
+        #expect(warning.contains("“\u{2068}\(word)\u{2069}”, “\u{2068}2fa\u{2069}” and 2 more."))
+    }
+
+    @Test func `a name cannot end its own isolate`() throws {
+        let layout = try #require(TerminalLayout(text: text(object: "\u{2069}\u{5d0}"), width: 80))
+        #expect(layout.lines.contains { $0.contains("\u{2068}\\u{2069}\u{5d0}\u{2069}") })
+    }
+
+    @Test func `text that is read from left to right is shown as it is`() throws {
+        let layout = try #require(TerminalLayout(text: text(object: "żółw 🐢 “x”"), width: 80))
+        #expect(!layout.lines.joined().unicodeScalars.contains { "\u{2068}\u{2069}".unicodeScalars.contains($0) })
+    }
+
     @Test(arguments: [1, 8, 29]) func `a terminal without room for an indentation is not used`(_ width: Int) {
         #expect(TerminalLayout(text: text(), width: width) == nil)
     }
@@ -137,6 +164,13 @@ private func text(
         let command = Assuan.command("SETDESC", description)
         let argumentByteCount = command.count - "SETDESC \n".utf8.count
         #expect(argumentByteCount == Assuan.escapedByteCount(description), "nothing is cut behind")
+    }
+
+    @Test func `a name that is cut closes its isolate`() throws {
+        let description = try #require(laidOut(text(object: String(repeating: "\u{5d0}", count: 300)), within: 400))
+        #expect(Assuan.escapedByteCount(description) <= 400)
+        let line = try #require(description.split(separator: "\n").first { $0.hasPrefix("For: ") })
+        #expect(line.hasPrefix("For: \u{2068}\u{5d0}") && line.hasSuffix("\u{5d0}…\u{2069}"), "\(line)")
     }
 
     @Test func `what fits is not cut`() throws {

@@ -1,3 +1,4 @@
+import ExactNames
 @testable import Prompting
 import Testing
 
@@ -18,7 +19,7 @@ import Testing
         for step in steps {
             switch step {
             case .ask(let program):
-                switch order.enter(program, at: .dialog) {
+                switch order.enter(ExactName(program), at: .dialog) {
                 case .turn(let ticket):
                     #expect(visible == nil)
                     (visible, programs[ticket]) = (ticket, program)
@@ -76,7 +77,9 @@ import Testing
         var (order, tickets): (PromptOrder, [PromptOrder.Ticket: String]) = (PromptOrder(), [:])
         guard case .turn(var visible) = order.enter("a", at: .dialog) else { Issue.record("no turn"); return }
         for program in ["a", "a", "b", "b", "b", "c", "c", "new"] {
-            guard case .waits(let ticket) = order.enter(program, at: .dialog) else { Issue.record("no place"); return }
+            guard case .waits(let ticket) = order.enter(ExactName(program), at: .dialog) else {
+                Issue.record("no place"); return
+            }
             tickets[ticket] = program
         }
         var before: [String] = []
@@ -90,7 +93,7 @@ import Testing
     @Test func `a question beyond a limit is refused, one at the limit is not`() {
         var order = PromptOrder()
         func fill(_ place: PromptPlace, _ programs: [String]) -> [Bool] {
-            programs.map { order.enter($0, at: place) != .refused }
+            programs.map { order.enter(ExactName($0), at: place) != .refused }
         }
         let many = (0...PromptOrder.maximumWaitingCount).map { "\($0)" }
         let dialog = fill(.dialog, many + ["late"])
@@ -111,7 +114,7 @@ import Testing
             let ninth = order.enter("0", at: .dialog)
             #expect(ninth == .refused)
         }
-        func isRefused(_ program: String) -> Bool { order.enter(program, at: .dialog) == .refused }
+        func isRefused(_ program: String) -> Bool { order.enter(ExactName(program), at: .dialog) == .refused }
         let refusals = [isRefused("new"), order.leave(tickets[0]) != nil, isRefused("1"), isRefused("new")]
         #expect(refusals == [true, false, true, false])
     }

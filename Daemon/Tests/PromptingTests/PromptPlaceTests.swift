@@ -1,3 +1,4 @@
+import ExactNames
 import Glibc
 import Prompting
 import TerminalTestSupport
@@ -15,7 +16,7 @@ extension RealPromptTests {
                 process = try CallerProcess(on: terminal)
             }
 
-            func ask(_ queue: PromptQueue, as program: String) throws -> Asking {
+            func ask(_ queue: PromptQueue, as program: ExactName) throws -> Asking {
                 try Asking(queue, .passcode, on: process.caller(terminal.slave, program: program))
             }
 

@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 @testable import Prompting
 import Synchronization
@@ -6,11 +7,11 @@ import Testing
 
 /// Shows nothing; answers when the test says so. A caller's process id says on which terminal it is; 0 is none.
 private final class ScriptedPrompter: PlacingPrompter {
-    private let shown = Mutex<[String]>([])
+    private let shown = Mutex<[ExactName]>([])
     private let change = DispatchSemaphore(value: 0)
     private let answers = Mutex<[PromptPlace: Ending]>([:])
-    private let unplaced = Mutex<[String: PromptUnavailability]>([:])
-    private let moved = Mutex<[String: PromptPlace]>([:])
+    private let unplaced = Mutex<[ExactName: PromptUnavailability]>([:])
+    private let moved = Mutex<[ExactName: PromptPlace]>([:])
 
     func place(
         _ question: PromptQuestion, for caller: PromptCaller
@@ -39,7 +40,7 @@ private final class ScriptedPrompter: PlacingPrompter {
         }
     }
 
-    var programs: [String] { shown.withLock { $0 } }
+    var programs: [ExactName] { shown.withLock { $0 } }
 
     /// Waits until one more question is shown.
     func waitForQuestion() { #expect(change.wait(timeout: .now() + 10) == .success) }
@@ -48,12 +49,12 @@ private final class ScriptedPrompter: PlacingPrompter {
     func answer(_ ending: Ending, terminal: Int32 = 0) { answers.withLock { $0[.of(terminal: terminal)] = ending } }
 
     /// From now on nobody can be asked for this program.
-    func unplace(_ program: String, because reason: PromptUnavailability) {
+    func unplace(_ program: ExactName, because reason: PromptUnavailability) {
         unplaced.withLock { $0[program] = reason }
     }
 
     /// From now on this program is asked for on another terminal.
-    func move(_ program: String, toTerminal terminal: Int32) {
+    func move(_ program: ExactName, toTerminal terminal: Int32) {
         moved.withLock { $0[program] = .of(terminal: terminal) }
     }
 }
@@ -79,13 +80,13 @@ private final class TestClock: Sendable {
             terminalDevice: { caller in caller.processID == 0 ? nil : UInt32(caller.processID) })
     }
 
-    private func ask(_ program: String, terminal: Int32 = 0) throws -> Asking {
+    private func ask(_ program: ExactName, terminal: Int32 = 0) throws -> Asking {
         let caller = PromptCaller(processID: terminal, process: nil, userID: 0, program: program, terminal: nil)
         return try Asking(queue, .passcode, on: caller)
     }
 
     /// Asks behind a question that is up, and waits until it is in the queue.
-    private func enqueue(_ program: String, terminal: Int32 = 0, waiting count: Int) throws -> Asking {
+    private func enqueue(_ program: ExactName, terminal: Int32 = 0, waiting count: Int) throws -> Asking {
         let asking = try ask(program, terminal: terminal)
         let end = ContinuousClock.now.advanced(by: .seconds(10))
         while queue.waitingCount < count, ContinuousClock.now < end { sched_yield() }
@@ -184,14 +185,14 @@ private final class TestClock: Sendable {
         #expect(first.wait() == .confirmed)
     }
 
-    private func cancel(_ program: String, terminal: Int32) throws {
+    private func cancel(_ program: ExactName, terminal: Int32) throws {
         let asking = try ask(program, terminal: terminal)
         prompter.waitForQuestion()
         prompter.answer(.cancelled, terminal: terminal)
         #expect(asking.wait() == .cancelled)
     }
 
-    private func expectAsked(_ program: String, terminal: Int32) throws {
+    private func expectAsked(_ program: ExactName, terminal: Int32) throws {
         let asking = try ask(program, terminal: terminal)
         prompter.waitForQuestion()
         prompter.answer(.confirmed, terminal: terminal)
@@ -199,7 +200,7 @@ private final class TestClock: Sendable {
     }
 
     @Test func `a program under many names is held back on its terminal, on others nobody is`() throws {
-        for copy in ["a", "b", "c"] { try cancel(copy, terminal: 3) }
+        for copy in ["a", "b", "c"] as [ExactName] { try cancel(copy, terminal: 3) }
         #expect(try ask("d", terminal: 3).wait() == .unavailable(.coolingDown(remaining: .seconds(30))))
         try expectAsked("d", terminal: 4)
         try expectAsked("d", terminal: 0)
@@ -215,7 +216,7 @@ private final class TestClock: Sendable {
     }
 
     @Test func `programs without a terminal do not hold each other back`() throws {
-        for copy in ["a", "b", "c"] { try cancel(copy, terminal: 0) }
+        for copy in ["a", "b", "c"] as [ExactName] { try cancel(copy, terminal: 0) }
         try expectAsked("d", terminal: 0)
     }
 
@@ -324,7 +325,7 @@ private final class TestClock: Sendable {
     // MARK: questions that nobody answers
 
     private func leaveStanding(
-        _ program: String, seconds: Int, _ ending: Ending = .timedOut, terminal: Int32 = 0
+        _ program: ExactName, seconds: Int, _ ending: Ending = .timedOut, terminal: Int32 = 0
     ) throws {
         let asking = try ask(program, terminal: terminal)
         prompter.waitForQuestion()
@@ -384,7 +385,7 @@ private final class TestClock: Sendable {
 @Suite struct PromptCooldownTests {
     private let start = ContinuousClock.now
 
-    private func cooldown(_ seconds: [Int], _ program: String = "a") -> PromptCooldown {
+    private func cooldown(_ seconds: [Int], _ program: ExactName = "a") -> PromptCooldown {
         var cooldown = PromptCooldown()
         for second in seconds {
             cooldown.note(

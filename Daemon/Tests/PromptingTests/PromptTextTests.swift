@@ -134,7 +134,7 @@ import UnixSocket
         var editor = LineEditor(capacity: 64, offersFallback: false)
         for byte in keys.utf8 { _ = editor.accept(byte) }
         #expect(text(editor.line) == line)
-        #expect(editor.accept(0x0D) == (line.isEmpty ? .ignored : .submitted))
+        #expect(editor.accept(0x0D) == (line.isEmpty ? .empty : .submitted))
     }
 
     @Test(arguments: [[0x03], [0x61, 0x03], [0x04], [0x1B, 0x1B], [0x1B, 0x03]] as [[UInt8]])

@@ -180,23 +180,52 @@ extension RealPromptTests {
 
 @Suite struct PromptUpdateTests {
     private let update = PromptUpdate(sensor: 1, text: DisplayText("Move your finger."))
+    private var messages: [PromptControl] { [.update(update), .again(.passcode)] }
 
-    @Test func `an update comes out of its bytes as it went in, and is harmless`() throws {
-        #expect(try PromptUpdate(decoding: update.encoded()) == update)
-        let hostile = Data(#"{"sensor":0,"text":"a\u001b[2J\nb"}"#.utf8)
-        #expect(try PromptUpdate(decoding: hostile).text == DisplayText("a\u{1B}[2J\nb"))
-        #expect(try !PromptUpdate(decoding: hostile).text.string.unicodeScalars.contains("\u{1B}"))
+    @Test func `a message comes out of its bytes as it went in, and is harmless`() throws {
+        for message in messages { #expect(try PromptControl(decoding: message.encoded()) == message) }
+        let hostile = Data(#"{"update":{"_0":{"sensor":0,"text":"a\u001b[2J\nb"}}}"#.utf8)
+        #expect(
+            try PromptControl(decoding: hostile)
+                == .update(PromptUpdate(sensor: 0, text: DisplayText("a\u{1B}[2J\nb"))))
+        guard case .update(let update) = try PromptControl(decoding: hostile) else { return }
+        #expect(!update.text.string.unicodeScalars.contains("\u{1B}"))
     }
 
-    @Test func `cut, damaged and overlong bytes are no update`() throws {
-        let bytes = try update.encoded()
-        for count in 0..<bytes.count {
-            #expect(throws: PromptRequestError.malformed) { try PromptUpdate(decoding: bytes.prefix(count)) }
+    @Test func `cut, damaged and overlong bytes are no message`() throws {
+        for message in messages {
+            let bytes = try message.encoded()
+            for count in 0..<bytes.count {
+                #expect(throws: PromptRequestError.malformed) { try PromptControl(decoding: bytes.prefix(count)) }
+            }
+            #expect(throws: PromptRequestError.malformed) { try PromptControl(decoding: bytes + Data("x".utf8)) }
+            #expect(throws: PromptRequestError.tooLarge) {
+                try PromptControl(decoding: bytes + Data(repeating: 0x20, count: PromptControl.maximumByteCount))
+            }
         }
-        #expect(throws: PromptRequestError.malformed) { try PromptUpdate(decoding: bytes + Data("x".utf8)) }
-        #expect(throws: PromptRequestError.tooLarge) {
-            try PromptUpdate(decoding: bytes + Data(repeating: 0x20, count: PromptUpdate.maximumByteCount))
+        #expect(throws: PromptRequestError.malformed) { try PromptControl(decoding: Data(#"{"other":{}}"#.utf8)) }
+    }
+
+    @Test func `a repetition differs in the last mistake and the sensors' words only`() {
+        func question(
+            _ kind: PromptKind = .enterPasscode, _ sensors: [PromptSensor] = [], _ object: String = "a",
+            _ operation: String = "read", _ reason: String? = nil, _ notice: String? = nil, _ tries: Int? = nil,
+            isShownInFull: Bool = false
+        ) -> PromptQuestion {
+            PromptQuestion(
+                kind, sensors: sensors, objects: PromptObjects(DisplayText(object)),
+                operation: DisplayText(operation), reason: reason.map { DisplayText($0) },
+                notice: notice.map { DisplayText($0) }, triesLeft: tries, isShownInFull: isShownInFull)
         }
+        let first = question()
+        #expect(question(.enterPasscode, [], "a", "read", nil, "Wrong passcode.", 2).isRepetition(of: first))
+        let touched = question(.enterPasscode, [PromptSensor(.finger, DisplayText("x"))])
+        #expect(question(.enterPasscode, [PromptSensor(.finger, DisplayText("y"))]).isRepetition(of: touched))
+        for other in [
+            question(.applicationPassword), question(.newPasscode), touched, question(.enterPasscode, [], "b"),
+            question(.enterPasscode, [], "a", "sign"), question(.enterPasscode, [], "a", "read", "why"),
+            question(isShownInFull: true),
+        ] { #expect(!other.isRepetition(of: first)) }
     }
 
     @Test func `updates reach nobody before the question is shown and after it has ended`() throws {

@@ -35,7 +35,7 @@ extension RealPromptTests {
                 "To: read", "It says: “to push”", "Wrong passcode. 2 tries left.",
             ] { #expect(field.description.contains(words), "\(field.description)") }
             let buttons = widgets.filter { $0.role == "push button" }.map(\.name)
-            #expect(buttons == ["Cancel", "“Use the recovery key”", "Continue"])
+            #expect(buttons == ["Show", "Cancel", "“Use the recovery key”", "Continue"])
             #expect(widgets.contains { $0.name == "Finger: Touch the sensor." })
             for state in ["Not recognised. 1 try left.", "The reader was unplugged.", "Touch the sensor."] {
                 asking.live.update(PromptUpdate(sensor: 0, text: DisplayText(state)))
@@ -43,6 +43,44 @@ extension RealPromptTests {
                     try accessibility.widgets().contains { $0.name == "Finger: \(state)" }
                 }
             }
+            try stage.server.press("Escape")
+            #expect(asking.wait() == .cancelled)
+        }
+
+        @Test(arguments: [
+            (
+                SheetLanguage.german, "Passcode", ["Zeigen", "Abbrechen", "“Use the recovery key”", "Weiter"],
+                ["asker möchte: read.", "Ostiary fragt nach: dein Passcode oder dein Finger.", "Falscher Passcode."]
+            ),
+            (
+                .arabic, "رمز المرور", ["إظهار", "إلغاء", "“Use the recovery key”", "متابعة"],
+                ["asker يريد: read.", "يطلب Ostiary: رمز المرور أو إصبعك.", "رمز المرور خاطئ."]
+            ),
+        ]) func `the sheet speaks the person's language`(
+            _ language: SheetLanguage, _ name: String, _ buttons: [String], _ words: [String]
+        ) throws {
+            try Build.compileTranslations()
+            let asking = try stage.ask(Self.question) { $0.sheetLanguage = language }
+            let widgets = try accessibility.widgets()
+            let field = try #require(widgets.first { $0.role == "password text" })
+            #expect(field.name == name)
+            for words in words { #expect(field.description.contains(words), "\(field.description)") }
+            #expect(widgets.filter { $0.role == "push button" }.map(\.name) == buttons)
+            try stage.server.type("typed")
+            try stage.server.press("Return")
+            #expect(asking.wait() == .entered("typed", .passcode))
+        }
+
+        @Test func `layout, Caps Lock and the last seconds are told`() throws {
+            let asking = try stage.ask(seconds: 25)
+            func names() throws -> [String] { try accessibility.widgets().map(\.name) }
+            #expect(try names().contains { $0.hasPrefix("Keyboard: ") })
+            #expect(try names().contains { $0.contains(/^Ends in \d+ s$/) })
+            let first = try names().first { $0.hasPrefix("Ends in ") }
+            try eventually("the time goes down") { try names().first { $0.hasPrefix("Ends in ") } != first }
+            try stage.server.press("Caps_Lock")
+            try eventually("Caps Lock is told") { try names().contains("Caps Lock is on.") }
+            try stage.server.press("Caps_Lock")
             try stage.server.press("Escape")
             #expect(asking.wait() == .cancelled)
         }
@@ -84,7 +122,8 @@ extension RealPromptTests {
             // After a key of the person, too.
             try stage.server.type("a")
             try accessibility.fill("injected")
-            for button in ["Continue", "“Use the recovery key”", "Cancel"] { try accessibility.press(button) }
+            for button in ["Show", "Continue", "“Use the recovery key”", "Cancel"] { try accessibility.press(button) }
+            #expect(try accessibility.widgets().contains { $0.name == "Show" }, "what is typed is still hidden")
             // A pressed button would count within a quarter of a second.
             #expect(asking.wait(seconds: 1) == .stillAsking)
             try stage.server.type("b")

@@ -27,24 +27,32 @@ extension RealPromptTests {
             #expect(asking.wait() == .entered("x", .passcode))
         }
 
-        @Test func `after Enter the text lies in locked memory alone until it is sent`() throws {
+        @Test func `a text that is shown to the person lies in locked memory alone`() throws {
             let asking = try stage.ask()
             let sheet = try typeMarker()
-            // The sheet finds Enter when it goes on. Then it removes its window, and waits for a display that does not answer.
-            try pause(sheet)
-            try stage.server.press("Return")
-            usleep(200_000)
-            stage.server.stop()
-            defer { stage.server.resume() }
-            usleep(200_000)
-            kill(sheet, SIGCONT)
-            sleep(2)
-            try pause(sheet)
+            let hidden = try stage.server.screen()
+            for key in ["Tab", "space"] { try stage.server.press(key) }
+            try eventually("the text is shown") {
+                try stage.server.sheetWindow().height > 0 && stage.server.screen() != hidden
+            }
+            sleep(1)
             #expect(try places(in: sheet) == Self.lockedAlone)
-            #expect(asking.wait(seconds: 0) == .stillAsking)
-            stage.server.resume()
-            kill(sheet, SIGCONT)
+            try stage.server.press("Escape")
+            #expect(asking.wait() == .cancelled)
+        }
+
+        @Test func `after Enter the text is sent and is nowhere, while the window waits and when it asks again`() throws
+        {
+            let asking = try stage.ask(holdingSheet: true)
+            let sheet = try typeMarker()
+            try stage.server.press("Return")
             #expect(asking.wait() == .entered(Self.marker, .passcode))
+            try eventually("the text is wiped") { try places(in: sheet).isEmpty }
+            let again = try stage.askAgain(asking)
+            try stage.server.type("other")
+            try eventually("the person types again") { try places(in: sheet).isEmpty }
+            try stage.server.press("Return")
+            #expect(again.wait() == .entered("other", .passcode))
         }
 
         /// Types the marker; the sheet's process, when it has all characters.

@@ -1,3 +1,4 @@
+import ExactNames
 import Glibc
 import Prompting
 import TerminalTestSupport
@@ -9,9 +10,13 @@ struct SheetStage {
     let process: SpawnedProcess
     private let buses: SessionBuses
 
-    /// - Parameter buses: no bus unless a test names some.
-    init(buses: SessionBuses = SessionBuses(system: "/nonexistent", user: "/nonexistent")) throws {
-        server = try TestXServer()
+    /// - Parameters:
+    ///   - buses: no bus unless a test names some.
+    ///   - size: the screen's pixels.
+    init(
+        buses: SessionBuses = SessionBuses(system: "/nonexistent", user: "/nonexistent"), size: String = "1024x768"
+    ) throws {
+        server = try TestXServer(size: size)
         process = try SpawnedProcess("/bin/sleep", ["600"])
         self.buses = buses
     }
@@ -37,13 +42,32 @@ struct SheetStage {
 
     /// Puts the question, waits until it is visible, and gives it the keyboard.
     func ask(
-        _ question: PromptQuestion = .passcode, seconds: Int = 60,
+        _ question: PromptQuestion = .passcode, seconds: Int = 60, holdingSheet isHeld: Bool = false,
         _ configure: (inout PromptConfiguration) -> Void = { _ in }
     ) throws -> Asking {
-        let asking = try Asking(prompter(seconds: seconds, configure), question, on: caller)
+        let asking = try Asking(
+            prompter(seconds: seconds, configure), question, on: caller, holdingSheet: isHeld)
         try eventually("the sheet is visible") { asking.isShown || asking.wait(seconds: 0) != .stillAsking }
         #expect(asking.wait(seconds: 0) == .stillAsking)
         try server.focusSheet()
         return asking
     }
+
+    /// Puts a question whose answer was wrong again, and waits until it is visible.
+    func askAgain(_ asking: Asking, _ question: PromptQuestion = .passcodeAgain) throws -> Asking {
+        let again = try Asking(
+            prompter(), question, on: caller, again: asking.sheet, holdingSheet: true)
+        asking.passOnSheet()
+        try eventually("the question is visible again") { again.isShown || again.wait(seconds: 0) != .stillAsking }
+        #expect(again.wait(seconds: 0) == .stillAsking)
+        try server.focusSheet()
+        return again
+    }
+}
+
+extension PromptQuestion {
+    /// ``passcode`` after a wrong one.
+    static let passcodeAgain = PromptQuestion(
+        .enterPasscode, objects: PromptObjects(DisplayText("GitHub token")), operation: DisplayText("read"),
+        reason: DisplayText("to push"), notice: DisplayText("Wrong passcode."), triesLeft: 2)
 }

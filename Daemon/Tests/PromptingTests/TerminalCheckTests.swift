@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 import Glibc
 @testable import Prompting
@@ -121,10 +122,31 @@ extension RealPromptTests {
             for policy in [TerminalPolicy.any, .login] {
                 let logins = FixedLogins(line: String(terminal.path.dropFirst(5)), userID: getuid())
                 #expect(refusal(own.slave, caller, policy, logins: logins) == .unnamed)
-                #expect(refusal(terminal.slave, caller, policy, logins: logins) == .ambiguous, "the other's own file")
+                guard case .ambiguous? = refusal(terminal.slave, caller, policy, logins: logins) else {
+                    Issue.record("the other's own file")
+                    continue
+                }
             }
-            #expect(refusal(terminal.slave, try process.caller(nil)) == .ambiguous)
+            // It plainly has a terminal of its own, so it keeps nobody else from being asked.
+            #expect(refusal(terminal.slave, try process.caller(nil)) == nil)
             attacker.end()
+            #expect(refusal(terminal.slave, try process.caller(nil)) == nil)
+        }
+
+        @Test(.enabled(if: geteuid() == 0, "only root can mount without namespaces of its own"))
+        func `a process that hides which terminal of the number is its own is named`() throws {
+            let own = try PrivateTerminal(numbered: terminal.path)
+            let hidden = try SpawnedProcess(
+                "/bin/bash", ["-c", "exec 0<>/proc/self/fd/3 3>&-; echo ready >&0; exec 0<&-; exec sleep 600"],
+                descriptors: [-1, -1, -1, own.slave.number])
+            try own.waitForText()
+            while refusal(terminal.slave, try process.caller(nil)) == nil { sched_yield() }
+            let refused = try #require(refusal(terminal.slave, try process.caller(nil)))
+            #expect(refused == .ambiguous(process: hidden.processID))
+            #expect(
+                refused.words.hasPrefix(
+                    "process \(hidden.processID) of another session has a terminal with the same number"))
+            hidden.end()
             #expect(refusal(terminal.slave, try process.caller(nil)) == nil)
         }
 

@@ -1,4 +1,5 @@
 import CLinuxShims
+import ExactNames
 import Foundation
 import Glibc
 import Prompting
@@ -165,6 +166,14 @@ extension RealPromptTests {
             }
             terminal.type("\u{3}")
             #expect(asking.wait() == .cancelled)
+        }
+
+        @Test func `an empty entry is answered, and the next one counts`() throws {
+            let asking = try ask(PromptQuestion(.enterPasscode, operation: DisplayText("read")))
+            terminal.type("\r")
+            terminal.waitFor("Nothing was entered.")
+            terminal.type("swordfish\r")
+            #expect(asking.wait() == .entered("swordfish", .passcode))
         }
 
         @Test func `escape sequences, direction marks and line ends of a caller are not drawn`() throws {

@@ -12,17 +12,19 @@ final class TestCompositor {
     private let folder: TestFolder
     private let process: SpawnedProcess
 
-    private static let configuration = """
-        output HEADLESS-1 mode 1024x768
-        xwayland disable
-        default_border none
-        for_window [title="Ostiary"] floating enable
-        """
-
-    init() throws {
+    /// - Parameters:
+    ///   - mode: the screen's pixels.
+    ///   - scale: the pixels of one unit, in each direction.
+    init(mode: String = "1024x768", scale: Int = 1) throws {
         folder = try TestFolder()
         let configuration = folder.path("config")
-        try Data(Self.configuration.utf8).write(to: URL(fileURLWithPath: configuration))
+        let settings = """
+            output HEADLESS-1 mode \(mode) scale \(scale)
+            xwayland disable
+            default_border none
+            for_window [app_id="ostiary-sheet"] floating enable
+            """
+        try Data(settings.utf8).write(to: URL(fileURLWithPath: configuration))
         let sway = ["/usr/bin/sway", "-c", configuration]
         let namespace = ["/usr/bin/unshare", "--user", "--map-user=1000", "--map-group=1000"]
         let command = geteuid() == 0 ? namespace + sway : sway
@@ -47,6 +49,48 @@ final class TestCompositor {
 
     /// Writes a picture of the screen.
     func photograph(_ path: String) throws { #expect(try run("/usr/bin/grim", path) == 0) }
+
+    /// Where the compositor has put the sheet, in its units.
+    func sheetWindow() throws -> (x: Int, y: Int, width: Int, height: Int) {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(""))
+        let socket = try #require(names.first { $0.hasPrefix("sway-ipc") })
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/swaymsg")
+        process.arguments = ["-s", folder.path(socket), "-r", "-t", "get_tree"]
+        process.environment = ["PATH": "/usr/bin:/bin"]
+        process.standardOutput = output
+        try process.run()
+        let tree = try JSONSerialization.jsonObject(with: output.fileHandleForReading.readDataToEndOfFile())
+        process.waitUntilExit()
+        let rectangle = try #require(Self.rectangle(ofSheetIn: tree))
+        func value(_ name: String) throws -> Int { try #require(rectangle[name] as? Int) }
+        return try (value("x"), value("y"), value("width"), value("height"))
+    }
+
+    private static func rectangle(ofSheetIn node: Any) -> [String: Any]? {
+        guard let node = node as? [String: Any] else { return nil }
+        if node["app_id"] as? String == "ostiary-sheet" { return node["rect"] as? [String: Any] }
+        let children = ["nodes", "floating_nodes"].flatMap { node[$0] as? [Any] ?? [] }
+        return children.lazy.compactMap { rectangle(ofSheetIn: $0) }.first
+    }
+
+    /// The rows of the screen in which a stretch of a blue button is seen.
+    func blueRows() throws -> Int {
+        let path = folder.path("screen.ppm")
+        #expect(try run("/usr/bin/grim", "-t", "ppm", path) == 0)
+        let data = try Data(contentsOf: URL(fileURLWithPath: path))
+        // P6, width and height, 255, each followed by one blank (ppm(5)).
+        let header = data.prefix(64).split(separator: 10, maxSplits: 3, omittingEmptySubsequences: false)
+        let size = try #require(String(bytes: header[1], encoding: .ascii)).split(separator: " ").compactMap { Int($0) }
+        let pixels = [UInt8](data.suffix(3 * size[0] * size[1]))
+        return (0..<size[1]).count { row in
+            let start = 3 * size[0] * row
+            let blue = stride(from: start, to: start + 3 * size[0], by: 3).count { index in
+                pixels[index] < 90 && (100...160).contains(pixels[index + 1]) && pixels[index + 2] > 180
+            }
+            return blue >= 30
+        }
+    }
 
     private func run(_ program: String, _ arguments: String...) throws -> Int32 { try run(program, arguments) }
 

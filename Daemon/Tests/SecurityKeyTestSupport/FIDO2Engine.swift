@@ -22,7 +22,7 @@ package final class FIDO2Engine: KeyEngine {
         self.memory = memory
         let model = AuthenticatorModel(
             identifier: identifier, transports: transports, isPlatform: false, alwaysVerifies: alwaysVerifies,
-            allowsReset: true)
+            allowsReset: true, takesDomainsOnly: false)
         let start = ContinuousClock.now
         authenticator = Mutex(
             CTAPAuthenticator(

@@ -1,5 +1,6 @@
 import AuthenticatorRequests
 import Crypto
+import ExactNames
 import Foundation
 import SecurityKeyTestSupport
 import StoreTestSupport

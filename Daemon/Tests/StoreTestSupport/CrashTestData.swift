@@ -1,3 +1,4 @@
+import ExactNames
 public import Foundation
 public import Vault
 

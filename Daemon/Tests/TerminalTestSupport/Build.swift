@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 public import Glibc
 
 /// Where the programs of this build lie.
@@ -11,6 +12,18 @@ public enum Build {
 
     public static let prompt = program("ostiary-prompt")
     public static let sheet = program("ostiary-sheet")
+
+    /// Compiles the sheet's translations to where a sheet of this build looks for them.
+    public static func compileTranslations(_ file: String = #filePath) throws {
+        let root = URL(fileURLWithPath: file).deletingLastPathComponent().appendingPathComponent("../../..")
+            .standardized
+        let (process, folder) = (Process(), URL(fileURLWithPath: sheet).deletingLastPathComponent())
+        process.executableURL = root.appendingPathComponent("script/compile-translations")
+        process.arguments = [folder.appendingPathComponent("../../share/ostiary/locale").path]
+        try process.run()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+    }
 }
 
 /// The running prompts, or other programs of that name, that `parent` has started and not reaped.

@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 import GRDB
 import StoreTestSupport
@@ -19,7 +20,7 @@ struct ObjectListTests {
         try Vault(folder: fixture.folder.path, ownedBy: geteuid(), create: false, protector: TestProtector())
     }
 
-    private static func key(_ number: Int, owner: VaultID, group: String = "group") -> ObjectRecord {
+    private static func key(_ number: Int, owner: VaultID, group: ExactName = "group") -> ObjectRecord {
         ObjectRecord(
             owner: owner, kind: .enclaveKey, suite: 1,
             attributes: ObjectAttributes(group: group, identifier: "key \(number)", created: 12, flags: 1),
@@ -28,7 +29,7 @@ struct ObjectListTests {
     }
 
     @discardableResult
-    private func addKeys(_ numbers: Range<Int>, group: String = "group") throws -> [ObjectRecord] {
+    private func addKeys(_ numbers: Range<Int>, group: ExactName = "group") throws -> [ObjectRecord] {
         let keys = numbers.map { Self.key($0, owner: owner, group: group) }
         try vault.write("keys") { writer in for key in keys { try writer.insertObject(key) } }
         return keys

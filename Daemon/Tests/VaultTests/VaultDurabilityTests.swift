@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 import GRDB
 import Glibc

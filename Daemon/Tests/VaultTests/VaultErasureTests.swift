@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 import StoreTestSupport
 import Testing
@@ -69,7 +70,7 @@ struct VaultErasureTests {
     @Test func `errors do not carry what was stored`() throws {
         do {
             try vault.write("") {
-                try $0.insertObject(VaultFixture.object(owner: owner, identifier: VaultFixture.marker))
+                try $0.insertObject(VaultFixture.object(owner: owner, identifier: ExactName(VaultFixture.marker)))
             }
             Issue.record("a duplicate was accepted")
         } catch {

@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 import GRDB
 import StoreTestSupport
@@ -19,7 +20,7 @@ struct VaultFixture {
     init() throws {
         folder = try TestFolder()
         vault = try Vault(folder: folder.path, ownedBy: geteuid(), create: true, protector: TestProtector())
-        right = Self.object(owner: alice.id, identifier: Self.marker)
+        right = Self.object(owner: alice.id, identifier: ExactName(Self.marker))
         otherRight = Self.object(owner: alice.id, identifier: "other")
         passcode = PasscodeRecord(
             owner: alice.id, stretch: Data([1]), salt: Data([2]), sealedPrivateHalf: Data([3]), epoch: 1,
@@ -54,7 +55,8 @@ struct VaultFixture {
         AttemptRecord(owner: user.id, subject: subject, failedCount: failedCount, delayState: Data([5]))
     }
 
-    static func object(owner: VaultID, identifier: String, group: String = "group-in-clear-text") -> ObjectRecord {
+    static func object(owner: VaultID, identifier: ExactName, group: ExactName = "group-in-clear-text") -> ObjectRecord
+    {
         ObjectRecord(
             owner: owner, kind: .right, suite: 1,
             attributes: ObjectAttributes(

@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 import StoreTestSupport
 import Testing
@@ -45,13 +46,13 @@ struct VaultRecordTests {
 
     @Test func `an object is found by its whole name only`() throws {
         try vault.read { reader throws in
-            func find(_ identifier: String, _ group: String, _ owner: VaultID) throws -> VaultID? {
+            func find(_ identifier: ExactName, _ group: ExactName, _ owner: VaultID) throws -> VaultID? {
                 try reader.object(identifier: identifier, group: group, kind: .right, owner: owner)?.id
             }
-            #expect(try find(VaultFixture.marker, "group-in-clear-text", owner) == fixture.right.id)
-            #expect(try find(VaultFixture.marker, "group", owner) == nil)
-            #expect(try find(VaultFixture.marker + "x", "group-in-clear-text", owner) == nil)
-            #expect(try find(VaultFixture.marker, "group-in-clear-text", fixture.bob.id) == nil)
+            #expect(try find(ExactName(VaultFixture.marker), "group-in-clear-text", owner) == fixture.right.id)
+            #expect(try find(ExactName(VaultFixture.marker), "group", owner) == nil)
+            #expect(try find(ExactName(VaultFixture.marker + "x"), "group-in-clear-text", owner) == nil)
+            #expect(try find(ExactName(VaultFixture.marker), "group-in-clear-text", fixture.bob.id) == nil)
         }
     }
 
@@ -78,7 +79,7 @@ struct VaultRecordTests {
     }
 
     @Test func `a name or an id that is in use is a duplicate`() throws {
-        let namesake = VaultFixture.object(owner: owner, identifier: VaultFixture.marker)
+        let namesake = VaultFixture.object(owner: owner, identifier: ExactName(VaultFixture.marker))
         #expect(throws: VaultError.duplicate) { try vault.write("insert") { try $0.insertObject(namesake) } }
         #expect(throws: VaultError.duplicate) { try vault.write("insert") { try $0.insertObject(fixture.right) } }
         #expect(throws: VaultError.duplicate) { try vault.write("user") { try $0.addUser(fixture.alice) } }
@@ -90,9 +91,9 @@ struct VaultRecordTests {
     }
 
     @Test func `the same name is free for another owner, and again after removal`() throws {
-        let others = VaultFixture.object(owner: fixture.bob.id, identifier: VaultFixture.marker)
+        let others = VaultFixture.object(owner: fixture.bob.id, identifier: ExactName(VaultFixture.marker))
         try vault.write("insert") { try $0.insertObject(others) }
-        let next = VaultFixture.object(owner: owner, identifier: VaultFixture.marker)
+        let next = VaultFixture.object(owner: owner, identifier: ExactName(VaultFixture.marker))
         try vault.write("replace") { writer in
             try writer.removeObject(fixture.right.id, owner: owner)
             try writer.insertObject(next)

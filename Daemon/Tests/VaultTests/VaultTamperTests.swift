@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 import GRDB
 import StoreTestSupport
@@ -189,7 +190,8 @@ struct VaultTamperTests {
             #expect(throws: removed) { try reader.object(fixture.right.id, owner: owner) }
             #expect(throws: removed) {
                 try reader.object(
-                    identifier: VaultFixture.marker, group: "group-in-clear-text", kind: .right, owner: owner)
+                    identifier: ExactName(VaultFixture.marker), group: "group-in-clear-text", kind: .right, owner: owner
+                )
             }
         }
     }
@@ -198,10 +200,12 @@ struct VaultTamperTests {
         try fixture.tamper("UPDATE objects SET name_digest = randomblob(32)")
         #expect(throws: VaultError.corrupt(RowReference(table: .objects, key: fixture.right.id.bytes), .altered)) {
             try vault.read {
-                try $0.object(identifier: VaultFixture.marker, group: "group-in-clear-text", kind: .right, owner: owner)
+                try $0.object(
+                    identifier: ExactName(VaultFixture.marker), group: "group-in-clear-text", kind: .right, owner: owner
+                )
             }
         }
-        let namesake = VaultFixture.object(owner: owner, identifier: VaultFixture.marker)
+        let namesake = VaultFixture.object(owner: owner, identifier: ExactName(VaultFixture.marker))
         #expect(throws: VaultError.duplicate) { try vault.write("insert") { try $0.insertObject(namesake) } }
     }
 

@@ -24,6 +24,18 @@ struct DaemonAnswer: ~Copyable {
     consuming func takeTail() -> SecretBytes { tail }
 }
 
+/// How long a daemon may give no sign of life while calls wait.
+struct AnswerPatience {
+    /// After so many seconds without an answer it is asked for a sign of life.
+    var silence: Double = 60
+    /// So many silences in a row end the connection. A single request that keeps the daemon from answering any other on the
+    /// connection takes far less.
+    var silences = 5
+
+    /// All of it, in whole seconds.
+    var seconds: Int { max(1, Int((silence * Double(silences)).rounded(.up))) }
+}
+
 /// One connection to the daemon, on which several calls can be under way at once.
 ///
 /// There is no reading thread: one of the callers that wait reads for all and hands the role on when its own answer has
@@ -37,6 +49,7 @@ final class Connection: Sendable {
     private let sending = NSLock()
     private let calls = Mutex(Calls())
     private let greeted = Mutex(Data())
+    private let patience: AnswerPatience
     /// The process that the daemon answers.
     private let process = getpid()
 
@@ -51,7 +64,10 @@ final class Connection: Sendable {
     ///
     /// - Parameter greetingSeconds: time for the daemon to greet. It needs milliseconds, and far longer only on a machine
     ///   that is out of memory.
-    init(to location: DaemonLocation, greetingSeconds: Int = 30) throws {
+    init(
+        to location: DaemonLocation, greetingSeconds: Int = 30, patience: AnswerPatience = AnswerPatience()
+    ) throws {
+        self.patience = patience
         socket = try UnixSocket.connect(to: location.socketPath)
         let server = try socket.peerCredentials()
         guard server.userID == location.ownerID else {
@@ -65,7 +81,8 @@ final class Connection: Sendable {
         try socket.setReceiveTimeout(seconds: greetingSeconds)
         try sayHello()
         try socket.setReceiveTimeout(seconds: 0)
-        unsafe frames.expectAnswers()
+        try socket.setSendTimeout(seconds: patience.seconds)
+        unsafe frames.expectAnswers(silentFor: patience.silence)
     }
 
     /// Whether a call failed because the daemon ended, or this process is a child that inherited the connection. The
@@ -216,7 +233,7 @@ final class Connection: Sendable {
     private func read(until call: Call) throws -> DaemonAnswer {
         do {
             while true {
-                let answer = DaemonAnswer(try unsafe frames.next(WireReply.self))
+                let answer = try nextAnswer()
                 if answer.id == call.id {
                     endReading(for: call)
                     return answer
@@ -224,11 +241,23 @@ final class Connection: Sendable {
                 deliver(answer)
             }
         } catch {
-            let failure = lost(error)
-            fail(failure)
+            fail(error)
             endReading(for: call)
-            throw failure
+            throw error
         }
+    }
+
+    /// Waits for the next answer of the daemon. A question to a person may take long, so time alone ends no call: after each silence
+    /// the daemon is asked for a sign of life, which it gives while it waits for people. A daemon that gives none is stuck.
+    private func nextAnswer() throws(OstiaryError) -> DaemonAnswer {
+        for silences in 1... {
+            do throws(FrameReadError) { return DaemonAnswer(try unsafe frames.next(WireReply.self)) } catch {
+                guard error == .silent else { throw lost(error) }
+            }
+            guard silences < patience.silences else { break }
+            post(.heldGrants(WireHeldGrantsRequest()))
+        }
+        throw Self.stuck
     }
 
     /// Hands the reading role to a call that waits; one that has not begun to wait takes it by itself.
@@ -267,6 +296,10 @@ final class Connection: Sendable {
     static let lost = OstiaryError(
         .connectionLost,
         "The connection to the daemon is lost, and its grants ended. Authorize again; `ostiary doctor` says more.")
+
+    private static let stuck = OstiaryError(
+        .daemonUnavailable,
+        "The daemon gives no sign of life any more; end it, and the next call starts another. Its grants end with it.")
 
     /// The daemon had gone before the request was sent: nothing of it happened, and it can be made again on a new connection.
     private static let unsent = OstiaryError(.connectionLost, lost.explanation, cause: "request.unsent")

@@ -5,12 +5,13 @@ import OstiaryWire
 public struct ListedGrant: Sendable, Equatable {
     /// Names the grant for ``OstiaryClient/revokeGrants(_:)``; 16 hexadecimal digits.
     public let id: UInt64
-    /// `right`, `requirement`, `policy`, or `factors` for what an `LAContext` keeps.
+    /// `right`, `requirement`, `policy`, `factors` for what an `LAContext` keeps, or `passkeys` for what a browser may do without another
+    /// question.
     public let kind: String
     /// The program's path, as the daemon saw it.
     public let program: String
     public let processID: UInt32
-    /// The name of a right, the id of a key; empty for a grant without an object.
+    /// The name of a right, the id of a key, the domain of passkeys; empty for a grant without an object, and for all passkeys.
     public let object: String
     public let operations: [String]
     public let factors: [String]

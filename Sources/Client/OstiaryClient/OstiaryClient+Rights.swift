@@ -59,18 +59,22 @@ extension OstiaryClient {
         try right(call(.findRight(.with { $0.identifier = identifier })))
     }
 
-    /// The rights of this program, or of all programs of the user.
+    /// The rights of this program, or of all programs of the user, by name; then those that do not verify.
     public func rights(ofAllApplications: Bool = false) throws -> [ListedRight] {
-        var rights: [ListedRight] = []
-        while true {
-            let request = WireListRightsRequest.with {
-                $0.ofAllApplications = ofAllApplications
-                $0.offset = UInt32(clamping: rights.count)
-            }
+        var (rights, cursor): ([WireRight], Data) = ([], Data())
+        repeat {
+            let request = WireListRightsRequest.with { ($0.ofAllApplications, $0.cursor) = (ofAllApplications, cursor) }
             guard case .rights(let page) = try call(.listRights(request)).body else { throw Self.unexpected() }
-            rights += try page.rights.map(ListedRight.init)
-            if page.rights.isEmpty || rights.count >= Int(page.total) { return rights }
-        }
+            rights += page.rights
+            cursor = page.next
+        } while !cursor.isEmpty
+        return try
+            (rights.filter(\.unreadableBecause.isEmpty).sorted { Self.place(of: $0) < Self.place(of: $1) }
+            + rights.filter { !$0.unreadableBecause.isEmpty }).map(ListedRight.init)
+    }
+
+    private static func place(of right: WireRight) -> (String, String) {
+        (right.identifier, right.application)
     }
 
     /// Destroys a right with its key and secret. A row that does not verify is destroyed whichever program made it.

@@ -38,6 +38,9 @@ public final class OstiaryClient: Sendable {
         self.init(startsDaemon: false, locating: { location })
     }
 
+    /// A client of the same daemon with a connection of its own: it shares nothing that the daemon keeps for a connection.
+    public func separate() -> OstiaryClient { OstiaryClient(startsDaemon: startsDaemon, locating: locate) }
+
     /// Makes ``shared`` a client of the daemon at `location`, which it does not start, or of the user's own for nil; only
     /// for tests.
     package static func redirectShared(to location: DaemonLocation?) {

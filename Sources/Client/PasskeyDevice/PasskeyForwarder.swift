@@ -6,14 +6,16 @@ import Synchronization
 /// Carries the commands of CTAP from a HID device to the daemon, and its answers back. It decides nothing.
 public final class PasskeyForwarder: Sendable {
     private let device: UHIDDevice
-    private let client: OstiaryClient
+    private let clients: ChannelClients
     private let note: @Sendable (String) -> Void
     private let sendingFailure = Mutex<PasskeyDeviceError?>(nil)
 
-    /// - Parameter note: is told why the daemon did not answer a command.
+    /// - Parameters:
+    ///   - client: leads to the daemon. Each channel gets a connection of its own.
+    ///   - note: is told why the daemon did not answer a command.
     public init(_ device: UHIDDevice, client: OstiaryClient, note: @escaping @Sendable (String) -> Void) {
         self.device = device
-        self.client = client
+        clients = ChannelClients(of: client)
         self.note = note
     }
 
@@ -51,11 +53,11 @@ public final class PasskeyForwarder: Sendable {
         case other = 0x7F
     }
 
-    private func answer(_ command: [UInt8], _ cancellation: HIDCancellation) -> [UInt8] {
+    private func answer(_ request: HIDRequest, _ cancellation: HIDCancellation) -> [UInt8] {
         let call = Cancellation()
         cancellation.whenCancelled { call.cancel() }
         do {
-            return try client.answer(toAuthenticatorCommand: command, cancellation: call)
+            return try clients[request.channel].answer(toAuthenticatorCommand: request.bytes, cancellation: call)
         } catch {
             let status = Self.status(of: error)
             if status != .cancelled { note("\(error)") }

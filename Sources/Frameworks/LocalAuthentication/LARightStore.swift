@@ -121,8 +121,20 @@ public final class LARightStore: NSObject, Sendable {
 
     private func save(_ accessControl: AccessControl, _ identifier: String, _ secret: Data?) throws -> StoredRight {
         let identifier = try checked(identifier)
-        guard let secret else { return try service.createRight(identifier, accessControl: accessControl, secret: nil) }
-        return try service.createRight(identifier, accessControl: accessControl, secret: SecretBytes(sending: secret))
+        do {
+            guard let secret else {
+                return try service.createRight(identifier, accessControl: accessControl, secret: nil)
+            }
+            return try service.createRight(
+                identifier, accessControl: accessControl, secret: SecretBytes(sending: secret))
+        } catch let error as OstiaryError where error.isFailure(.duplicate) {
+            // The daemon's advice is for the person at the command.
+            throw OstiaryError(
+                error.code,
+                "A right is saved under this identifier already, and stays with its key. Use it with "
+                    + "right(forIdentifier:), or destroy it and its key first with removeRight(forIdentifier:).",
+                cause: error.cause)
+        }
     }
 
     private func remove(_ id: Data, _ authorization: RightAuthorization) throws {

@@ -39,6 +39,12 @@ public let kCFAllocatorNull: CFAllocator! = nil
 /// The null object.
 public var kCFNull: CFNull! { NSNull() }
 
+/// Four characters as a number, such as ``kSecAttrCreator`` has (Apple's MacTypes).
+public typealias FourCharCode = UInt32
+
+/// The same as a type of something (Apple's MacTypes).
+public typealias OSType = FourCharCode
+
 /// Where a call that reports failure by `false` puts its error (Apple's Foundation). Foundation on Linux lacks the name.
 public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?
 

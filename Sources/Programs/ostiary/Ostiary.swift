@@ -31,7 +31,7 @@ struct Ostiary: ParsableCommand {
             LockCommand.self,
             UnlockCommand.self,
             EnclaveCommand.self, LogCommand.self, AttestCommand.self, VerifyAttestationCommand.self,
-            DoctorCommand.self, TestDaemonCommand.self,
+            DoctorCommand.self, TestDaemonCommand.self, InitPackageCommand.self,
         ])
 
     static let version = "0.1.0"

@@ -220,6 +220,8 @@ void ostiary_limit_heaps(int count) { mallopt(M_ARENA_MAX, count); }
 
 void ostiary_trim_heaps(void) { malloc_trim(0); }
 
+void ostiary_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
 int ostiary_is_dumpable(void) { return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0); }
 
 int ostiary_die_with_parent(int signal) { return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0); }

@@ -173,7 +173,8 @@ public struct HIDEndpoint: Sendable {
 
 /// A command that came in whole.
 public struct HIDRequest: Sendable, Equatable {
-    let channel: UInt32
+    /// Of one client of the device.
+    public let channel: UInt32
     /// Tells it from other commands of the channel.
     let number: UInt64
     public let bytes: [UInt8]

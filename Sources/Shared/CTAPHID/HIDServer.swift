@@ -4,8 +4,9 @@ import Synchronization
 /// Serves one authenticator over reports. The owner of the reports hands in each one that came and calls ``tick()`` in between.
 /// A thread of this server sends answers, too.
 public final class HIDServer: Sendable {
-    /// Answers one command. Blocks while the user is asked.
-    public typealias Responder = @Sendable ([UInt8], HIDCancellation) -> [UInt8]
+    /// Answers one command. Blocks while the user is asked. What a command leaves for the next ones, such as the rest of a list,
+    /// belongs to its channel.
+    public typealias Responder = @Sendable (HIDRequest, HIDCancellation) -> [UInt8]
 
     /// How often to call ``tick()``. A client takes an authenticator that is silent for longer for dead.
     public static let interval = Duration.milliseconds(100)
@@ -67,7 +68,7 @@ public final class HIDServer: Sendable {
             let cancellation = HIDCancellation()
             state.cancellation = cancellation
             commands.async { [self] in
-                let answer = respond(request.bytes, cancellation)
+                let answer = respond(request, cancellation)
                 self.state.withLock { send($0.endpoint.finish(request, with: answer)) }
             }
         }

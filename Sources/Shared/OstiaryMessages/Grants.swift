@@ -31,13 +31,13 @@ public struct WireGrantList: WireMessage, FieldList {
 public struct WireListedGrant: WireMessage, FieldList {
     /// A number of this daemon's; never the number of another grant.
     public var grantID: UInt64 = 0
-    /// `right`, `requirement`, `policy`, or `factors` for what a context keeps.
+    /// `right`, `requirement`, `policy`, `factors` for what a context keeps, or `passkeys` for a browser.
     public var kind = ""
     public var program = ""
     public var processID: UInt32 = 0
-    /// Empty for a grant without an object.
+    /// Empty for a grant without an object, and for all passkeys.
     public var object = ""
-    /// For example `sign`.
+    /// For example `sign`; of passkeys `make`, `sign` and `manage`.
     public var operations: [String] = []
     public var factors: [String] = []
     /// The label of the weakest part that decided.

@@ -65,30 +65,30 @@ public struct WireFindRightRequest: WireMessage, FieldList {
     }
 }
 
-/// Answered by a page of the list, which is in a fixed order. The next page begins at `offset` plus the number of
-/// received rights.
+/// Answered by a page of the list, in the order of ids.
 public struct WireListRightsRequest: WireMessage, FieldList {
     public var ofAllApplications = false
-    public var offset: UInt32 = 0
+    /// ``WireRightList/next`` of the page before; empty for the first page.
+    public var cursor = Data()
 
     public init() {}
 
     mutating func fields(_ coder: inout some FieldCoder) {
         coder.field(&ofAllApplications)
-        coder.field(&offset)
+        coder.field(&cursor)
     }
 }
 
 public struct WireRightList: WireMessage, FieldList {
     public var rights: [WireRight] = []
-    /// The number of rights in the whole list.
-    public var total: UInt32 = 0
+    /// Where the next page begins; empty after the last one. A page before the last one may be empty.
+    public var next = Data()
 
     public init() {}
 
     mutating func fields(_ coder: inout some FieldCoder) {
         coder.field(&rights)
-        coder.field(&total)
+        coder.field(&next)
     }
 }
 

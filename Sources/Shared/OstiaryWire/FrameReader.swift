@@ -17,6 +17,8 @@ public struct IncomingFrame<Message: FrameMessage>: ~Copyable {
 public enum FrameReadError: Error, Equatable, Sendable {
     /// The peer closed between two frames.
     case closed
+    /// Nothing came for the time that ``FrameReader/expectAnswers(silentFor:)`` allows. More may come later.
+    case silent
     case frame(FrameError)
     /// A frame was begun and not finished in time, or the peer closed in its middle.
     case unfinished
@@ -45,7 +47,8 @@ public struct FrameReader: ~Copyable {
     private var handshakeDeadline: Double?
     /// When the frame that is being read must be here, in monotonic seconds; nil between two frames.
     private var deadline: Double?
-    private var sleepsUntilReadable = false
+    /// How long nothing may come between two frames, in milliseconds, -1 without a bound; nil where it is not asked for.
+    private var patience: Int32?
     // The unread bytes are buffer[start..<end]; consumed bytes are wiped at once, since a tail may be a secret.
     private var buffer: UnsafeMutableRawBufferPointer
     private var start = 0
@@ -115,7 +118,12 @@ public struct FrameReader: ~Copyable {
     ///
     /// A thread that sleeps in recvmsg(2) is woken for nothing when the other side takes what was sent, since that makes room to
     /// send more. One that sleeps in poll(2) is not: two switches between processes less, for one system call more.
-    public mutating func expectAnswers() { sleepsUntilReadable = true }
+    ///
+    /// - Parameter seconds: how long nothing may come between two frames until ``next(_:bodyByteCount:)`` throws
+    ///   ``FrameReadError/silent``; it may be called again then. Nil without a bound.
+    public mutating func expectAnswers(silentFor seconds: Double? = nil) {
+        patience = seconds.map { Int32(max(0, min($0 * 1000, Double(Int32.max)))) } ?? -1
+    }
 
     /// Whether bytes of a further frame are already here.
     public var hasUnreadBytes: Bool { end > start }
@@ -133,7 +141,7 @@ public struct FrameReader: ~Copyable {
         guard end - start < count else { return }
         makeRoom(for: count)
         if end == start, deadline == nil {
-            if sleepsUntilReadable { sleep() }
+            if let patience { try sleep(patience) }
             try receiveOnce()
         }
         guard end - start < count else { return }
@@ -164,10 +172,10 @@ public struct FrameReader: ~Copyable {
         }
     }
 
-    /// Whatever ends it, a receive that follows says what there is.
-    private func sleep() {
+    /// Whatever else ends it, a receive that follows says what there is.
+    private func sleep(_ milliseconds: Int32) throws(FrameReadError) {
         var waiting = pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0)
-        _ = unsafe poll(&waiting, 1, -1)
+        if unsafe poll(&waiting, 1, milliseconds) == 0 { throw .silent }
     }
 
     private func waitForMore(until deadline: Double) throws(FrameReadError) {

@@ -31,6 +31,9 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
     }
 
     /// `count` bytes of the system's cryptographic randomness.
+    ///
+    /// Without randomness the process ends, as it does in every library that makes keys: a key must not be made of anything
+    /// else. ``SystemRandom/isAvailable`` tells beforehand.
     public init(random count: Int) {
         self.init(zeroed: count)
         let isFilled = unsafe SystemRandom.fill(UnsafeMutableRawBufferPointer(start: cell.address, count: count))

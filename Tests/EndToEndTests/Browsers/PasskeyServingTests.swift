@@ -50,7 +50,7 @@ struct PasskeyServingTests {
         .timeLimit(.minutes(10)),
         arguments: [
             "relying_party", "accounts", "openssh", "management", "secrets_of_credentials", "tokens", "refusals",
-            "declined",
+            "declined", "channels",
             "cancelled", "framing", "daemon_gone",
         ])
     func `python-fido2 is served`(_ scene: String) throws {

@@ -20,18 +20,23 @@ struct ItemCommandEndToEndTests {
 
     @Test func `an item is added from a file, found, changed and deleted`() throws {
         try Data("first".utf8).write(to: daemon.folder.appendingPathComponent("in"))
-        #expect(try ostiary("item", "add", "--service", "s", "--account", "a", "--secret", "in").status == 0)
-        #expect(try ostiary("item", "add", "--service", "s", "--account", "a", "--secret", "in").status == 1)
+        #expect(
+            try ostiary("item", "add", "--service", "s", "--account", "a", "--unguarded", "--secret", "in").status == 0)
+        #expect(
+            try ostiary("item", "add", "--service", "s", "--account", "a", "--unguarded", "--secret", "in").status == 1)
         #expect(try ostiary("item", "find", "--service", "s", "--output", "out").status == 0)
         #expect(content("out") == "first")
         try Data("second".utf8).write(to: daemon.folder.appendingPathComponent("in"))
         #expect(try ostiary("item", "update", "--service", "s", "--secret", "in", "--set", "label=new").status == 0)
-        #expect(try ostiary("item", "find", "--label", "new", "--output", "out").status == 0)
+        #expect(try ostiary("item", "find", "--label", "new", "--output", "out", "--force").status == 0)
         #expect(content("out") == "second")
         let list = try ostiary("item", "list")
         #expect(list.screen.contains("new"))
         #expect(!list.screen.contains("second"))
-        #expect(try ostiary("item", "delete", "--service", "s").status == 0)
+        #expect(try unattended("item", "delete", "--service", "s").status == 3)
+        let kept = try ostiary("item", "delete", "--service", "s", answers: ["no"])
+        #expect(kept.status == 3 && kept.shows("This deletes all items that match"), "\(kept.screen)")
+        #expect(try ostiary("item", "delete", "--service", "s", answers: ["yes"]).status == 0)
         #expect(try ostiary("item", "find", "--service", "s").status == 1)
     }
 
@@ -49,6 +54,30 @@ struct ItemCommandEndToEndTests {
         #expect(content("none") == nil)
     }
 
+    @Test func `a new item needs a factor unless it is unguarded, and a missing passcode is said`() throws {
+        try Data("secret".utf8).write(to: daemon.folder.appendingPathComponent("in"))
+        let add = ["item", "add", "--service", "s", "--secret", "in"]
+        let refused = try PlayedTerminal(BuiltProgram.named("ostiary"), add, in: daemon)
+        #expect(refused.status == 1 && refused.shows("No passcode is set"), "\(refused.screen)")
+        let open = try ostiary("item", "add", "--service", "open", "--unguarded", "--secret", "in")
+        #expect(open.status == 0 && open.shows("reads it without a question"), "\(open.screen)")
+        #expect(open.shows("Warning: no passcode is set"), "\(open.screen)")
+        try setPasscode()
+        let added = try PlayedTerminal(BuiltProgram.named("ostiary"), add, in: daemon)
+        #expect(added.status == 0 && added.shows("reading it requires passcode or biometry"), "\(added.screen)")
+        #expect(!added.shows("Warning"), "\(added.screen)")
+        #expect(try unattended("item", "find", "--service", "s", "--output", "none").status == 3)
+        #expect(content("none") == nil)
+        let read = try ostiary("item", "find", "--service", "s", "--json", answers: [Self.passcode])
+        #expect(read.status == 0 && read.screen.contains(#"{"secret":"c2VjcmV0"}"#), "\(read.screen)")
+        #expect(try ostiary("item", "add", "--group", "g", "--secret", "in").status == 2)
+        let deleted = try ostiary("item", "delete", "--service", "s", answers: ["yes"])
+        #expect(deleted.status == 0 && deleted.shows("Deleted 1 item."), "\(deleted.screen)")
+        let stars = try unattended("item", "list", "--service", "op*", "--json").output
+        #expect(stars.contains(#""svce" : "open""#), "\(stars)")
+        #expect(try unattended("item", "list", "--service", "x*").output.contains("There are no such items."))
+    }
+
     private func unattended(_ arguments: String...) throws -> UnattendedRun {
         try UnattendedRun(BuiltProgram.named("ostiary"), arguments, in: daemon)
     }
@@ -56,7 +85,8 @@ struct ItemCommandEndToEndTests {
     @Test func `numbers and classes are found as they are stored`() throws {
         try Data("secret".utf8).write(to: daemon.folder.appendingPathComponent("in"))
         let added = try ostiary(
-            "item", "add", "--service", "s", "--secret", "in", "--available", "always", "--attribute", "invi=1")
+            "item", "add", "--service", "s", "--unguarded", "--secret", "in", "--available", "always", "--attribute",
+            "invi=1")
         #expect(added.status == 0, "\(added.screen)")
         let list = try unattended("item", "list", "--json").output
         #expect(list.contains(#""invi" : 1"#) && list.contains(#""pdmn" : "dku""#), "\(list)")
@@ -64,7 +94,7 @@ struct ItemCommandEndToEndTests {
             ("sync=0", Int32(0)), ("sync=1", 1), ("invi=1", 0), ("invi=0", 1), ("available=always", 0),
             ("available=when-unlocked", 1), ("pdmn=dk", 1),
         ] {
-            let found = try ostiary("item", "find", "--attribute", attribute, "--output", "out")
+            let found = try ostiary("item", "find", "--attribute", attribute, "--output", "out", "--force")
             #expect(found.status == status, "\(attribute): \(found.screen)")
         }
         let set = try ostiary(
@@ -73,7 +103,7 @@ struct ItemCommandEndToEndTests {
         for (attribute, status) in [
             ("available=after-first-unlock", Int32(0)), ("available=always", 1), ("invi=1", 1),
         ] {
-            let found = try ostiary("item", "find", "--attribute", attribute, "--output", "out")
+            let found = try ostiary("item", "find", "--attribute", attribute, "--output", "out", "--force")
             #expect(found.status == status, "\(attribute): \(found.screen)")
         }
     }
@@ -81,7 +111,7 @@ struct ItemCommandEndToEndTests {
     @Test func `a locked item is read after ostiary unlock, which asks for the passcode`() throws {
         try setPasscode()
         try Data("secret".utf8).write(to: daemon.folder.appendingPathComponent("in"))
-        #expect(try ostiary("item", "add", "--service", "s", "--secret", "in").status == 0)
+        #expect(try ostiary("item", "add", "--service", "s", "--unguarded", "--secret", "in").status == 0)
         #expect(try ostiary("lock").status == 0)
         func expectLocked() throws {
             let refused = try unattended("item", "find", "--service", "s", "--output", "out")
@@ -108,7 +138,7 @@ struct ItemCommandEndToEndTests {
     @Test func `on a terminal a locked item is read for the passcode, and a list says what it leaves out`() throws {
         try setPasscode()
         try Data("secret".utf8).write(to: daemon.folder.appendingPathComponent("in"))
-        #expect(try ostiary("item", "add", "--service", "s", "--secret", "in").status == 0)
+        #expect(try ostiary("item", "add", "--service", "s", "--unguarded", "--secret", "in").status == 0)
         #expect(try ostiary("lock").status == 0)
         let list = try ostiary("item", "list")
         #expect(list.status == 0 && list.shows("locked items are not listed"), "\(list.screen)")
@@ -143,7 +173,8 @@ struct ItemCommandEndToEndTests {
         let signed = try ostiary("key", "sign", "release", "in", "--output", "signature", answers: [Self.passcode])
         #expect(signed.status == 0, "\(signed.screen)")
         #expect(FileManager.default.fileExists(atPath: daemon.path("signature")))
-        #expect(try ostiary("key", "remove", "release").status == 0)
+        #expect(try unattended("key", "remove", "release").status == 3)
+        #expect(try ostiary("key", "remove", "release", answers: ["yes"]).status == 0)
         #expect(try ostiary("key", "sign", "release", "in", "--output", "other").status == 1)
     }
 

@@ -212,11 +212,110 @@ import Testing
         }
     }
 
-    @Test func `a password has no reference`() {
-        added()
-        let (status, result) = keychain.find(["class": "genp", "r_Ref": true])
+    @Test func `a password's reference names it in every call`() throws {
+        for account in ["me", "you", "they"] { added(["acct": account]) }
+        let (status, result) = keychain.find(["class": "genp", "acct": "me", "r_Ref": true])
         #expect(status == 0)
-        #expect(result == nil)
+        let item = try #require(result as? SecKeychainItem)
+        #expect(CFGetTypeID(item) == SecKeychainItemGetTypeID())
+        #expect(keychain.find(["v_Ref": item, "r_Ref": true]).1 as? SecKeychainItem == item)
+        #expect(keychain.update(["class": "genp", "v_Ref": item], ["acct": "myself"]) == 0)
+        let attributes = keychain.find(["v_Ref": item, "r_Attributes": true]).1 as? [String: Any]
+        #expect(attributes?["acct"] as? String == "myself")
+        #expect(keychain.delete(["v_Ref": item]) == 0)
+        #expect(keychain.find(["v_Ref": item]).0 == errSecItemNotFound)
+        #expect(keychain.delete(["v_Ref": item]) == errSecItemNotFound)
+        #expect(keychain.store.rows.count == 2)
+    }
+
+    @Test func `a password's reference takes nothing beside it that says otherwise`() throws {
+        for account in ["me", "you"] { added(["acct": account]) }
+        let item = try #require(keychain.find(["class": "genp", "acct": "me", "r_Ref": true]).1)
+        let other = try #require(keychain.find(["class": "genp", "acct": "you", "r_PersistentRef": true]).1)
+        #expect(keychain.add(["v_Ref": item, "acct": "new"]).0 == errSecParam)
+        for more in [["acct": "me"], ["class": "inet"], ["v_PersistentRef": other], ["m_ItemList": [item]]]
+            as [[String: Any]]
+        {
+            #expect(keychain.find(more.merging(["v_Ref": item]) { $1 }).0 == errSecParam)
+            #expect(keychain.delete(more.merging(["v_Ref": item]) { $1 }) == errSecParam)
+        }
+        #expect(keychain.store.rows.count == 2)
+    }
+
+    @Test func `all references of passwords are returned`() {
+        for account in ["me", "you"] { added(["acct": account]) }
+        let (status, result) = keychain.find(["class": "genp", "r_Ref": true, "m_Limit": "m_LimitAll"])
+        #expect(status == 0)
+        #expect((result as? [SecKeychainItem])?.count == 2)
+        let added = keychain.add(["class": "genp", "acct": "they", "v_Data": Data(), "r_Ref": true]).1
+        #expect(added is SecKeychainItem)
+    }
+
+    // MARK: lists of items
+
+    @Test func `a list of items is all that a query is about`() throws {
+        for account in ["me", "you", "they"] { added(["acct": account]) }
+        let found = keychain.find(["class": "genp", "r_Ref": true, "m_Limit": "m_LimitAll"])
+        let items = try #require(found.1 as? [SecKeychainItem])
+        let reference = try #require(
+            keychain.find(["class": "genp", "acct": "they", "r_PersistentRef": true]).1 as? Data)
+        func accounts(_ list: [Any], limit: Any = "m_LimitAll") -> [String]? {
+            let query: [String: Any] = ["class": "genp", "m_ItemList": list, "r_Attributes": true, "m_Limit": limit]
+            return (keychain.find(query).1 as? [[String: Any]])?.compactMap { $0["acct"] as? String }
+        }
+        #expect(accounts([items[1], items[0]]) == ["you", "me"])
+        #expect(accounts([reference, items[0], reference]) == ["they", "me"])
+        #expect(accounts([items[0], items[1], items[2]], limit: 2) == ["me", "you"])
+        #expect(keychain.find(["class": "genp", "m_ItemList": [Any]()]).0 == errSecItemNotFound)
+        #expect(keychain.find(["class": "inet", "m_ItemList": items]).0 == errSecItemNotFound)
+        #expect(keychain.update(["class": "genp", "m_ItemList": [items[0]]], ["icmt": "x"]) == 0)
+        #expect(keychain.store.rows.map(\.item.attributes["icmt"]) == [.text("x"), nil, nil])
+        #expect(keychain.update(["class": "genp", "m_ItemList": items], ["icmt": "y"]) == errSecUnimplemented)
+        #expect(keychain.delete(["class": "genp", "m_ItemList": [items[1], items[1]], "m_Limit": 1]) == 0)
+        #expect(accounts([items[1], items[2]]) == ["they"])
+        #expect(keychain.delete(["class": "genp", "m_ItemList": [Any]()]) == errSecItemNotFound)
+        #expect(keychain.delete(["class": "inet", "m_ItemList": items]) == errSecItemNotFound)
+        #expect(keychain.store.rows.count == 2)
+    }
+
+    @Test func `keys are listed as themselves`() throws {
+        let keys = try (0..<2).map { _ in try Keys.curve(256) }
+        for key in keys { #expect(keychain.add(["v_Ref": key]).0 == 0) }
+        let query: [String: Any] = ["class": "keys", "m_ItemList": [keys[1]], "r_Ref": true]
+        #expect(keychain.find(query).1 as? SecKey == keys[1])
+        #expect(keychain.find(query.merging(["klbl": Data([1])]) { $1 }).0 == errSecItemNotFound)
+        #expect(keychain.delete(["class": "keys", "m_ItemList": [keys[1]]]) == 0)
+        #expect(keychain.find(["class": "keys", "r_Ref": true]).1 as? SecKey == keys[0])
+    }
+
+    @Test(arguments: [1, "me", [1], ["me"], [Data()], [NSNull()]] as [any Sendable])
+    func `what is no list of items is refused`(list: any Sendable) {
+        added()
+        #expect(keychain.find(["class": "genp", "m_ItemList": list]).0 == errSecParam)
+        #expect(keychain.update(["class": "genp", "m_ItemList": list], ["icmt": "x"]) == errSecParam)
+        #expect(keychain.delete(["class": "genp", "m_ItemList": list]) == errSecParam)
+        #expect(keychain.add(["class": "genp", "acct": "new", "m_ItemList": list]).0 == errSecParam)
+        #expect(keychain.find(["class": "idnt", "m_ItemList": list]).0 == errSecUnimplemented)
+        #expect(keychain.store.rows.count == 1)
+    }
+
+    // MARK: what keys are for
+
+    @Test func `a stored key keeps what it can be used for, and is found by it`() throws {
+        let privateKey = try Keys.curve(256)
+        let publicKey = try Keys.publicKey(privateKey)
+        #expect(keychain.add(["v_Ref": privateKey]).0 == 0)
+        #expect(keychain.add(["v_Ref": publicKey, "vrfy": false]).0 == 0)
+        #expect(keychain.find(["class": "keys", "sign": true, "r_Ref": true]).1 as? SecKey == privateKey)
+        #expect(keychain.find(["class": "keys", "encr": true, "r_Ref": true]).1 as? SecKey == publicKey)
+        #expect(keychain.find(["class": "keys", "vrfy": true]).0 == errSecItemNotFound)
+        let attributes = try #require(
+            keychain.find(["class": "keys", "kcls": 1, "r_Attributes": true]).1 as? [String: Any])
+        let uses = ["encr", "decr", "drve", "sign", "vrfy", "snrc", "vyrc", "wrap", "unwp"].map {
+            attributes[$0] as? Bool
+        }
+        #expect(uses == [false, true, true, true, false, false, false, false, true])
+        #expect(keychain.find(["v_Ref": publicKey, "r_Ref": true]).1 as? SecKey == publicKey)
     }
 
     @Test func `several parts are returned as exactly these entries`() throws {
@@ -321,7 +420,7 @@ import Testing
     @Test(
         arguments: [
             ("m_Policy", 1, errSecUnimplemented), ("m_Issuers", [Data()], errSecUnimplemented),
-            ("m_HostOrSubdomainOfHost", "h", errSecUnimplemented), ("m_ItemList", [1], errSecUnimplemented),
+            ("m_HostOrSubdomainOfHost", "h", errSecUnimplemented), ("m_ItemList", [1], errSecParam),
             ("m_SubjectContains", 1, errSecParam), ("m_EmailAddressIfPresent", 1, errSecParam),
             ("m_TrustedOnly", 1, errSecParam),
             ("m_ValidOnDate", "now", errSecParam), ("m_CaseInsensitive", "yes", errSecParam),
@@ -364,7 +463,7 @@ import Testing
     @Test(
         arguments: [
             (["v_Data": NSNull()], errSecParam), (["v_Data": "text"], errSecParam),
-            (["class": "genp"], errSecNoSuchAttr),
+            (["class": "inet"], errSecParam), (["class": "none"], errSecNoSuchClass), (["class": 1], errSecParam),
             (["r_Data": true], errSecNoSuchAttr), (["m_Limit": 1], errSecNoSuchAttr),
             (["u_CredRef": Data()], errSecNoSuchAttr),
             (["v_Ref": 1], errSecNoSuchAttr), (["v_PersistentRef": Data()], errSecNoSuchAttr),
@@ -377,6 +476,13 @@ import Testing
         added()
         #expect(keychain.update(["class": "genp"], changes) == status)
         #expect(!keychain.store.calls.contains(.update))
+    }
+
+    /// As programs that overwrite what they would have added.
+    @Test func `an update may name the class again`() {
+        added()
+        #expect(keychain.update(["class": "genp"], ["class": "genp", "acct": "me", "v_Data": Data("new".utf8)]) == 0)
+        #expect(keychain.store.rows.map(\.data) == [Data("new".utf8)])
     }
 
     @Test func `what was read is written back`() throws {

@@ -92,7 +92,7 @@ private final class Person: Sendable {
 
     /// The keys go to the window that has the keyboard, as a person's do.
     private func typePasscode() throws {
-        try xdotool("search", "--sync", "--onlyvisible", "--name", "^Ostiary$", "windowfocus", "--sync")
+        try xdotool("search", "--sync", "--onlyvisible", "--classname", "^ostiary-sheet$", "windowfocus", "--sync")
         try xdotool("type", "--delay", "5", passcode)
         try xdotool("key", "Return")
     }

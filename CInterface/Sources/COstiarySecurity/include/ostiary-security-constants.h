@@ -20,6 +20,9 @@
     X(kSecAttrModificationDate, "mdat") \
     X(kSecAttrLabel, "labl") \
     X(kSecAttrTokenID, "tkid") \
+    X(kSecAttrPersistantReference, "persistref") \
+    X(kSecAttrPersistentReference, "persistref") \
+    X(kSecAttrSyncViewHint, "vwht") \
     X(kSecAttrAccount, "acct") \
     X(kSecAttrService, "svce") \
     X(kSecAttrGeneric, "gena") \
@@ -148,6 +151,13 @@
     X(kSecImportExportKeychain, "keychain") \
     X(kSecImportExportAccess, "access") \
     X(kSecImportItemLabel, "label") \
+    X(kSecPolicyAppleX509Basic, "1.2.840.113635.100.1.2") \
+    X(kSecPolicyAppleSSL, "1.2.840.113635.100.1.3") \
+    X(kSecPolicyOid, "SecPolicyOid") \
+    X(kSecPolicyName, "SecPolicyName") \
+    X(kSecPolicyClient, "SecPolicyClient") \
+    X(kSecTrustResultValue, "TrustResultValue") \
+    X(kSecTrustEvaluationDate, "TrustEvaluationDate") \
     X(kSecImportItemKeyID, "keyid") \
     X(kSecImportItemTrust, "trust") \
     X(kSecImportItemCertChain, "chain") \

@@ -43,6 +43,7 @@ typedef const void *CFTypeRef;
 typedef const struct OstiaryAllocator *CFAllocatorRef;
 typedef const struct OstiaryString *CFStringRef;
 typedef const struct OstiaryData *CFDataRef;
+typedef struct OstiaryData *CFMutableDataRef;
 typedef const struct OstiaryNumber *CFNumberRef;
 typedef const struct OstiaryBoolean *CFBooleanRef;
 typedef const struct OstiaryDate *CFDateRef;
@@ -57,8 +58,21 @@ typedef struct OstiaryKey *SecKeyRef;
 typedef struct OstiaryCertificate *SecCertificateRef;
 typedef struct OstiaryIdentity *SecIdentityRef;
 typedef struct OstiaryTask *SecTaskRef;
+typedef struct OstiaryKeychainItem *SecKeychainItemRef;
+typedef struct OstiaryPolicy *SecPolicyRef;
+typedef struct OstiaryTrust *SecTrustRef;
 typedef const struct OstiaryRandom *SecRandomRef;
 
+typedef uint8_t UInt8;
+typedef int8_t SInt8;
+typedef uint16_t UInt16;
+typedef int16_t SInt16;
+typedef uint32_t UInt32;
+typedef int32_t SInt32;
+typedef uint64_t UInt64;
+typedef int64_t SInt64;
+typedef UInt32 FourCharCode;
+typedef FourCharCode OSType;
 typedef unsigned char Boolean;
 typedef long CFIndex;
 typedef unsigned long CFTypeID;
@@ -108,6 +122,9 @@ CFTypeID SecKeyGetTypeID(void);
 CFTypeID SecCertificateGetTypeID(void);
 CFTypeID SecIdentityGetTypeID(void);
 CFTypeID SecTaskGetTypeID(void);
+CFTypeID SecKeychainItemGetTypeID(void);
+CFTypeID SecPolicyGetTypeID(void);
+CFTypeID SecTrustGetTypeID(void);
 
 /* The null object, a value that is not there (not NULL). */
 extern CFNullRef OSTIARY_CONSTANT kCFNull OSTIARY_SYMBOL(kCFNull);
@@ -124,6 +141,9 @@ CFStringRef CFStringCreateWithCString(CFAllocatorRef allocator, const char *text
 /* Writes the text and a zero byte; false, and nothing written, if they do not fit into `size` bytes. */
 Boolean CFStringGetCString(CFStringRef string, char *buffer, CFIndex size, CFStringEncoding encoding)
     OSTIARY_SYMBOL(CFStringGetCString);
+/* NULL, as it may be for any text on Apple's systems; use CFStringGetCString then. */
+const char *CFStringGetCStringPtr(CFStringRef string, CFStringEncoding encoding) OSTIARY_SYMBOL(CFStringGetCStringPtr);
+CFStringRef CFStringCreateCopy(CFAllocatorRef allocator, CFStringRef string) OSTIARY_SYMBOL(CFStringCreateCopy);
 /* The length in UTF-16 units. */
 CFIndex CFStringGetLength(CFStringRef string) OSTIARY_SYMBOL(CFStringGetLength);
 /* The most bytes that so many UTF-16 units take, without the zero byte; -1 for an unknown encoding. */
@@ -166,6 +186,16 @@ CFDataRef CFDataCreateWithBytesNoCopy(
 CFIndex CFDataGetLength(CFDataRef data) OSTIARY_SYMBOL(CFDataGetLength);
 /* The bytes inside; they live as long as the object. */
 const uint8_t *CFDataGetBytePtr(CFDataRef data) OSTIARY_SYMBOL(CFDataGetBytePtr);
+CFDataRef CFDataCreateCopy(CFAllocatorRef allocator, CFDataRef data) OSTIARY_SYMBOL(CFDataCreateCopy);
+/* Empty data to be filled; the capacity is ignored. */
+CFMutableDataRef CFDataCreateMutable(CFAllocatorRef allocator, CFIndex capacity) OSTIARY_SYMBOL(CFDataCreateMutable);
+/* A copy that can be changed; the capacity is ignored. */
+CFMutableDataRef CFDataCreateMutableCopy(CFAllocatorRef allocator, CFIndex capacity, CFDataRef data)
+    OSTIARY_SYMBOL(CFDataCreateMutableCopy);
+/* These change what the two functions above made, and nothing else. Pointers into the data end with a change of its length. */
+void CFDataAppendBytes(CFMutableDataRef data, const uint8_t *bytes, CFIndex length) OSTIARY_SYMBOL(CFDataAppendBytes);
+void CFDataSetLength(CFMutableDataRef data, CFIndex length) OSTIARY_SYMBOL(CFDataSetLength);
+uint8_t *CFDataGetMutableBytePtr(CFMutableDataRef data) OSTIARY_SYMBOL(CFDataGetMutableBytePtr);
 
 /* ---- Numbers and truth values ---- */
 
@@ -203,6 +233,7 @@ Boolean CFBooleanGetValue(CFBooleanRef boolean) OSTIARY_SYMBOL(CFBooleanGetValue
 
 /* A moment, as seconds since 2001-01-01 00:00:00 UTC. */
 CFDateRef CFDateCreate(CFAllocatorRef allocator, CFAbsoluteTime time) OSTIARY_SYMBOL(CFDateCreate);
+CFAbsoluteTime CFAbsoluteTimeGetCurrent(void) OSTIARY_SYMBOL(CFAbsoluteTimeGetCurrent);
 CFAbsoluteTime CFDateGetAbsoluteTime(CFDateRef date) OSTIARY_SYMBOL(CFDateGetAbsoluteTime);
 /* The seconds from `other` to `date`. */
 CFTimeInterval CFDateGetTimeIntervalSinceDate(CFDateRef date, CFDateRef other)
@@ -241,6 +272,19 @@ void CFDictionaryRemoveValue(CFMutableDictionaryRef dictionary, const void *key)
 /* The value, which the dictionary keeps; NULL if there is none. */
 const void *CFDictionaryGetValue(CFDictionaryRef dictionary, const void *key) OSTIARY_SYMBOL(CFDictionaryGetValue);
 CFIndex CFDictionaryGetCount(CFDictionaryRef dictionary) OSTIARY_SYMBOL(CFDictionaryGetCount);
+Boolean CFDictionaryContainsKey(CFDictionaryRef dictionary, const void *key) OSTIARY_SYMBOL(CFDictionaryContainsKey);
+/* Whether there is a value; puts it into `value`, unless that is NULL. */
+Boolean CFDictionaryGetValueIfPresent(CFDictionaryRef dictionary, const void *key, const void **value)
+    OSTIARY_SYMBOL(CFDictionaryGetValueIfPresent);
+/* Puts all keys and their values, which the dictionary keeps, into arrays with room for CFDictionaryGetCount of them; either
+ * may be NULL. */
+void CFDictionaryGetKeysAndValues(CFDictionaryRef dictionary, const void **keys, const void **values)
+    OSTIARY_SYMBOL(CFDictionaryGetKeysAndValues);
+/* Copies, the second of which can be changed; its capacity is ignored. */
+CFDictionaryRef CFDictionaryCreateCopy(CFAllocatorRef allocator, CFDictionaryRef dictionary)
+    OSTIARY_SYMBOL(CFDictionaryCreateCopy);
+CFMutableDictionaryRef CFDictionaryCreateMutableCopy(CFAllocatorRef allocator, CFIndex capacity, CFDictionaryRef dictionary)
+    OSTIARY_SYMBOL(CFDictionaryCreateMutableCopy);
 
 /* The objects at `values`; NULL if one of them is. Containers that lie more than eight deep in one another are refused
  * by the functions that read them. */
@@ -253,6 +297,10 @@ CFMutableArrayRef CFArrayCreateMutable(CFAllocatorRef allocator, CFIndex capacit
 /* Adds a value at the end. What a call returned, and what CFArrayCreate made, does not change. */
 void CFArrayAppendValue(CFMutableArrayRef array, const void *value) OSTIARY_SYMBOL(CFArrayAppendValue);
 CFIndex CFArrayGetCount(CFArrayRef array) OSTIARY_SYMBOL(CFArrayGetCount);
+/* Copies, the second of which can be changed; its capacity is ignored. */
+CFArrayRef CFArrayCreateCopy(CFAllocatorRef allocator, CFArrayRef array) OSTIARY_SYMBOL(CFArrayCreateCopy);
+CFMutableArrayRef CFArrayCreateMutableCopy(CFAllocatorRef allocator, CFIndex capacity, CFArrayRef array)
+    OSTIARY_SYMBOL(CFArrayCreateMutableCopy);
 /* The value, which the array keeps; NULL outside of it. */
 const void *CFArrayGetValueAtIndex(CFArrayRef array, CFIndex index) OSTIARY_SYMBOL(CFArrayGetValueAtIndex);
 
@@ -420,6 +468,67 @@ CFDataRef SecCertificateCopySerialNumberData(SecCertificateRef certificate, CFEr
 SecIdentityRef SecIdentityCreate(CFAllocatorRef allocator, SecCertificateRef certificate, SecKeyRef privateKey);
 OSStatus SecIdentityCopyCertificate(SecIdentityRef identityRef, SecCertificateRef *certificateRef);
 OSStatus SecIdentityCopyPrivateKey(SecIdentityRef identityRef, SecKeyRef *privateKeyRef);
+
+/* ---- Trust ---- */
+
+/* What a certificate is trusted for: the rules of X.509 alone, or those of TLS for the certificate of a server (and its host,
+ * unless that is NULL) or of a client. */
+SecPolicyRef SecPolicyCreateBasicX509(void);
+SecPolicyRef SecPolicyCreateSSL(Boolean server, CFStringRef hostname);
+/* By kSecPolicyApple… and the properties kSecPolicyName and kSecPolicyClient; NULL for what does not exist here. */
+SecPolicyRef SecPolicyCreateWithProperties(CFTypeRef policyIdentifier, CFDictionaryRef properties);
+CFDictionaryRef SecPolicyCopyProperties(SecPolicyRef policy);
+/* NULL: nobody is asked whether a certificate was revoked. */
+SecPolicyRef SecPolicyCreateRevocation(CFOptionFlags revocationFlags);
+
+typedef uint32_t SecTrustResultType;
+enum {
+    kSecTrustResultInvalid = 0,
+    kSecTrustResultProceed = 1,
+    kSecTrustResultDeny = 3,
+    kSecTrustResultUnspecified = 4, /* Trusted. */
+    kSecTrustResultRecoverableTrustFailure = 5,
+    kSecTrustResultFatalTrustFailure = 6,
+    kSecTrustResultOtherError = 7
+};
+
+/* A question about a certificate, or about the first one of an array, whose others may stand above it. The policies are one or
+ * an array; NULL for the rules of X.509. */
+OSStatus SecTrustCreateWithCertificates(CFTypeRef certificates, CFTypeRef policies, SecTrustRef *trust);
+OSStatus SecTrustSetPolicies(SecTrustRef trust, CFTypeRef policies);
+OSStatus SecTrustCopyPolicies(SecTrustRef trust, CFArrayRef *policies);
+/* Certificates that are trusted instead of those of the system; NULL takes them back. */
+OSStatus SecTrustSetAnchorCertificates(SecTrustRef trust, CFArrayRef anchorCertificates);
+/* Whether those of the system stay left out. */
+OSStatus SecTrustSetAnchorCertificatesOnly(SecTrustRef trust, Boolean anchorCertificatesOnly);
+OSStatus SecTrustCopyCustomAnchorCertificates(SecTrustRef trust, CFArrayRef *anchors);
+/* Those of the system. */
+OSStatus SecTrustCopyAnchorCertificates(CFArrayRef *anchors);
+OSStatus SecTrustSetVerifyDate(SecTrustRef trust, CFDateRef verifyDate);
+CFAbsoluteTime SecTrustGetVerifyTime(SecTrustRef trust);
+/* Kept, without effect: nothing is fetched. */
+OSStatus SecTrustSetNetworkFetchAllowed(SecTrustRef trust, Boolean allowFetch);
+OSStatus SecTrustGetNetworkFetchAllowed(SecTrustRef trust, Boolean *allowFetch);
+/* errSecUnimplemented; no failure is passed over either. */
+OSStatus SecTrustSetOCSPResponse(SecTrustRef trust, CFTypeRef responseData);
+OSStatus SecTrustSetSignedCertificateTimestamps(SecTrustRef trust, CFArrayRef sctArray);
+CFDataRef SecTrustCopyExceptions(SecTrustRef trust);
+Boolean SecTrustSetExceptions(SecTrustRef trust, CFDataRef exceptions);
+
+/* Whether the certificate is trusted; the error says why not. */
+Boolean SecTrustEvaluateWithError(SecTrustRef trust, CFErrorRef *error);
+OSStatus SecTrustEvaluate(SecTrustRef trust, SecTrustResultType *result);
+/* What the last evaluation found. */
+OSStatus SecTrustGetTrustResult(SecTrustRef trust, SecTrustResultType *result);
+CFDictionaryRef SecTrustCopyResult(SecTrustRef trust);
+/* The key of the certificate, whether it is trusted or not. */
+SecKeyRef SecTrustCopyKey(SecTrustRef trust);
+SecKeyRef SecTrustCopyPublicKey(SecTrustRef trust);
+/* The certificates up to an anchor, as far as they were found. */
+CFArrayRef SecTrustCopyCertificateChain(SecTrustRef trust);
+CFIndex SecTrustGetCertificateCount(SecTrustRef trust);
+/* One of them, which the trust keeps; NULL beyond the chain. */
+SecCertificateRef SecTrustGetCertificateAtIndex(SecTrustRef trust, CFIndex index);
 
 /* ---- Tasks ---- */
 

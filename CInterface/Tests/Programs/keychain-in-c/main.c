@@ -226,9 +226,15 @@ int main(int count, char **arguments)
         {"key refusals", key_refusals},
         {"leaks", leaks},
         {"task", task},
+        {"logins", logins},
+        {"copies", copies},
     };
     if (count == 3 && strcmp(arguments[1], "foreign key") == 0) {
         foreign_key(arguments[2]);
+        return 0;
+    }
+    if (count == 3 && strcmp(arguments[1], "trust") == 0) {
+        trust(arguments[2]);
         return 0;
     }
     if (count == 4 && strcmp(arguments[1], "certificates") == 0) {

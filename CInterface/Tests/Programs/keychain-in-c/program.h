@@ -42,5 +42,8 @@ void objects(void);
 void containers(void);
 void foreign_key(const char *handle);
 void certificates(const char *certificate, const char *private_key);
+void logins(void);
+void copies(void);
+void trust(const char *certificate);
 
 #endif

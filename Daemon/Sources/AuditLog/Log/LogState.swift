@@ -11,6 +11,9 @@ public enum LogState: Equatable, Sendable {
     /// takes no records until ``AuditLog/beginAnew(epoch:seed:time:)``, by which the owner accepts the older store.
     case olderStore(OlderStore)
 
+    /// Whether the log fits the store: nothing is missing of it, and nothing of the store.
+    public var fits: Bool { firstMisfit == nil }
+
     /// The first record that does not fit the log or the store; nil if all do.
     var firstMisfit: UInt64? {
         switch self {

@@ -249,7 +249,7 @@ package final class Biometry: Sendable {
     /// a call that asks for the state waits until that is stored.
     package func passcodeWasEntered() {
         entries.enter()
-        Threads.start("ostiary-biometry") { [self] in
+        Threads.startEventually("ostiary-biometry") { [self] in
             adopt()
             entries.leave()
             tell(.state)

@@ -1,3 +1,4 @@
+package import ExactNames
 import OstiaryMessages
 package import Refusals
 import Synchronization
@@ -17,15 +18,17 @@ package final class CredentialQuota: Sendable {
     /// One password's place, given back with the last reference.
     package final class Place: Sendable {
         private let quota: CredentialQuota
-        private let program: String
+        private let program: ExactName
 
-        fileprivate init(_ quota: CredentialQuota, _ program: String) { (self.quota, self.program) = (quota, program) }
+        fileprivate init(_ quota: CredentialQuota, _ program: ExactName) {
+            (self.quota, self.program) = (quota, program)
+        }
 
         deinit { quota.giveBack(program) }
     }
 
     /// Counts one password of `program` in; refuses when there are as many as there may be.
-    package func take(for program: String) throws(Refusal) -> Place {
+    package func take(for program: ExactName) throws(Refusal) -> Place {
         let isTaken = shares.withLock { shares in
             do throws(ProgramShares.Refused) { try shares.take(for: program) } catch { return false }
             return true
@@ -38,5 +41,5 @@ package final class CredentialQuota: Sendable {
         return Place(self, program)
     }
 
-    private func giveBack(_ program: String) { shares.withLock { $0.giveBack(program) } }
+    private func giveBack(_ program: ExactName) { shares.withLock { $0.giveBack(program) } }
 }

@@ -15,6 +15,8 @@ package struct Demand {
     package var operation: String
     /// The account of a relying party that it is done for, quoted for the prompt; nil where there is none.
     package var account: DisplayText?
+    /// The accounts of that relying party whose passkeys it destroys, quoted for the prompt.
+    package var replacedAccounts: [DisplayText] = []
     /// The data that will be signed, for the prompt; nil where it is not shown.
     package var signedData: PromptSignedData?
     /// What else that will bring about, for the prompt.
@@ -55,6 +57,12 @@ package struct Demand {
     /// The operation, in the words of the prompt.
     var shownOperation: DisplayText {
         let words = DisplayText(fact: operation)
-        return account.map { DisplayText("\(words.string) for the account \($0.string)") } ?? words
+        guard let account else { return words }
+        guard !replacedAccounts.isEmpty else { return DisplayText("\(words.string) for the account \(account.string)") }
+        // The loss comes first: a long name of the new account cuts nothing of it off.
+        let lost = replacedAccounts.map(\.string).joined(separator: " and ")
+        return DisplayText(
+            "\(words.string), which destroys the one of the account \(lost); the new one is for the account \(account.string)"
+        )
     }
 }

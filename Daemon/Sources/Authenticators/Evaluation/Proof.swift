@@ -73,13 +73,13 @@ package struct Evaluation: Sendable {
     /// The factors that were used, in total.
     package let factors: FactorSet
     /// Those that were proved for it; the others were held.
-    package let proofs: [Proof]
+    package private(set) var proofs: [Proof]
     /// The label of the weakest proof that was used; nil when none was.
     package let strength: Strength?
     /// What the factors that were used give for opening slots; wiped with its last holder.
     package let keys: ProvedKeys
     /// Opens keys in the enclave that require the passcode, if the passcode was used.
-    package let session: (any PasscodeSession)?
+    package private(set) var session: (any PasscodeSession)?
     /// Whether it stands on something that was proved before.
     package let standsOnHeld: Bool
     /// What logs and messages call the factors.
@@ -104,6 +104,18 @@ package struct Evaluation: Sendable {
 
     /// The label as logs and messages have it; empty when nothing was proved.
     package var label: String { strength?.rawValue ?? "" }
+
+    /// The same for opening slots and nothing else: without what only code that knows the factor understands, and without what opens
+    /// keys that require the passcode.
+    package var forSlotsAlone: Evaluation {
+        var evaluation = self
+        evaluation.session = nil
+        for index in proofs.indices {
+            evaluation.proofs[index].detail = nil
+            evaluation.proofs[index].session = nil
+        }
+        return evaluation
+    }
 
     /// What the authenticator of one of the proofs said besides.
     package func detail<Detail>(_ type: Detail.Type) -> Detail? {

@@ -21,9 +21,11 @@ package struct ProofCollector {
     /// Why a sensor can prove nothing more here.
     private(set) var failures: [Factor: any Error] = [:]
     private var attempts: [Factor: FactorAttempt] = [:]
+    /// The sheet in which the last entry was wrong.
+    private var sheet: HeldSheet?
     /// Sensors that gave up, where their factor has another one.
     private var endedSensors: Set<ObjectIdentifier> = []
-    private var wrongEntries: [Factor: (count: Int, triesLeft: Int)] = [:]
+    private var wrongEntries: [Factor: (count: Int, last: WrongSecret)] = [:]
 
     package init(_ evaluator: Evaluator, for demand: Demand, _ asking: Asking) {
         self.evaluator = evaluator
@@ -60,10 +62,11 @@ package struct ProofCollector {
         let question = question(typing, sensing, consequence)
         let questioning = Questioning(prompter: evaluator.prompter, asking: asking)
         let outcome: PromptOutcome
-        do { outcome = try questioning.ask(question) { race.start(beside: $0) } } catch {
+        do { outcome = try questioning.ask(question, on: sheet) { race.start(beside: $0) } } catch {
             end(race)
             throw error
         }
+        sheet = nil
         // The sensors are disarmed before anything else is done: nobody can see any more what they would be for.
         let result = end(race)
         switch consume outcome {
@@ -76,10 +79,13 @@ package struct ProofCollector {
             if let winner = result.winner, winner.proof != nil {
                 return try take(winner, questioning, after: question)
             }
+            let sheet = entered.sheet
             guard let typing, let secret = entered.take(for: question.kind) else {
                 throw Refusal(.internal, "An answer came for another factor.")
             }
-            try check(secret, typing)
+            try check(secret, typing, on: sheet)
+            // A proof that came together with a no is none.
+            if sheet?.isCancelled == true { throw questioning.refusal(of: .cancelled) }
         case .interrupted(by: .superseded):
             try asking.cancellation.check()
             guard !result.failures.isEmpty else { throw questioning.refusal(of: .interrupted(by: .superseded)) }
@@ -118,12 +124,15 @@ package struct ProofCollector {
         return result
     }
 
-    private mutating func check(_ entered: borrowing SecretBytes, _ typing: Typing) throws {
+    private mutating func check(
+        _ entered: borrowing SecretBytes, _ typing: Typing, on sheet: HeldSheet?
+    ) throws {
         do { proofs.append(try typing.attempt.prove(entered)) } catch let error as WrongSecret {
             recordMiss(typing.factor.name)
             let count = (wrongEntries[typing.factor]?.count ?? 0) + 1
-            wrongEntries[typing.factor] = (count, error.freeTriesLeft)
+            wrongEntries[typing.factor] = (count, error)
             guard count < Self.triesPerEvaluation else { throw Refusal.authenticationFailed }
+            self.sheet = sheet
         }
     }
 
@@ -138,7 +147,8 @@ package struct ProofCollector {
             objects: objects(for: typing),
             operation: demand.shownOperation, signedData: demand.signedData, consequence: consequence,
             reason: asking.question.reason, notice: wrong == nil ? nil : typing?.attempt.wrongNotice,
-            triesLeft: wrong?.triesLeft, cancelTitle: asking.question.cancelTitle,
+            triesLeft: wrong?.last.freeTriesLeft, missConsequence: wrong?.last.consequence,
+            cancelTitle: asking.question.cancelTitle,
             fallbackTitle: typing?.attempt.offersFallback == false ? nil : fallbackTitle,
             isShownInFull: demand.isShownInFull)
     }

@@ -36,21 +36,25 @@ package struct Questioning {
 
     /// Puts a question and returns what it came to.
     ///
-    /// - Parameter onShown: called when the person can see it.
+    /// - Parameters:
+    ///   - sheet: the sheet in which the last answer to the same question was wrong; nil for a new question.
+    ///   - onShown: called when the person can see it.
     package func ask(
-        _ question: PromptQuestion, onShown: @escaping @Sendable (LiveQuestion) -> Void = { _ in }
+        _ question: PromptQuestion, on sheet: HeldSheet? = nil,
+        onShown: @escaping @Sendable (LiveQuestion) -> Void = { _ in }
     ) throws(Refusal) -> PromptOutcome {
         guard asking.question.isInteractionAllowed else { throw Refusal.notInteractive }
         return try asking.cancellation.endingQuestion { cancellation throws(Refusal) in
             let caller = try asking.caller.promptCaller(terminal: asking.terminal)
-            return prompter.ask(question, on: caller, live: LiveQuestion(endedBy: cancellation, onShown: onShown))
+            return prompter.ask(
+                question, on: caller, live: LiveQuestion(endedBy: cancellation, on: sheet, onShown: onShown))
         }
     }
 
     /// Why an outcome that is no answer to the question refuses the request.
     package func refusal(of outcome: consuming PromptOutcome) -> Refusal {
         switch outcome {
-        case .cancelled: Refusal(.userCancel, "The person cancelled.", cause: "prompt.cancelled")
+        case .cancelled: Refusal(.userCancel, "Cancelled; nothing was done.", cause: "prompt.cancelled")
         case .fallback:
             Refusal(.userFallback, "The person chose the program's other way.", cause: "prompt.fallback")
         case .timedOut: Refusal(.timedOut, "Nobody answered in time.", cause: "prompt.timed-out")

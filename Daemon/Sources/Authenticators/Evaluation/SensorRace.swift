@@ -91,9 +91,14 @@ final class SensorRace: Sendable {
             let runner = runners[index]
             let wait = waits[index]
             wait.begin()
-            Threads.start("ostiary-sensor") { [self] in
-                defer { wait.end() }
-                run(runner, at: index, wait, question)
+            do throws(ThreadShortage) {
+                try Threads.start("ostiary-sensor") { [self] in
+                    defer { wait.end() }
+                    run(runner, at: index, wait, question)
+                }
+            } catch {
+                wait.end()
+                fail(Refusal.threadShortage, at: index, question)
             }
         }
     }

@@ -103,15 +103,21 @@ package final class CredentialPrompt: CredentialQuestion {
         guard isFree else { return settled() }
         let question = question(.sensor, sensors: [PromptSensor(.securityKey, text)])
         thread.enter()
-        Threads.start("ostiary-credential") { [self] in
-            defer { thread.leave() }
-            do throws(Refusal) {
-                let outcome = try questioning.ask(question) { [self] live in
-                    noteShown(live, text)
-                    settled()
-                }
-                end(refusing: questioning.refusal(of: outcome))
-            } catch { end(refusing: error) }
+        do throws(ThreadShortage) {
+            try Threads.start("ostiary-credential") { [self] in
+                defer { thread.leave() }
+                do throws(Refusal) {
+                    let outcome = try questioning.ask(question) { [self] live in
+                        noteShown(live, text)
+                        settled()
+                    }
+                    end(refusing: questioning.refusal(of: outcome))
+                } catch { end(refusing: error) }
+                settled()
+            }
+        } catch {
+            thread.leave()
+            end(refusing: .threadShortage)
             settled()
         }
     }

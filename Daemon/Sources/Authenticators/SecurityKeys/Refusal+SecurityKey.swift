@@ -6,7 +6,7 @@ extension Refusal {
     /// Why a security key proved nothing as a factor.
     package init(ofFactor refusal: CredentialRefusal) {
         switch refusal {
-        case .cancelled: self.init(.userCancel, "The person cancelled.", cause: "prompt.cancelled")
+        case .cancelled: self.init(.userCancel, "Cancelled; nothing was done.", cause: "prompt.cancelled")
         case .timedOut: self.init(.timedOut, "Nobody touched a security key in time.", cause: "security-key.timed-out")
         case .noCredential:
             self.init(

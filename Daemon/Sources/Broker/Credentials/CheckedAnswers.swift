@@ -1,6 +1,7 @@
 import AssociationFiles
 import AuthenticatorRequests
 import Crypto
+import ExactNames
 import Foundation
 import OstiaryMessages
 import Refusals

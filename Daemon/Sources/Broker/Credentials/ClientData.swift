@@ -1,5 +1,6 @@
 import AssociationFiles
 import Crypto
+import ExactNames
 import Foundation
 
 /// The client data of one request (WebAuthn 5.8.1). The daemon makes it: a program chooses the challenge and nothing else of it.

@@ -45,7 +45,7 @@ extension Refusal {
     /// Why an authenticator made or signed nothing.
     static func credential(_ refusal: CredentialRefusal) -> Refusal {
         switch refusal {
-        case .cancelled: Refusal(.userCancel, "The person cancelled.", cause: "prompt.cancelled")
+        case .cancelled: Refusal(.userCancel, "Cancelled; nothing was done.", cause: "prompt.cancelled")
         case .timedOut: Refusal(.timedOut, "Nobody used a security key in time.", cause: "credential.timed-out")
         case .excluded:
             Refusal(

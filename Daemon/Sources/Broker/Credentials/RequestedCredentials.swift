@@ -1,6 +1,7 @@
 import AssociationFiles
 import AuthenticatorRequests
 import Crypto
+import ExactNames
 import Foundation
 import OstiaryWire
 import Refusals
@@ -20,7 +21,7 @@ struct RequestedCreation {
         try CheckedField.require(message.algorithms.count <= CredentialLimits.algorithmCount, "list of algorithms")
         let algorithms = message.algorithms.compactMap { Int(exactly: $0) }
         var creation = CredentialCreation(
-            clientDataHash: clientData.hash, relyingParty: RelyingPartyName(identifier: relyingParty.domain),
+            clientDataHash: clientData.hash, relyingParty: RelyingPartyName(identifier: ExactName(relyingParty.domain)),
             user: CredentialUser(
                 identifier: Array(message.userID), name: try CheckedField.name(message.userName),
                 displayName: try CheckedField.name(message.userDisplayName)),
@@ -48,7 +49,7 @@ struct RequestedAssertion {
         relyingParty = try CheckedField.relyingParty(message.relyingPartyID)
         clientData = try CheckedField.clientData(.get, message.challenge, relyingParty)
         var assertion = CredentialAssertion(
-            clientDataHash: clientData.hash, relyingParty: RelyingPartyName(identifier: relyingParty.domain))
+            clientDataHash: clientData.hash, relyingParty: RelyingPartyName(identifier: ExactName(relyingParty.domain)))
         assertion.allowed = try CheckedField.descriptors(message.allowed)
         assertion.userVerification = try Preference(message.userVerification) ?? .preferred
         // An identifier of another host would find credentials that were made for that one (FIDO AppID 3.1.2).
@@ -119,7 +120,8 @@ private enum CheckedField {
         guard !text.isEmpty else { return nil }
         let origin = "https://\(relyingParty.domain)"
         try require(
-            text.utf8.count <= CredentialLimits.appIDByteCount && (text == origin || text.hasPrefix(origin + "/")),
+            text.utf8.count <= CredentialLimits.appIDByteCount
+                && (text == origin || ExactName(text).hasPrefix("\(origin)/")),
             "appID")
         return text
     }

@@ -5,8 +5,13 @@ extension Broker {
     func counterFinding() -> WireFinding {
         let check = "store counter"
         guard let rollback else {
-            return .ok(
-                check, "The enclave has no counters, so an older copy of the whole state folder passes for the newest.")
+            return .notice(
+                check,
+                "The enclave has no counters, so an older copy of the whole state folder passes for the newest: objects that "
+                    + "you removed come back with it, and so does a former passcode.",
+                advice:
+                    "Keep nobody's copies of the folder but your own. A store in a TPM has a counter: see `ostiary enclave "
+                    + "move`.")
         }
         do {
             switch try rollback.state() {

@@ -93,7 +93,7 @@ extension Broker {
                 continue
             }
             // Its program may be slow to take the answer, which must not hold up the other ones.
-            Threads.start("ostiary-watch") { watch.session.answer(watch, with: message) }
+            Threads.startEventually("ostiary-watch") { watch.session.answer(watch, with: message) }
         }
         expectEndOfDelay(of: account, wasDelayed: wasDelayed)
     }

@@ -1,4 +1,5 @@
 import CanonicalEncoding
+import ExactNames
 import Foundation
 import StoreKeys
 import Vault
@@ -26,15 +27,17 @@ struct DomainDigests: Sendable {
     }
 
     /// The digest of an enrolled set for `application`; empty without a set.
-    func biometry(_ enrolledSet: Data?, for application: String) -> Data { digest(enrolledSet, .biometry, application) }
+    func biometry(_ enrolledSet: Data?, for application: ExactName) -> Data {
+        digest(enrolledSet, .biometry, application)
+    }
 
     /// The digest of the enrolled companions for `application`; empty without a set.
-    func companions(_ enrolledSet: Data?, for application: String) -> Data {
+    func companions(_ enrolledSet: Data?, for application: ExactName) -> Data {
         digest(enrolledSet, .companions, application)
     }
 
     /// The digest of everything that is enrolled; empty when nothing is.
-    func everything(biometry: Data?, companions: Data?, for application: String) -> Data {
+    func everything(biometry: Data?, companions: Data?, for application: ExactName) -> Data {
         guard let companions else { return digest(biometry, .everything, application) }
         var writer = CanonicalWriter(capacity: 256)
         writer.write(flag: biometry != nil)
@@ -43,7 +46,7 @@ struct DomainDigests: Sendable {
         return digest(Data(writer.bytes), .everythingAndCompanions, application)
     }
 
-    private func digest(_ enrolledSet: Data?, _ domain: Domain, _ application: String) -> Data {
+    private func digest(_ enrolledSet: Data?, _ domain: Domain, _ application: ExactName) -> Data {
         guard let enrolledSet else { return Data() }
         var writer = CanonicalWriter(capacity: 256)
         writer.write(fixed: storeID.bytes)

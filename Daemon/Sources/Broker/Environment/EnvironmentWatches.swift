@@ -1,4 +1,5 @@
 import Callers
+import ExactNames
 import OstiaryMessages
 import Refusals
 import Synchronization

@@ -1,4 +1,5 @@
 import AccessControl
+import ExactNames
 import Foundation
 import OstiaryMessages
 
@@ -15,7 +16,7 @@ struct OwnerEnvironment: Sendable {
     private static let companionType: Int32 = 1
 
     /// The environment as one program is told of it.
-    func message(for application: String, _ digests: DomainDigests) -> WireEnvironment {
+    func message(for application: ExactName, _ digests: DomainDigests) -> WireEnvironment {
         .with {
             $0.biometry = sensor?.message(isPasscodeSet: isPasscodeSet, for: application, digests)
             ($0.passcode.isSet, $0.passcode.isUsable) = (isPasscodeSet, isPasscodeUsable)
@@ -43,7 +44,7 @@ struct CompanionState: Sendable {
 
 extension SensorState {
     /// The sensor as one program is told of it.
-    func message(isPasscodeSet: Bool, for application: String, _ digests: DomainDigests) -> WireBiometry {
+    func message(isPasscodeSet: Bool, for application: ExactName, _ digests: DomainDigests) -> WireBiometry {
         .with {
             $0.type = kind.rawValue
             // As the policy for biometry alone.

@@ -2,6 +2,7 @@ import Auditing
 import Authenticators
 import Callers
 import Enclave
+import ExactNames
 import Foundation
 import Glibc
 import KeySlots
@@ -236,7 +237,7 @@ struct MoveInventory {
             try vault.read { reader in
                 try reader.objectIDs(owner: account.id, kind: kind).map { id in
                     do {
-                        return try reader.object(id, owner: account.id)?.attributes.identifier ?? "\(id)"
+                        return try reader.object(id, owner: account.id)?.attributes.identifier.text ?? "\(id)"
                     } catch VaultError.corrupt {
                         return "unreadable"
                     }

@@ -2,6 +2,7 @@ import AccessControl
 import Auditing
 import Authenticators
 import Callers
+import ExactNames
 import Foundation
 import KeySlots
 import OstiaryWire
@@ -23,13 +24,14 @@ extension Broker {
         // A program that is adopted where it is left its former things behind when it was registered.
         let leftBehind = former?.path == registration.path ? nil : try session.account.leftBehind(at: registration.path)
         let event = event(
-            body.adopts ? "application-adopt" : "application-register", session, object: registration.applicationID)
+            body.adopts ? "application-adopt" : "application-register", session, object: registration.applicationID.text
+        )
         try askOwner(
             body.adopts ? "adopt the program as \(registration.applicationID)" : Self.request(registration),
-            registration.path, asking, session, for: event, consequence: leftBehind?.consequence,
+            registration.path.text, asking, session, for: event, consequence: leftBehind?.consequence,
             unshowable: Self.registrationTooLong)
         let standing = session.account.applications.standing(of: registration)
-        if let refusal = standing.refusal(of: registration.path) { throw refusal }
+        if let refusal = standing.refusal(of: registration.path.text) { throw refusal }
         try commit(event, registration, former, session, asking) {
             try session.account.applications.store(registration, replacing: former)
         }
@@ -58,10 +60,12 @@ extension Broker {
         _ cancellation: RequestCancellation?
     ) throws -> Reply {
         let asking = try asking(body.question, request, session, cancellation)
-        let registration = try session.account.ownRegistration { $0.applicationID == body.applicationID }
-        let event = event("application-remove", session, object: registration.applicationID)
+        let name = ExactName(body.applicationID)
+        let registration = try session.account.ownRegistration { $0.applicationID == name }
+        let event = event("application-remove", session, object: registration.applicationID.text)
         try askOwner(
-            "remove the registration of \(registration.applicationID)", registration.path, asking, session, for: event)
+            "remove the registration of \(registration.applicationID)", registration.path.text, asking, session,
+            for: event)
         try commit(event, registration, nil, session, asking) {
             try session.account.applications.remove(registration)
         }
@@ -72,8 +76,8 @@ extension Broker {
 
     private static func request(_ registration: Registration) -> String {
         let groups =
-            registration.groups.isEmpty ? "" : " with the groups \(registration.groups.joined(separator: ", "))"
-        let domains = registration.webCredentials.joined(separator: ", ")
+            registration.groups.isEmpty ? "" : " with the groups \(registration.groups.texts.joined(separator: ", "))"
+        let domains = registration.webCredentials.texts.joined(separator: ", ")
         let credentials = domains.isEmpty ? "" : ", and let it make and use credentials for \(domains)"
         let browser =
             registration.isBrowser ? ", and let it use passkeys of this machine for any domain, as a browser" : ""
@@ -138,13 +142,14 @@ extension OwnerAccount {
         let file = try ProgramFile(path: body.path)
         let identity: Registration.Identity
         do { identity = try file.identity(applications.digests) } catch .changing {
-            throw Refusal.programChanging(file.path)
+            throw Refusal.programChanging(file.path.text)
         } catch {
-            throw Refusal.programUnreadable(file.path)
+            throw Refusal.programUnreadable(file.path.text)
         }
         let registration = Registration(
-            applicationID: former?.applicationID ?? body.applicationID, groups: former?.groups ?? body.accessGroups,
-            webCredentials: former?.webCredentials ?? body.webCredentials,
+            applicationID: former?.applicationID ?? ExactName(body.applicationID),
+            groups: former?.groups ?? body.accessGroups.map { ExactName($0) },
+            webCredentials: former?.webCredentials ?? body.webCredentials.map { ExactName($0) },
             isBrowser: former?.isBrowser ?? body.isBrowser, path: file.path, identity: identity)
         if let defect = registration.defect {
             throw Refusal(.invalidParameter, "\(defect)", cause: "application.name")
@@ -159,9 +164,8 @@ extension OwnerAccount {
                 .invalidParameter, "An adopted program keeps its groups, domains and rights of a browser; name none.",
                 cause: "application.name")
         }
-        return try ownRegistration {
-            body.applicationID.isEmpty ? $0.path == body.path : $0.applicationID == body.applicationID
-        }
+        let (path, name) = (ExactName(body.path), ExactName(body.applicationID))
+        return try ownRegistration { name.isEmpty ? $0.path == path : $0.applicationID == name }
     }
 
     fileprivate func ownRegistration(where fits: (Registration) -> Bool) throws(Refusal) -> Registration {
@@ -178,10 +182,10 @@ extension OwnerAccount {
     fileprivate func shown(_ registration: Registration) -> WireApplication {
         let standing = applications.standing(of: registration)
         return .with {
-            $0.path = registration.path
-            $0.applicationID = registration.applicationID
-            $0.accessGroups = registration.groups
-            $0.webCredentials = registration.webCredentials
+            $0.path = registration.path.text
+            $0.applicationID = registration.applicationID.text
+            $0.accessGroups = registration.groups.texts
+            $0.webCredentials = registration.webCredentials.texts
             $0.isBrowser = registration.isBrowser
             $0.label = CallerProgram.label
             $0.changed = standing == .changed

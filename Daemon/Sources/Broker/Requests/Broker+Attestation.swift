@@ -3,6 +3,7 @@ import Auditing
 import Authenticators
 import Callers
 import Enclave
+import ExactNames
 import Foundation
 import OstiaryWire
 import ProtectedObjects
@@ -22,7 +23,7 @@ extension Broker {
         let asking = try asking(body.question, request, session, cancellation)
         let event = event(request.eventName, session)
         try askOwner(
-            "show the certificate of this machine's TPM to a program", session.caller.application, asking, session,
+            "show the certificate of this machine's TPM to a program", session.caller.application.text, asking, session,
             for: event)
         try session.verifyCaller()
         let enrollment = try session.account.changing.withLock {

@@ -2,6 +2,7 @@ import Auditing
 import AuthenticatorRequests
 import Authenticators
 import Callers
+import ExactNames
 import Foundation
 import OstiaryWire
 import Passkeys
@@ -64,7 +65,7 @@ extension Broker {
         try trail.decide {
             try asking.cancellation.check()
             try trail.grant(
-                event("credential-register", session, object: relyingParty.identifier, operation: "browser"),
+                event("credential-register", session, object: relyingParty.identifier.text, operation: "browser"),
                 factors: [], strength: "", isProved: false)
         }
     }

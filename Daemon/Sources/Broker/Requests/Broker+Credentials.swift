@@ -3,6 +3,7 @@ import Auditing
 import AuthenticatorRequests
 import Authenticators
 import Callers
+import ExactNames
 import Foundation
 import Logging
 import OstiaryWire
@@ -146,7 +147,9 @@ extension Broker {
         of relyingParty: RelyingPartyIdentifier, _ session: Session, _ asking: Asking
     ) throws(Refusal) {
         let identity = session.caller.identity
-        guard let applicationID = identity.applicationID, identity.webCredentials.contains(relyingParty.domain) else {
+        guard let applicationID = identity.applicationID,
+            identity.webCredentials.contains(ExactName(relyingParty.domain))
+        else {
             throw .programNotRegisteredForDomain
         }
         let verdict = try asking.cancellation.endingQuestion { prompt throws(Refusal) in
@@ -162,7 +165,7 @@ extension Broker {
         _ session: Session, _ asking: Asking
     ) throws {
         try session.verifyCaller()
-        guard session.caller.identity.webCredentials.contains(relyingParty.domain) else {
+        guard session.caller.identity.webCredentials.contains(ExactName(relyingParty.domain)) else {
             throw Refusal.programNotRegisteredForDomain
         }
         let kind = attachment == .platform ? "this machine" : "security key"

@@ -20,7 +20,7 @@ extension Broker {
             $0.findings = [
                 optionFinding(), store.storeFinding(), store.keyFinding(limit: account.rights.limits.keyCountOfGroup),
                 store.itemFinding(), store.erasureFinding(), logFinding(), store.epochFinding(),
-                store.passcodeFinding(),
+                store.passcodeFinding(), lockoutFinding(account),
                 store.attemptFinding(), store.keyPairFinding(), store.startFinding(), promptFinding(),
                 pinentryFinding(), displayFinding(), frontEndFinding(), memoryFinding(), dumpFinding(), folderFinding(),
                 sessionLockFinding(account), faceFinding(account), enclaveFinding(), store.securityKeyFinding(),

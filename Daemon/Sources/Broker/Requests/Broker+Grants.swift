@@ -1,6 +1,8 @@
 import AccessControl
 import Auditing
+import CTAP
 import Callers
+import ExactNames
 import Foundation
 import OstiaryWire
 import Passcodes
@@ -17,17 +19,22 @@ extension Broker {
 
     func listGrants(_ body: WireListGrantsRequest, _ session: Session) throws -> Reply {
         let now = clock.now().time
-        var listed: [(grant: ListedGrant, caller: CallerProcess)] = []
+        var listed: [WireListedGrant] = []
         for other in sessions.all(of: session.account) {
-            for context in other.contexts.all { listed += context.listedGrants.map { ($0, other.caller) } }
+            for context in other.contexts.all {
+                listed += context.listedGrants.map { WireListedGrant($0, of: other.caller, now: now) }
+            }
+            listed += other.browserAuthenticator.liveAuthorizations(at: now).map {
+                WireListedGrant($0, of: other.caller, now: now)
+            }
         }
-        listed.sort { ($0.grant.since, $0.grant.id) < ($1.grant.since, $1.grant.id) }
+        listed.sort { ($1.ageSeconds, $0.grantID) < ($0.ageSeconds, $1.grantID) }
         try session.verifyCaller()
         let page = listed.dropFirst(Int(body.offset)).prefix(Self.grantPageCount)
         return Reply(
             .grants(
                 .with {
-                    $0.grants = page.map { WireListedGrant($0.grant, of: $0.caller, now: now) }
+                    $0.grants = Array(page)
                     $0.total = UInt32(clamping: listed.count)
                 }))
     }
@@ -39,9 +46,12 @@ extension Broker {
         let chosen = sessions.all(of: session.account).flatMap { other in
             other.contexts.all.filter { Self.isMeant($0, of: other.caller, which) }
         }
-        let count = chosen.reduce(0) { $0 + $1.listedGrants.count }
+        let now = clock.now().time
         let browsers = sessions.all(of: session.account)
-            .filter { Self.areTokensMeant(of: $0.caller, which) && $0.browserAuthenticator.isInUse }
+            .filter { Self.isMeant($0.browserAuthenticator, of: $0.caller, which, at: now) }
+        let count =
+            chosen.reduce(0) { $0 + $1.listedGrants.count }
+            + browsers.reduce(0) { $0 + $1.browserAuthenticator.liveAuthorizations(at: now).count }
         if case .all = which {
         } else if count == 0, browsers.isEmpty {
             throw Refusal(.notFound, "There is no such grant; it may have ended.", cause: "grant.not-found")
@@ -61,18 +71,21 @@ extension Broker {
         switch which {
         case .all: true
         case .grantID(let id): context.listedGrants.contains { $0.id == id }
-        case .program(let path): caller.program.displayName == path
+        case .program(let path): caller.program.displayName == ExactName(path)
         }
     }
 
-    /// Whether the tokens of a browser's PIN or finger end too: with all that its program has.
-    private static func areTokensMeant(
-        of caller: CallerProcess, _ which: WireRevokeGrantsRequest.OneOf_Which
+    /// Whether what a connection of a browser may do without another question ends, and its command with it.
+    private static func isMeant(
+        _ browser: BrowserAuthenticator, of caller: CallerProcess, _ which: WireRevokeGrantsRequest.OneOf_Which,
+        at now: Duration
     ) -> Bool {
+        let live = browser.liveAuthorizations(at: now)
         switch which {
-        case .all: true
-        case .grantID: false
-        case .program(let path): caller.program.displayName == path
+        case .all: return true
+        case .grantID(let id): return live.contains { $0.number == id }
+        case .program(let path):
+            return caller.program.displayName == ExactName(path) && (browser.isRunning || !live.isEmpty)
         }
     }
 
@@ -107,11 +120,26 @@ extension Broker {
 }
 
 extension WireListedGrant {
+    fileprivate init(_ authorization: LiveAuthorization, of caller: CallerProcess, now: Duration) {
+        self = .with {
+            $0.grantID = authorization.number
+            $0.kind = "passkeys"
+            $0.program = caller.program.displayName.text
+            $0.processID = UInt32(clamping: caller.credentials.processID)
+            $0.object = authorization.relyingParty?.text ?? ""
+            $0.operations = authorization.operations.map(\.rawValue)
+            $0.factors = authorization.factors?.names ?? []
+            $0.strength = authorization.factors?.label ?? ""
+            $0.ageSeconds = (now - authorization.since) / .seconds(1)
+            $0.secondsLeft = (authorization.end - now) / .seconds(1)
+        }
+    }
+
     fileprivate init(_ grant: ListedGrant, of caller: CallerProcess, now: Duration) {
         self = .with {
             $0.grantID = grant.id
             $0.kind = grant.kind.rawValue
-            $0.program = caller.program.displayName
+            $0.program = caller.program.displayName.text
             $0.processID = UInt32(clamping: caller.credentials.processID)
             $0.object = grant.object
             $0.operations = grant.operations.map(\.name)

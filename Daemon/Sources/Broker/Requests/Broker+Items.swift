@@ -4,6 +4,7 @@ import Auditing
 import Authenticators
 import Callers
 import Enclave
+import ExactNames
 import Foundation
 import KeySlots
 import OstiaryWire
@@ -47,7 +48,7 @@ extension Broker {
             data: body.hasData_p ? SecretBytes(copying: request.tail) : nil, applicationPassword: password)
         try session.verifyCaller()
         let event = event(request.eventName, session, object: itemClass.name)
-        let keyEvent = draftKey.map { self.event("key-create", session, object: $0.attributes.identifier) }
+        let keyEvent = draftKey.map { self.event("key-create", session, object: $0.attributes.identifier.text) }
         let record = try changingItems(
             of: session.account, event, making: keyEvent, alone: key != nil, whenStanding: proofs
         ) {

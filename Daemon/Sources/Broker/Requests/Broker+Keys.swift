@@ -3,6 +3,7 @@ import Auditing
 import Authenticators
 import Callers
 import Enclave
+import ExactNames
 import Foundation
 import OstiaryWire
 import OwnerKeys
@@ -21,7 +22,7 @@ extension Broker {
             throw Refusal(.invalidParameter, "The kind of key is unknown.", cause: "key.kind")
         }
         let group = try AccessGroups(session.caller.accessGroups)
-            .home(body.accessGroup.isEmpty ? nil : body.accessGroup)
+            .home(body.accessGroup.isEmpty ? nil : ExactName(body.accessGroup))
         let accessControl = try AccessControl(canonicalBytes: Array(body.accessControl))
         guard body.shownAccessControl.count <= SessionLimits.shownAccessControlByteCount else {
             throw Refusal(.tooLarge, "The access control is too large.", cause: "key.access-control")
@@ -71,7 +72,7 @@ extension Broker {
                 try WireListedKey.with {
                     $0.key = try WireKey(key, enclave: enclave.kind)
                     $0.key.shownAccessControl = Data()
-                    $0.accessGroup = key.attributes.group
+                    $0.accessGroup = key.attributes.group.text
                     $0.createdAt = Double(key.attributes.created)
                     $0.hasItem_p = try rights.hasItem(forKey: key.id, in: reader)
                 }
@@ -96,7 +97,9 @@ extension Broker {
         let key = try key(body.keyID, session)
         try session.verifyCaller()
         try session.account.changing.withLock { try session.account.rights.remove(key.id) }
-        trail.end(event("key-remove", session, object: key.attributes.identifier)) { sessions.endGrants(on: key.id) }
+        trail.end(event("key-remove", session, object: key.attributes.identifier.text)) {
+            sessions.endGrants(on: key.id)
+        }
         return Reply(.done(.with { $0.count = 1 }))
     }
 
@@ -112,7 +115,7 @@ extension Broker {
             key.kind == .enclaveKey
         else { throw RightStore.keyNotFound }
         try RightStore.requireRemovable(key)
-        let event = event(request.eventName, session, object: key.attributes.identifier)
+        let event = event(request.eventName, session, object: key.attributes.identifier.text)
         try askOwner("destroy a key of the enclave for good", Self.shownObject(key), asking, session, for: event)
         try session.verifyCaller()
         var removed: [ItemMatch] = []

@@ -2,6 +2,7 @@ import AccessControl
 import Auditing
 import Authenticators
 import Enclave
+import ExactNames
 import Foundation
 import KeySlots
 import Logging
@@ -71,7 +72,7 @@ extension Broker {
 
     private static func warning(_ objects: [ObjectRecord], itemCount: Int) -> String {
         guard !objects.isEmpty || itemCount > 0 else { return "The passcode will no longer protect anything." }
-        let rights = objects.filter { $0.kind == .right }.map(\.attributes.identifier)
+        let rights = objects.filter { $0.kind == .right }.map(\.attributes.identifier.text)
         let counts = [
             counted(rights.count, "right"), counted(objects.count { $0.kind == .enclaveKey }, "enclave key"),
             counted(objects.count { $0.kind == .passkey }, "passkey"),

@@ -2,6 +2,7 @@ import Auditing
 import Authenticators
 import AuthenticatorRequests
 import Callers
+import ExactNames
 import Foundation
 import OstiaryWire
 import Passkeys
@@ -33,7 +34,7 @@ extension Broker {
     ) throws -> Reply {
         let asking = try asking(body.question, request, session, cancellation)
         let passkey = try session.account.passkeys.find([UInt8](body.passkeyID))
-        let domain = passkey.attributes.relyingParty.identifier
+        let domain = passkey.attributes.relyingParty.identifier.text
         let event = event(request.eventName, session, object: domain)
         let account = passkey.attributes.user.name.map { ", account \($0)" } ?? ""
         try askOwner("destroy a passkey for good", domain + account, asking, session, for: event)
@@ -53,7 +54,7 @@ extension WirePasskey {
         let attributes = passkey.attributes
         self = .with {
             $0.passkeyID = Data(passkey.identifier)
-            $0.relyingPartyID = attributes.relyingParty.identifier
+            $0.relyingPartyID = attributes.relyingParty.identifier.text
             $0.relyingPartyName = attributes.relyingParty.name ?? ""
             $0.userID = Data(attributes.user.identifier)
             $0.userName = attributes.user.name ?? ""

@@ -3,6 +3,7 @@ import Auditing
 import Authenticators
 import Callers
 import Enclave
+import ExactNames
 import Foundation
 import KeySlots
 import OstiaryWire
@@ -23,14 +24,14 @@ extension Broker {
         let accessControl = try AccessControl(canonicalBytes: Array(body.accessControl))
         try session.account.requireUsable(accessControl, isOfRight: true)
         if accessControl.confirmsEachSignature { try Self.requireConfirmable(body) }
-        if !body.replace { try requireFree(body.identifier, session) }
+        if !body.replace { try requireFree(ExactName(body.identifier), session) }
         let password = try newApplicationPassword(accessControl, object: body.identifier, operation: "right", session) {
             try asking(body.question, request, session, cancellation)
         }
         let secret = body.hasSecret_p ? SecretBytes(copying: request.tail) : nil as SecretBytes?
         let created = event("create", session, object: body.identifier)
         let draft = RightStore.Draft.right(
-            body.identifier, of: session.caller.application, accessControl, secret: secret,
+            ExactName(body.identifier), of: session.caller.application, accessControl, secret: secret,
             applicationPassword: password)
         let record = try make(draft, replacing: body.replace, for: session, recordedAs: created)
         return Reply(.right(WireRight(record, enclave: enclave.kind)))
@@ -79,7 +80,7 @@ extension Broker {
         }
     }
 
-    private func requireFree(_ identifier: String, _ session: Session) throws {
+    private func requireFree(_ identifier: ExactName, _ session: Session) throws {
         do {
             _ = try session.account.rights.find(identifier, application: session.caller.application)
         } catch let refusal as Refusal where refusal.code == .notFound { return }
@@ -109,29 +110,27 @@ extension Broker {
     // MARK: finding and removing
 
     func findRight(_ body: WireFindRightRequest, _ session: Session) throws -> Reply {
-        let object = try session.account.rights.find(body.identifier, application: session.caller.application)
+        let object = try session.account.rights.find(
+            ExactName(body.identifier), application: session.caller.application)
         try session.verifyCaller()
         return Reply(.right(WireRight(object, enclave: enclave.kind)))
     }
 
-    /// Rows of one page: each may hold a path of 4,096 bytes, and a message must stay below `messageByteCount`.
-    private static let pageCount = 50
-
     func listRights(_ body: WireListRightsRequest, _ session: Session) throws -> Reply {
         let application = body.ofAllApplications ? nil : session.caller.application
-        let listed = try session.account.rights.list(application: application)
+        let page = try session.account.rights.page(
+            application: application, after: body.cursor.isEmpty ? nil : body.cursor)
         try session.verifyCaller()
-        let page = listed.dropFirst(Int(body.offset)).prefix(Self.pageCount).map { stored in
-            switch stored {
-            case .readable(let record): WireRight(record, enclave: enclave.kind)
-            case .unreadable(let reference, let fault): WireRight(unreadable: reference, fault)
-            }
-        }
         return Reply(
             .rights(
                 .with {
-                    $0.rights = page
-                    $0.total = UInt32(clamping: listed.count)
+                    $0.rights = page.objects.map { stored in
+                        switch stored {
+                        case .readable(let record): WireRight(record, enclave: enclave.kind)
+                        case .unreadable(let reference, let fault): WireRight(unreadable: reference, fault)
+                        }
+                    }
+                    $0.next = page.next ?? Data()
                 }))
     }
 
@@ -140,12 +139,14 @@ extension Broker {
         let id: VaultID
         var name = body.identifier
         switch body.which {
-        case .identifier(let identifier)?: id = try session.account.rights.id(of: identifier, application: application)
+        case .identifier(let identifier)?:
+            id = try session.account.rights.id(of: ExactName(identifier), application: application)
         case .rightID(let bytes)?:
             guard let named = VaultID(bytes: bytes) else { throw RightStore.notFound }
             id = named
+            guard try !session.account.applications.isLostRow(named) else { throw Self.rowOfRegistration }
             name =
-                try session.account.rights.removable(id: named, application: application)?.attributes.identifier
+                try session.account.rights.removable(id: named, application: application)?.attributes.identifier.text
                 ?? "\(named)"
         case nil: throw Refusal(.malformed, "The request names no right.")
         }
@@ -154,6 +155,11 @@ extension Broker {
         trail.end(event("remove", session, object: name)) { sessions.endGrants(on: id) }
         return Reply(.done(.with { $0.count = 1 }))
     }
+
+    private static let rowOfRegistration = Refusal(
+        .operationNotPermitted,
+        "The row is the registration of a program, and does not verify. Register the program again with `ostiary app "
+            + "register`: that asks you, and takes the row's place.", cause: "application.lost")
 
     func removeAllRights(_ session: Session) throws -> Reply {
         try session.verifyCaller()
@@ -169,7 +175,7 @@ extension Broker {
     /// Ends the grants on objects that a request destroyed together, and names each in the log.
     func noteDestruction(of objects: [ObjectRecord], by request: String, _ session: Session) {
         for object in objects {
-            trail.end(event("remove", session, object: object.attributes.identifier, operation: request)) {
+            trail.end(event("remove", session, object: object.attributes.identifier.text, operation: request)) {
                 sessions.endGrants(on: object.id)
             }
         }

@@ -4,6 +4,7 @@ import AuditLog
 import Authenticators
 import Callers
 import Enclave
+import ExactNames
 import FingerprintReader
 import Glibc
 import Logging
@@ -17,8 +18,12 @@ import Vault
 extension Broker {
     func status(for session: Session) throws -> WireStatus {
         let attempts = knownAttempts(of: session.account)
-        let listed = try session.account.rights.list(application: session.caller.application)
-        let readable = listed.filter { $0.record != nil }
+        // On the connection's thread, which has no requester otherwise.
+        let requester = StretchRequester(
+            program: session.caller.program.displayName, cancellation: RequestCancellation())
+        let rights = try StretchRequester.$current.withValue(requester) {
+            try session.account.rights.counts(application: session.caller.application)
+        }
         return .with {
             $0.mode = configuration.testOptions.isEmpty ? .user : .userForTests
             $0.daemonVersion = configuration.version
@@ -32,16 +37,16 @@ extension Broker {
                 $0.passcode.failedAttempts = attempts.failedCount
                 $0.passcode.lockedOutSeconds = attempts.remaining / .seconds(1)
             }
-            $0.rights.count = UInt32(clamping: readable.count)
-            $0.rights.unreadableCount = UInt32(clamping: listed.count - readable.count)
+            $0.rights.count = UInt32(clamping: rights.readable)
+            $0.rights.unreadableCount = UInt32(clamping: rights.unreadable)
             $0.factors = factorStatus(session.account, isCounterReadable: attempts != nil)
             // The factor's state is this one: services that are slow to answer are asked once.
             $0.biometry = session.account.biometry.map { WireBiometryStatus($0.lastState ?? $0.state()) }
             $0.logRecordCount = trail.audit.recordCount
-            $0.caller.program = session.caller.program.displayName
+            $0.caller.program = session.caller.program.displayName.text
             $0.caller.label = session.caller.label
-            $0.caller.applicationID = session.caller.identity.applicationID ?? ""
-            $0.caller.accessGroups = session.caller.accessGroups
+            $0.caller.applicationID = session.caller.identity.applicationID?.text ?? ""
+            $0.caller.accessGroups = session.caller.accessGroups.texts
         }
     }
 

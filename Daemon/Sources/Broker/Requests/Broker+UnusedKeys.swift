@@ -1,5 +1,6 @@
 import Auditing
 import Authenticators
+import ExactNames
 import Foundation
 import OstiaryWire
 import OwnerKeys
@@ -34,11 +35,11 @@ extension Broker {
         _ selection: UnusedKeySelection, from offset: Int, _ session: Session, _ cancellation: RequestCancellation
     ) throws -> Reply {
         let open = sessions.openObjects(of: session.account)
-        var groups: [String: WireUnusedKeyGroup] = [:]
+        var groups: [ExactName: WireUnusedKeyGroup] = [:]
         try session.account.rights.forEachKeyWithoutItem(inGroup: selection.group) { key in
             try cancellation.check()
             let group = key.attributes.group
-            try groups[group, default: .with { $0.accessGroup = group }]
+            try groups[group, default: .with { $0.accessGroup = group.text }]
                 .count(
                     key, isUnused: selection.isUnused(key, open: open),
                     lastUse: session.account.keyUses.lastUse(of: key.id))
@@ -48,7 +49,7 @@ extension Broker {
             .unusedKeys(
                 .with {
                     $0.groups = Array(
-                        groups.values.sorted { $0.accessGroup < $1.accessGroup }.dropFirst(offset)
+                        groups.sorted { $0.key < $1.key }.map(\.value).dropFirst(offset)
                             .prefix(Self.groupPageCount))
                     $0.total = UInt32(clamping: groups.count)
                     $0.usesKnownSince = session.account.keyUses.knownSince
@@ -62,13 +63,13 @@ extension Broker {
     private static let removalCount = 64
 
     private func removeUnusedKeys(
-        _ selection: UnusedKeySelection, of group: String, _ question: WireQuestion, _ request: IncomingRequest,
+        _ selection: UnusedKeySelection, of group: ExactName, _ question: WireQuestion, _ request: IncomingRequest,
         _ session: Session, _ cancellation: RequestCancellation?
     ) throws -> Reply {
         let asking = try asking(question, request, session, cancellation)
         let ids = try unusedKeys(selection, session, asking.cancellation)
         guard let count = Self.counted(ids.count, "key") else { return Self.removed(0, session) }
-        let event = event(request.eventName, session, object: group, operation: count)
+        let event = event(request.eventName, session, object: group.text, operation: count)
         try askOwner(
             "destroy \(count) of the enclave for good", "keys of \(group) that no item refers to", asking, session,
             for: event, consequence: DisplayText(Self.consequence + selection.unknownUses))
@@ -83,13 +84,13 @@ extension Broker {
                 removedCount += 1
                 session.account.keyUses.forget(key.id)
                 let removal = self.event(
-                    "key-remove", session, object: key.attributes.identifier, operation: request.eventName)
+                    "key-remove", session, object: key.attributes.identifier.text, operation: request.eventName)
                 trail.end(removal) { sessions.endGrants(on: key.id) }
             }
         }
         trail.note(
             self.event(
-                request.eventName, session, object: group,
+                request.eventName, session, object: group.text,
                 operation: Self.counted(removedCount, "key") ?? "no key"))
         return Self.removed(removedCount, session)
     }
@@ -134,7 +135,7 @@ extension Broker {
 /// Which keys without an item count as unused.
 private struct UnusedKeySelection {
     /// Nil for all groups.
-    let group: String?
+    let group: ExactName?
     /// Keys that were made or used later are not unused. Never later than the request, so what happens while the person is
     /// asked counts as use.
     private let time: Double
@@ -146,7 +147,7 @@ private struct UnusedKeySelection {
         guard time >= 0, time.isFinite else {
             throw Refusal(.invalidParameter, "The time is not a valid date.", cause: "key.unused-since")
         }
-        group = body.accessGroup.isEmpty ? nil : body.accessGroup
+        group = body.accessGroup.isEmpty ? nil : ExactName(body.accessGroup)
         self.time = min(time, now)
         uses = account.keyUses
     }

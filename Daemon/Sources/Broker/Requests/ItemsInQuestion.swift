@@ -1,4 +1,5 @@
 import Auditing
+import ExactNames
 import Prompting
 import ProtectedObjects
 import Vault
@@ -6,8 +7,17 @@ import Vault
 /// The items that one question is about: what the person and the log are told of them, and which ones its answer may open.
 struct ItemsInQuestion {
     private(set) var ids: Set<VaultID> = []
-    /// The names that fit into the question.
-    private var names: [String] = []
+    /// An item as the question names it.
+    private struct Named {
+        let name: String
+        /// Nil where no account is known, or where the item is named by it.
+        var account: String?
+        /// The beginning of its id; nil for a new item.
+        var id: String?
+    }
+
+    /// Those whose names fit into the question.
+    private var named: [Named] = []
     private var count = 0
     private var onlyLogName = ""
 
@@ -15,7 +25,7 @@ struct ItemsInQuestion {
 
     /// A new item.
     init(new attributes: ItemAttributes, of itemClass: ItemClass) {
-        (names, count, onlyLogName) = ([attributes.shownName], 1, itemClass.name)
+        (named, count, onlyLogName) = ([Named(name: attributes.shownName)], 1, itemClass.name)
     }
 
     /// - Parameter knownName: the name that the request itself gives, for an item whose own lies encrypted in a closed class.
@@ -23,10 +33,12 @@ struct ItemsInQuestion {
         ids.insert(opener.record.id)
         count += 1
         onlyLogName = opener.record.logName
-        guard names.count < PromptObjects.maximumNameCount else { return }
-        names.append(
-            try opener.closedClass == nil
-                ? opener.attributes().shownName : knownName ?? Self.nameWithoutAttributes(opener.record))
+        guard named.count < PromptObjects.maximumNameCount else { return }
+        let attributes = try opener.closedClass == nil ? opener.attributes() : nil
+        let name = attributes?.shownName ?? knownName ?? Self.nameWithoutAttributes(opener.record)
+        let account = attributes?.shownAccount
+        named.append(
+            Named(name: name, account: account == name ? nil : account, id: "\("\(opener.record.id)".prefix(8))"))
     }
 
     private static func nameWithoutAttributes(_ record: ItemRecord) -> String {
@@ -44,7 +56,20 @@ struct ItemsInQuestion {
     var areSeveral: Bool { count > 1 }
 
     /// The name of the first item.
-    var name: String { names.first ?? "" }
+    var name: String { named.first?.name ?? "" }
+
+    /// The names, and behind one that several items have their accounts. Items that nobody could tell apart by them have the
+    /// beginning of their ids there.
+    private var names: [String] {
+        named.map { item in
+            let namesakes = named.filter { ExactName($0.name) == ExactName(item.name) }
+            guard namesakes.count > 1 else { return item.name }
+            let account = item.account.map { ExactName($0) }
+            let isOnly = namesakes.count { $0.account.map { ExactName($0) } == account } == 1
+            if let account, isOnly { return "\(item.name) (account \(account))" }
+            return item.id.map { "\(item.name) (item \($0))" } ?? item.name
+        }
+    }
 
     /// The list for the question. Of items beyond the names only the number counts.
     var objects: PromptObjects? {

@@ -1,3 +1,4 @@
+import ExactNames
 import OstiaryWire
 import Prompting
 import ProtectedObjects
@@ -37,10 +38,10 @@ struct LeftBehind: Equatable {
 
 extension OwnerAccount {
     /// Counts the objects that the program at `path` stored without a registration.
-    func leftBehind(at path: String) throws -> LeftBehind {
+    func leftBehind(at path: ExactName) throws -> LeftBehind {
         LeftBehind(
             items: try items.count(inGroup: path),
-            rights: try rights.list(application: path).count { $0.record != nil },
+            rights: try rights.counts(application: path).readable,
             keys: try rights.countOfKeysWithoutItem(inGroup: path))
     }
 }

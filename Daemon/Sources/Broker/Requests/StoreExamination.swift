@@ -4,6 +4,7 @@ import Logging
 import OstiaryWire
 import OwnerKeys
 import ProtectedObjects
+import Refusals
 import Vault
 
 /// What the doctor finds in the store, for one user. Each check reads for itself, and none relies on what was read at the start.
@@ -28,12 +29,11 @@ struct StoreExamination {
         _ make: () throws -> WireFinding
     ) -> WireFinding {
         do {
-            try vault.read { reader in
-                for table in lists {
-                    try reader.verifyList(of: table, owner: table.isOfStore ? reader.storeID : account.id)
-                }
-            }
+            for table in lists { try verifyList(of: table) }
             return try make()
+        } catch let refusal as Refusal {
+            // The request was ended, and nobody gets the answer.
+            return .problem(check, refusal.explanation, advice: "Run `ostiary doctor` again.")
         } catch {
             log.error("a check of the store failed", metadata: ["check": "\(check)", "cause": "\(error)"])
             return switch error {
@@ -59,6 +59,18 @@ struct StoreExamination {
         }
     }
 
+    /// Compares the list with the store's root, some of it in each turn among the readers of much.
+    private func verifyList(of table: VaultTable) throws {
+        let owner = table.isOfStore ? vault.storeID : account.id
+        var place: Int? = 0
+        while let begin = place {
+            try StretchRequester.current?.cancellation.check()
+            place = try StretchTurns.ofReading.withTurn {
+                try vault.read { try $0.verifyPart(ofList: table, owner: owner, from: begin) }
+            }
+        }
+    }
+
     private static func words(_ error: any Error) -> String { (error as? VaultError)?.words ?? "\(error)" }
 
     // MARK: rights, keys and items
@@ -68,13 +80,13 @@ struct StoreExamination {
             "store", of: [.objects], unlisted: "The list of the rights does not verify, so none of them is used.",
             advice: Self.relisting, unreadable: "\(Self.restoring)."
         ) {
-            let rows = try account.rights.list(application: nil)
-            let bad = rows.filter { $0.record == nil }.count
-            guard bad > 0 else { return .ok("store", "Rights stored: \(rows.count). Every row verifies.") }
+            let (readable, bad) = try account.rights.counts(application: nil)
+            guard bad > 0 else { return .ok("store", "Rights stored: \(readable). Every row verifies.") }
             return .problem(
-                "store", "\(bad) of \(rows.count) rows do not verify and are refused; the others work.",
+                "store", "\(bad) of \(readable + bad) rows do not verify and are refused; the others work.",
                 advice: "\(Self.restoring), or remove the rows with `ostiary right remove --id ID`; `ostiary right "
-                    + "list --all` shows the ids.")
+                    + "list --all` shows the ids. A row of a registered program stays until you register the program "
+                    + "again.")
         }
     }
 

@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 import Glibc
 import OstiaryMessages
@@ -86,7 +87,7 @@ extension PromptCaller {
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let terminal = SharedDescriptor(passedDevice: fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3))
         return PromptCaller(
-            processID: getpid(), process: ProcessHandle(of: getpid()), userID: user.id, program: program,
+            processID: getpid(), process: ProcessHandle(of: getpid()), userID: user.id, program: ExactName(program),
             terminal: terminal)
     }
 }

@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 import KeySlots
 import OstiaryMessages

@@ -53,12 +53,15 @@ struct RequestRow: Equatable, Sendable {
     /// Whether the program sends question and terminal only when they are asked for: most items need neither, and opening,
     /// passing and closing a terminal costs as much as finding one.
     let withholdsQuestion: Bool
+    /// Whether the answer tells what the store holds. It is refused while the audit log does not fit the store.
+    let showsStore: Bool
     /// The only state of the connection in which it may be sent.
     let state: SessionState
 
     init(
         _ eventName: String, _ thread: RequestThread, tail: Int = 0, terminal: Bool = false,
         of subject: RequestSubject = .nothing, forChanged: Bool = false, withholdsQuestion: Bool = false,
+        showsStore: Bool = false,
         state: SessionState = .greeted
     ) {
         self.eventName = eventName
@@ -68,6 +71,7 @@ struct RequestRow: Equatable, Sendable {
         self.subject = subject
         isOpenToChangedPrograms = forChanged
         self.withholdsQuestion = withholdsQuestion
+        self.showsStore = showsStore
         self.state = state
     }
 }
@@ -110,8 +114,8 @@ extension WireRequest.OneOf_Body {
         // Rights.
         case .createRight(let body):
             RequestRow("create", .own, tail: WireLimits.secretByteCount, terminal: true, of: .name(body.identifier))
-        case .findRight(let body): RequestRow("findRight", .connection, of: .name(body.identifier))
-        case .listRights: RequestRow("listRights", .own)
+        case .findRight(let body): RequestRow("findRight", .connection, of: .name(body.identifier), showsStore: true)
+        case .listRights: RequestRow("listRights", .own, showsStore: true)
         case .removeRight(let body): RequestRow("remove", .own, of: .name(body.identifier))
         case .removeAllRights: RequestRow("remove-all", .own)
 
@@ -138,15 +142,15 @@ extension WireRequest.OneOf_Body {
 
         // Enclave keys that back no right.
         case .createKey: RequestRow("key-create", .own, terminal: true)
-        case .findKey: RequestRow("findKey", .connection)
-        case .listKeys: RequestRow("listKeys", .own)
-        case .pruneKeys: RequestRow("keys-prune", .own, terminal: true)
+        case .findKey: RequestRow("findKey", .connection, showsStore: true)
+        case .listKeys: RequestRow("listKeys", .own, showsStore: true)
+        case .pruneKeys: RequestRow("keys-prune", .own, terminal: true, showsStore: true)
         case .removeKey(let body): RequestRow("key-remove", .own, terminal: true, of: .object(body.keyID))
 
         // Programs that are known by a name.
         case .registerApplication(let body):
             RequestRow(body.event, .own, terminal: true, of: .application(body.applicationID), forChanged: true)
-        case .listApplications: RequestRow("listApplications", .own, forChanged: true)
+        case .listApplications: RequestRow("listApplications", .own, forChanged: true, showsStore: true)
         case .removeApplication(let body):
             RequestRow(
                 "application-remove", .own, terminal: true, of: .application(body.applicationID), forChanged: true)
@@ -165,14 +169,14 @@ extension WireRequest.OneOf_Body {
                 "browser-command", .own, tail: WireLimits.authenticatorCommandByteCount, terminal: true)
 
         // Security keys as factors.
-        case .listSecurityKeys: RequestRow("listSecurityKeys", .own)
+        case .listSecurityKeys: RequestRow("listSecurityKeys", .own, showsStore: true)
         case .enrollSecurityKey(let body):
             RequestRow("security-key-enroll", .own, terminal: true, of: .name(body.name))
         case .removeSecurityKey: RequestRow("security-key-remove", .own, terminal: true)
         case .securityKeyPIN: RequestRow("security-key-pin", .own, terminal: true)
 
         // Passkeys of this machine.
-        case .listPasskeys: RequestRow("listPasskeys", .own)
+        case .listPasskeys: RequestRow("listPasskeys", .own, showsStore: true)
         case .removePasskey: RequestRow("passkey-remove", .own, terminal: true)
 
         // Attestation of keys by their chip.
@@ -190,7 +194,8 @@ extension WireRequest.OneOf_Body {
                 withholdsQuestion: body.use.withholdsQuestion)
         case .findItems(let body):
             RequestRow(
-                "item-read", .connectionUnlessAsking, terminal: true, withholdsQuestion: body.use.withholdsQuestion)
+                "item-read", .connectionUnlessAsking, terminal: true, withholdsQuestion: body.use.withholdsQuestion,
+                showsStore: true)
         case .updateItems(let body):
             RequestRow(
                 "item-update", .connectionUnlessAsking, tail: ItemRequestLimits.dataByteCount, terminal: true,

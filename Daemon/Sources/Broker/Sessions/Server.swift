@@ -56,11 +56,16 @@ public final class Server: Sendable {
             return
         }
         // Who the caller is may take long to find out, or for ever: its file can lie where nobody answers.
-        Threads.start("ostiary-session") { [self] in
-            serve(socket)
+        do throws(ThreadShortage) {
+            try Threads.start("ostiary-session") { [self] in
+                serve(socket)
+                broker.sessions.leavePlace(ofProcess: processID)
+                // What many programs needed at once is not kept while none is there.
+                if broker.sessions.isEmpty { ostiary_trim_heaps() }
+            }
+        } catch {
             broker.sessions.leavePlace(ofProcess: processID)
-            // What many programs needed at once is not kept while none is there.
-            if broker.sessions.isEmpty { ostiary_trim_heaps() }
+            broker.log.warning("there is no thread for a connection", metadata: ["process": "\(processID)"])
         }
     }
 

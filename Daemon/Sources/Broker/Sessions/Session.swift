@@ -125,6 +125,7 @@ final class Session: Sendable {
         _ = broker.watches.take(of: self)
         slow.cancelAll(.connectionEnded)
         contexts.wipe()
+        browserAuthenticator.forget()
         grantEnds.close()
         slow.wait()
     }

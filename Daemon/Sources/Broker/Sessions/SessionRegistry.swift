@@ -1,5 +1,6 @@
 import Callers
 import Dispatch
+import ExactNames
 import Foundation
 import Passkeys
 import ProtectedObjects
@@ -66,7 +67,7 @@ final class SessionRegistry: Sendable {
     func endGrants(on object: VaultID) { for session in all { session.contexts.endGrants(on: object) } }
 
     /// Ends the grants of the requester's user's programs at `paths`. What `requester` is asking just now goes on.
-    func endGrants(ofPrograms paths: [String], besides requester: Session) {
+    func endGrants(ofPrograms paths: [ExactName], besides requester: Session) {
         for session in all(of: requester.account) where paths.contains(session.caller.program.application) {
             if session === requester { session.contexts.endAllGrants() } else { session.endAllGrants() }
         }

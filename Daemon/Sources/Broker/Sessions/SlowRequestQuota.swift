@@ -1,4 +1,5 @@
 import Authenticators
+import ExactNames
 import OstiaryMessages
 import Refusals
 import Synchronization
@@ -13,7 +14,7 @@ final class SlowRequestQuota: Sendable {
     }
 
     /// Counts one request of `program` in; refuses when the program or all programs have as many as they may.
-    func take(for program: String) throws(Refusal) {
+    func take(for program: ExactName) throws(Refusal) {
         let refusal: Refusal? = shares.withLock { shares in
             do throws(ProgramShares.Refused) { try shares.take(for: program) } catch {
                 return switch error {
@@ -26,7 +27,7 @@ final class SlowRequestQuota: Sendable {
         if let refusal { throw refusal }
     }
 
-    func giveBack(_ program: String) { shares.withLock { $0.giveBack(program) } }
+    func giveBack(_ program: ExactName) { shares.withLock { $0.giveBack(program) } }
 
     private static func tooManyOfProgram(_ count: Int) -> Refusal {
         Refusal(

@@ -1,4 +1,5 @@
 import Dispatch
+import ExactNames
 import OstiaryMessages
 import Refusals
 import Synchronization
@@ -15,12 +16,12 @@ final class SlowRequests: Sendable {
     private let running = Mutex<[UInt64: Running]>([:])
     private let threads = DispatchGroup()
     private let quota: SlowRequestQuota
-    private let program: String
+    private let program: ExactName
 
     /// - Parameters:
     ///   - quota: what all connections share.
     ///   - program: whose connection it is, by its name in the log.
-    init(quota: SlowRequestQuota, program: String) {
+    init(quota: SlowRequestQuota, program: ExactName) {
         self.quota = quota
         self.program = program
     }
@@ -36,9 +37,14 @@ final class SlowRequests: Sendable {
                 "\(SessionLimits.slowRequestCount) requests of this connection wait already; try again later.")
         }
         try quota.take(for: program)
-        run(id, "ostiary-request", isWaiting: false) { [quota, program] cancellation in
-            defer { quota.giveBack(program) }
-            work(cancellation)
+        do throws(Refusal) {
+            try run(id, "ostiary-request", isWaiting: false) { [quota, program] cancellation in
+                defer { quota.giveBack(program) }
+                work(cancellation)
+            }
+        } catch {
+            quota.giveBack(program)
+            throw error
         }
     }
 
@@ -50,18 +56,24 @@ final class SlowRequests: Sendable {
         guard running.withLock({ !$0.values.contains(where: \.isWaiting) }) else {
             throw Refusal(.tooMany, "The connection waits for a change already.")
         }
-        run(id, "ostiary-waiting", isWaiting: true, work)
+        try run(id, "ostiary-waiting", isWaiting: true, work)
     }
 
     private func run(
         _ id: UInt64, _ thread: String, isWaiting: Bool, _ work: @escaping @Sendable (RequestCancellation) -> Void
-    ) {
+    ) throws(Refusal) {
         let cancellation = RequestCancellation()
         running.withLock { $0[id] = Running(cancellation: cancellation, isWaiting: isWaiting) }
         threads.enter()
-        Threads.start(thread) { [threads] in
-            defer { threads.leave() }
-            work(cancellation)
+        do throws(ThreadShortage) {
+            try Threads.start(thread) { [threads] in
+                defer { threads.leave() }
+                work(cancellation)
+            }
+        } catch {
+            threads.leave()
+            finish(id)
+            throw Refusal.threadShortage
         }
     }
 

@@ -1,6 +1,7 @@
 import AuthenticatorRequests
 import CanonicalCBOR
 import Crypto
+import ExactNames
 import Foundation
 import SecretMemory
 
@@ -19,7 +20,7 @@ extension CTAPAuthenticator {
         case 7:
             guard interaction.isVerificationReady != nil else { throw .invalidParameter }
             return .map([5: .number(interaction.verificationTriesLeft)])
-        case 9: return try tokenForPIN(parameters, TokenRequest(parameters))
+        case 9: return try tokenForPIN(parameters, TokenRequest(parameters, of: model))
         default: throw .invalidSubcommand
         }
         return nil
@@ -130,7 +131,7 @@ extension CTAPAuthenticator {
     private mutating func tokenForVerification(
         _ parameters: Parameters, until cancellation: any CredentialCancellation
     ) throws(CTAPStatus) -> CBORValue {
-        let request = try TokenRequest(parameters)
+        let request = try TokenRequest(parameters, of: model)
         // The user's answer to the one question is all that the token needs later, so it is for one purpose. A PIN is
         // different: the authenticator still asks for a touch before it signs.
         guard !request.permissions.mixManagement else { throw .unauthorizedPermission }
@@ -157,19 +158,18 @@ extension CTAPAuthenticator {
 /// What a client wants a token for.
 private struct TokenRequest {
     let permissions: PINUserToken.Permissions
-    let relyingParty: String?
+    let relyingParty: ExactName?
 
-    init(_ parameters: Parameters) throws(CTAPStatus) {
+    init(_ parameters: Parameters, of model: AuthenticatorModel) throws(CTAPStatus) {
         let number = try parameters.required(9, \.integer)
-        relyingParty = try parameters.optional(10, \.text)
+        relyingParty = try parameters.optional(10, \.text).map { text throws(CTAPStatus) in
+            try RelyingPartyName.identifier(text, of: model)
+        }
         guard number > 0 else { throw .invalidParameter }
         permissions = PINUserToken.Permissions(rawValue: UInt8(truncatingIfNeeded: number))
         guard permissions.isDisjoint(with: .unavailable) else { throw .unauthorizedPermission }
         let isBound = !permissions.isDisjoint(with: [.makeCredential, .getAssertion])
         if isBound, relyingParty == nil { throw .missingParameter }
-        guard relyingParty.map({ 1...CTAPLimits.relyingPartyByteCount ~= $0.utf8.count }) ?? true else {
-            throw .invalidLength
-        }
     }
 }
 

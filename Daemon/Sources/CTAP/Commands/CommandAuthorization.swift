@@ -1,5 +1,6 @@
 import AuthenticatorRequests
 import CanonicalCBOR
+import ExactNames
 
 /// How a command says who the user is: a token, or verification on the authenticator, or neither.
 struct CommandAuthorization {
@@ -69,26 +70,26 @@ extension CTAPAuthenticator {
 
     private mutating func authorize(
         _ code: [UInt8], _ version: PINProtocol, needing permission: PINUserToken.Permissions, over hash: [UInt8],
-        for relyingParty: String?
+        for relyingParty: ExactName?
     ) throws(CTAPStatus) -> CommandAuthorization {
-        let token = try verifiedToken(code, version, over: hash)
-        guard token.permissions.contains(permission), token.isUserVerified else { throw .pinAuthInvalid }
-        if let bound = token.relyingParty, bound != relyingParty { throw .pinAuthInvalid }
-        if token.relyingParty == nil, let relyingParty { self.token?.bind(to: relyingParty) }
-        return CommandAuthorization(
-            isUserVerified: true, isUserPresent: token.isUserPresent, proof: token.proof)
+        var used = try verifiedToken(code, version, over: hash, needing: permission)
+        guard used.isUserVerified else { throw .pinAuthInvalid }
+        if let bound = used.relyingParty, bound != relyingParty { throw .pinAuthInvalid }
+        if used.relyingParty == nil, let relyingParty { used.bind(to: relyingParty) }
+        used.noteUse(at: now)
+        token = used
+        return CommandAuthorization(isUserVerified: true, isUserPresent: used.isUserPresent, proof: used.proof)
     }
 
-    /// The token, if `code` was made with it.
+    /// The token, if `code` was made with it and it permits the command. That is no use of it yet: a code that does
+    /// not fit must not lengthen its life.
     ///
     /// - Throws: ``CTAPStatus/pinAuthInvalid``.
-    mutating func verifiedToken(
-        _ code: [UInt8], _ version: PINProtocol, over message: [UInt8]
+    func verifiedToken(
+        _ code: [UInt8], _ version: PINProtocol, over message: [UInt8], needing permission: PINUserToken.Permissions
     ) throws(CTAPStatus) -> PINUserToken {
-        guard token != nil else { throw .pinAuthInvalid }
-        let now = now
-        token?.noteUse(at: now)
-        guard let token, version.isValid(code, of: message, key: token.value) else { throw .pinAuthInvalid }
+        guard let token, version.isValid(code, of: message, key: token.value), token.permissions.contains(permission)
+        else { throw .pinAuthInvalid }
         return token
     }
 

@@ -1,17 +1,24 @@
 import AuthenticatorRequests
 import CanonicalCBOR
+import ExactNames
 
 /// The rest of a list that a client reads one by one.
-enum CredentialEnumeration {
-    case relyingParties([RelyingPartyName])
-    case credentials([StoredCredential])
+struct CredentialEnumeration {
+    enum Rest {
+        case relyingParties([RelyingPartyName])
+        case credentials([StoredCredential])
+    }
+
+    let rest: Rest
+    /// When the latest part was told.
+    let time: Duration
 }
 
 extension CTAPAuthenticator {
     /// authenticatorCredentialManagement (CTAP 2.1, 6.8).
     mutating func manageCredentials(_ parameters: Parameters) throws(CTAPStatus) -> CBORValue? {
         let subcommand = try parameters.required(1, \.integer)
-        let pending = enumeration
+        let pending = enumeration?.rest
         enumeration = nil
         switch subcommand {
         case 3:
@@ -30,8 +37,9 @@ extension CTAPAuthenticator {
         let authorization = try AuthorizationParameters(parameters, codeKey: 4, versionKey: 3)
         guard let code = authorization.code, let version = authorization.version else { throw .verificationRequired }
         let message = [subcommand] + (arguments.map { CBORValue.map($0).encoded } ?? [])
-        let token = try verifiedToken(code, version, over: message)
-        guard token.permissions.contains(.credentialManagement) else { throw .pinAuthInvalid }
+        var token = try verifiedToken(code, version, over: message, needing: .credentialManagement)
+        token.noteUse(at: now)
+        self.token = token
         let details = Parameters(arguments ?? CBORMap([]))
         switch subcommand {
         case 1: return try metadata(token)
@@ -64,7 +72,7 @@ extension CTAPAuthenticator {
 
     private mutating func next(_ names: [RelyingPartyName], total: Int?) throws(CTAPStatus) -> CBORValue {
         guard let name = names.first else { throw total == nil ? .notAllowed : .noCredentials }
-        enumeration = .relyingParties(Array(names.dropFirst()))
+        enumeration = CredentialEnumeration(rest: .relyingParties(Array(names.dropFirst())), time: now)
         return .map([
             3: name.cbor, 4: .bytes(AuthenticatorData.hash(of: name.identifier)), 5: total.map { .number($0) },
         ])
@@ -81,7 +89,7 @@ extension CTAPAuthenticator {
 
     private mutating func next(_ credentials: [StoredCredential], total: Int?) throws(CTAPStatus) -> CBORValue {
         guard let credential = credentials.first else { throw total == nil ? .notAllowed : .noCredentials }
-        enumeration = .credentials(Array(credentials.dropFirst()))
+        enumeration = CredentialEnumeration(rest: .credentials(Array(credentials.dropFirst())), time: now)
         return .map([
             6: credential.user.cbor(isNamed: true), 7: CredentialList.descriptor(credential.identifier),
             8: COSEKey.value(signing: credential.publicKey), 9: total.map { .number($0) },

@@ -1,9 +1,10 @@
 import AuthenticatorRequests
 import CanonicalCBOR
+import ExactNames
 
 /// What authenticatorGetAssertion asks (CTAP 2.1, 6.2).
 struct GetAssertionRequest {
-    let relyingParty: String
+    let relyingParty: ExactName
     let clientDataHash: [UInt8]
     /// nil for every discoverable credential; an empty list counts as none.
     let allowed: [[UInt8]]?
@@ -11,9 +12,8 @@ struct GetAssertionRequest {
     let options: CommandOptions
     let authorization: AuthorizationParameters
 
-    init(_ parameters: Parameters) throws(CTAPStatus) {
-        relyingParty = try parameters.required(1, \.text)
-        guard 1...CTAPLimits.relyingPartyByteCount ~= relyingParty.utf8.count else { throw .invalidLength }
+    init(_ parameters: Parameters, of model: AuthenticatorModel) throws(CTAPStatus) {
+        relyingParty = try RelyingPartyName.identifier(parameters.required(1, \.text), of: model)
         clientDataHash = try ClientDataHash.bytes(parameters.required(2, \.byteArray))
         let list = try parameters.optional(3, \.array)
         allowed = try list.flatMap { list throws(CTAPStatus) in
@@ -35,6 +35,8 @@ struct PendingAssertions {
     let authorization: CommandAuthorization
     let salts: DecryptedSalts?
     var time: Duration
+    /// Names them in the list of what stands.
+    let number = UInt64.random(in: 1 ... .max)
 }
 
 extension CTAPAuthenticator {
@@ -42,7 +44,7 @@ extension CTAPAuthenticator {
         _ parameters: Parameters, until cancellation: any CredentialCancellation
     ) throws(CTAPStatus) -> CBORValue {
         try selectLegacy(AuthorizationParameters(parameters, codeKey: 6, versionKey: 7), until: cancellation)
-        let request = try GetAssertionRequest(parameters)
+        let request = try GetAssertionRequest(parameters, of: model)
         guard request.options.discoverable == nil else { throw .unsupportedOption }
         let needsPresence = request.options.presence != false
         if request.salts != nil, !needsPresence { throw .unsupportedOption }
@@ -115,7 +117,7 @@ extension CTAPAuthenticator {
     mutating func getNextAssertion() throws(CTAPStatus) -> CBORValue {
         guard var pending = pendingAssertions, let next = pending.credentials.first else { throw .notAllowed }
         pendingAssertions = nil
-        guard now - pending.time < CTAPLimits.nextAssertion else { throw .notAllowed }
+        guard now - pending.time < CTAPLimits.nextOfList else { throw .notAllowed }
         let answer = try assertion(by: next, pending.request, pending.authorization, pending.salts, count: nil)
         pending.credentials.removeFirst()
         pending.time = now

@@ -1,5 +1,6 @@
 import AuthenticatorRequests
 import CanonicalCBOR
+import ExactNames
 
 /// What authenticatorMakeCredential asks (CTAP 2.1, 6.1).
 struct MakeCredentialRequest {
@@ -12,9 +13,9 @@ struct MakeCredentialRequest {
     let protection: CredentialProtection?
     let wantsSecret: Bool
 
-    init(_ parameters: Parameters) throws(CTAPStatus) {
+    init(_ parameters: Parameters, of model: AuthenticatorModel) throws(CTAPStatus) {
         clientDataHash = try ClientDataHash.bytes(parameters.required(1, \.byteArray))
-        relyingParty = try RelyingPartyName(parameters.required(2, \.map))
+        relyingParty = try RelyingPartyName(parameters.required(2, \.map), of: model)
         user = try CredentialUser(parameters.required(3, \.map))
         let algorithms = try parameters.required(4, \.array)
         excluded = try CredentialList.identifiers(parameters.optional(5, { $0 }) ?? .array([]))
@@ -63,19 +64,30 @@ extension CTAPAuthenticator {
         _ parameters: Parameters, until cancellation: any CredentialCancellation
     ) throws(CTAPStatus) -> CBORValue {
         try selectLegacy(AuthorizationParameters(parameters, codeKey: 8, versionKey: 9), until: cancellation)
-        let request = try MakeCredentialRequest(parameters)
+        let request = try MakeCredentialRequest(parameters, of: model)
         guard request.options.presence != false else { throw .invalidOption }
-        var authorization = try authorize(request, until: cancellation)
-        let question = InteractionRequest(
-            purpose: .makeCredential, relyingParty: request.relyingParty, user: request.user)
-        let existing = try storage.credentials().filter {
-            $0.relyingParty.identifier == request.relyingParty.identifier
+        // Those that the question names, and no others: one that comes while the user is asked stays.
+        let replaced = try existing(for: request).filter {
+            request.options.discoverable == true && $0.isDiscoverable && $0.user.identifier == request.user.identifier
         }
-        let isExcluded = existing.contains { request.excluded.contains($0.identifier) && isVisible($0, authorization) }
+        let question = InteractionRequest(
+            purpose: .makeCredential, relyingParty: request.relyingParty, user: request.user,
+            replaced: replaced.map(\.user))
+        var authorization = try authorize(request, question, until: cancellation)
+        let isExcluded = try existing(for: request).contains {
+            request.excluded.contains($0.identifier) && isVisible($0, authorization)
+        }
+        // The question for a token named no account, so nobody has agreed yet to lose this one.
+        if !isExcluded, !replaced.isEmpty, request.authorization.code != nil { authorization.isUserPresent = false }
         try confirm(&authorization, for: question, until: cancellation)
         guard !isExcluded else { throw .credentialExcluded }
         token?.spend()
-        return try attest(request, authorization, replacing: existing)
+        return try attest(request, authorization, replacing: replaced)
+    }
+
+    /// The credentials of the relying party.
+    private func existing(for request: MakeCredentialRequest) throws(CTAPStatus) -> [StoredCredential] {
+        try storage.credentials().filter { $0.relyingParty.identifier == request.relyingParty.identifier }
     }
 
     private func isVisible(_ credential: StoredCredential, _ authorization: CommandAuthorization) -> Bool {
@@ -83,7 +95,8 @@ extension CTAPAuthenticator {
     }
 
     private mutating func authorize(
-        _ request: MakeCredentialRequest, until cancellation: any CredentialCancellation
+        _ request: MakeCredentialRequest, _ question: InteractionRequest,
+        until cancellation: any CredentialCancellation
     ) throws(CTAPStatus) -> CommandAuthorization {
         let wantsVerification = request.options.verification == true && request.authorization.code == nil
         if request.options.discoverable == true, request.authorization.code == nil, !wantsVerification,
@@ -93,22 +106,16 @@ extension CTAPAuthenticator {
         }
         return try authorize(
             request.authorization, wantsVerification: wantsVerification, needing: .makeCredential,
-            over: request.clientDataHash,
-            for: InteractionRequest(
-                purpose: .makeCredential, relyingParty: request.relyingParty, user: request.user),
-            until: cancellation)
+            over: request.clientDataHash, for: question, until: cancellation)
     }
 
     /// Makes the credential, and signs that it did with the new key (self attestation, WebAuthn 8.2).
     private func attest(
-        _ request: MakeCredentialRequest, _ authorization: CommandAuthorization, replacing existing: [StoredCredential]
+        _ request: MakeCredentialRequest, _ authorization: CommandAuthorization, replacing replaced: [StoredCredential]
     ) throws(CTAPStatus) -> CBORValue {
-        let isDiscoverable = request.options.discoverable == true
-        let replaced = existing.filter {
-            isDiscoverable && $0.isDiscoverable && $0.user.identifier == request.user.identifier
-        }
         let new = NewCredential(
-            relyingParty: request.relyingParty, user: request.user, isDiscoverable: isDiscoverable,
+            relyingParty: request.relyingParty, user: request.user,
+            isDiscoverable: request.options.discoverable == true,
             protection: request.protection ?? .optional, hasSecret: request.wantsSecret)
         func data(_ credential: StoredCredential, _ counter: UInt32) -> AuthenticatorData {
             AuthenticatorData(

@@ -1,5 +1,6 @@
 package import CanonicalCBOR
 import Crypto
+package import ExactNames
 import Foundation
 
 /// What each signature covers, beside the hash of the client data (WebAuthn 6.1).
@@ -16,7 +17,7 @@ package struct AuthenticatorData: Sendable {
 
     /// Says who was proved. The flags BE and BS are never set: no credential leaves this authenticator.
     package var flags: Flags
-    package var relyingParty: String
+    package var relyingParty: ExactName
     package var counter: UInt32
     /// The model of the authenticator, the identifier and the COSE key of a new credential.
     package var newCredential: (model: [UInt8], identifier: [UInt8], publicKey: [UInt8])?
@@ -36,7 +37,7 @@ package struct AuthenticatorData: Sendable {
         return bytes + (extensions?.encoded ?? [])
     }
 
-    package static func hash(of relyingParty: String) -> [UInt8] {
+    package static func hash(of relyingParty: ExactName) -> [UInt8] {
         [UInt8](SHA256.hash(data: Data(relyingParty.utf8)))
     }
 }

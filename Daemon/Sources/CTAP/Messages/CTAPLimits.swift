@@ -22,8 +22,8 @@ package enum CTAPLimits {
     static let tokenFirstUse = Duration.seconds(30)
     /// From the first use of a token to its end.
     static let tokenUse = Duration.seconds(600)
-    /// Between an assertion and authenticatorGetNextAssertion.
-    static let nextAssertion = Duration.seconds(30)
+    /// From one part of a list to the next one: authenticatorGetNextAssertion, and the lists of authenticatorCredentialManagement.
+    static let nextOfList = Duration.seconds(30)
     /// A reset counts only this soon after the authenticator got power.
     static let reset = Duration.seconds(10)
 }

@@ -1,15 +1,30 @@
 import AuthenticatorRequests
 import CanonicalCBOR
+import ExactNames
 
 extension RelyingPartyName {
-    init(_ map: CBORMap) throws(CTAPStatus) {
+    init(_ map: CBORMap, of model: AuthenticatorModel) throws(CTAPStatus) {
         let parameters = Parameters(map)
-        let identifier = try parameters.required("id", \.text)
-        guard 1...CTAPLimits.relyingPartyByteCount ~= identifier.utf8.count else { throw .invalidLength }
+        let identifier = try Self.identifier(parameters.required("id", \.text), of: model)
         self.init(identifier: identifier, name: try parameters.optional("name", \.text)?.cut)
     }
 
-    var cbor: CBORValue { .map(["id": .text(identifier), "name": name.map { .text($0) }]) }
+    /// The identifier in a request, if the authenticator takes such ones.
+    static func identifier(_ text: String, of model: AuthenticatorModel) throws(CTAPStatus) -> ExactName {
+        guard 1...CTAPLimits.relyingPartyByteCount ~= text.utf8.count else { throw .invalidLength }
+        guard !model.takesDomainsOnly || RelyingPartyIdentifier(text) != nil || isOfSSH(text) else {
+            throw .invalidParameter
+        }
+        return ExactName(text)
+    }
+
+    /// Whether OpenSSH is the relying party: `ssh:` and whatever its user puts behind (OpenSSH's PROTOCOL.u2f). No web page has such
+    /// a name. Without spaces and letters beyond ASCII it has one spelling.
+    private static func isOfSSH(_ text: String) -> Bool {
+        text.utf8.starts(with: "ssh:".utf8) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    var cbor: CBORValue { .map(["id": .text(identifier.text), "name": name.map { .text($0) }]) }
 }
 
 extension CredentialUser {

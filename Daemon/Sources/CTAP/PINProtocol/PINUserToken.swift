@@ -1,4 +1,5 @@
 import Crypto
+import ExactNames
 import Foundation
 
 /// pinUvAuthToken: what a client gets for a PIN or a verified user, and shows with its next commands (CTAP 2.1, 6.5.2).
@@ -15,32 +16,39 @@ struct PINUserToken {
     }
 
     let value = SymmetricKey(size: .bits256)
+    /// Names it in the list of what stands.
+    let number = UInt64.random(in: 1 ... .max)
     private(set) var permissions: Permissions
     /// The one relying party that it counts for; nil until the first use, for a token that was given for none.
-    private(set) var relyingParty: String?
+    private(set) var relyingParty: ExactName?
     /// Whether the user touched the authenticator when it was given.
     private(set) var isUserPresent: Bool
     private(set) var isUserVerified = true
     /// What a verification on the authenticator opened; nil once it was used for a signature, or is too old for one.
     private(set) var proof: (any UserProof)?
-    private let made: Duration
+    /// What was proved for it, also when ``proof`` is gone; nil for a PIN.
+    let factors: ProvedFactors?
+    let made: Duration
     private var firstUse: Duration?
 
     init(
-        _ permissions: Permissions, for relyingParty: String?, isUserPresent: Bool, proof: (any UserProof)?,
+        _ permissions: Permissions, for relyingParty: ExactName?, isUserPresent: Bool, proof: (any UserProof)?,
         at now: Duration
     ) {
         self.permissions = permissions
         self.relyingParty = relyingParty
         self.isUserPresent = isUserPresent
         self.proof = proof
+        factors = proof?.factors
         made = now
     }
 
-    func isAlive(at now: Duration) -> Bool {
-        guard let firstUse else { return now - made < CTAPLimits.tokenFirstUse }
-        return now - firstUse < CTAPLimits.tokenUse
-    }
+    func isAlive(at now: Duration) -> Bool { now < end }
+
+    /// When it counts no longer.
+    var end: Duration { firstUse.map { $0 + CTAPLimits.tokenUse } ?? made + CTAPLimits.tokenFirstUse }
+    /// When the user has to be asked again for a signature.
+    var proofEnd: Duration { made + CTAPLimits.tokenFirstUse }
 
     mutating func noteUse(at now: Duration) {
         if firstUse == nil { firstUse = now }
@@ -49,12 +57,12 @@ struct PINUserToken {
 
     /// Afterwards the user has to be asked again.
     mutating func dropExpiredProof(at now: Duration) {
-        guard now - made >= CTAPLimits.tokenFirstUse else { return }
+        guard now >= proofEnd else { return }
         isUserPresent = false
         proof = nil
     }
 
-    mutating func bind(to relyingParty: String) { self.relyingParty = relyingParty }
+    mutating func bind(to relyingParty: ExactName) { self.relyingParty = relyingParty }
 
     /// After a signature that the user agreed to, the token is good for nothing else.
     mutating func spend() {

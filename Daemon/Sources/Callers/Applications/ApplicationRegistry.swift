@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 import Glibc
 package import Logging
@@ -11,6 +12,8 @@ package import Vault
 package final class ApplicationRegistry: Sendable {
     private struct Contents {
         var stored: [Registration] = []
+        /// Whether the store's list names a registration whose row is missing or does not verify.
+        var hasLostRows = false
         /// Counts the changes, so that a connection notices when its caller's identity is out of date.
         var generation: UInt64 = 0
     }
@@ -23,7 +26,8 @@ package final class ApplicationRegistry: Sendable {
     private let log: Logger
     private let contents: Mutex<Contents>
 
-    /// Rows that do not verify do not count: their programs are as if they had not been registered.
+    /// Rows that do not verify do not count. Their programs are not taken for unregistered ones, see
+    /// ``CallerIdentity/Standing/lost``.
     ///
     /// - Parameters:
     ///   - folder: that of the administrator's registrations.
@@ -43,14 +47,22 @@ package final class ApplicationRegistry: Sendable {
     /// Reads the owner's registrations again.
     package func reload() {
         var stored: [Registration] = []
+        var lostCount = 0
         do {
-            stored = try vault.read { try $0.objects(owner: owner, kind: .application) }
-                .compactMap { $0.record.flatMap(Registration.init) }
+            let rows = try vault.read { try $0.objects(owner: owner, kind: .application) }
+            stored = rows.compactMap { $0.record.flatMap(Registration.init) }
+            lostCount = rows.count - stored.count
         } catch {
             log.error("the registered programs cannot be read", metadata: ["cause": "\(error)"])
         }
+        if lostCount > 0 {
+            log.error(
+                "registrations of programs are missing or do not verify; these programs are refused",
+                metadata: ["count": "\(lostCount)"])
+        }
         contents.withLock { contents in
             contents.stored = stored
+            contents.hasLostRows = lostCount > 0
             contents.generation += 1
         }
     }
@@ -78,14 +90,40 @@ package final class ApplicationRegistry: Sendable {
 
     private func standing(of registration: Registration, process: SharedDescriptor) -> ProgramStanding {
         switch registration.identity {
-        case .rootOwned: ProgramFile.isReplaceableByRootAlone(registration.path) ? .asRegistered : .changed
+        case .rootOwned: ProgramFile.isReplaceableByRootAlone(registration.path.text) ? .asRegistered : .changed
         case .content(let digest): compare(process, with: digest)
         }
     }
 
     private func unregistered(_ program: CallerProgram) -> CallerIdentity {
+        guard !hasLostRow(ofProgramAt: program.application) else { return CallerIdentity(program, standing: .lost) }
         guard let shared, shared.contains(program) else { return CallerIdentity(program) }
         return CallerIdentity(program, sharing: shared.accessGroups)
+    }
+
+    /// Whether the store's list names a registration of the program, which no row that verifies stands for. A list that cannot be
+    /// read names none: then no request finds a right or a key, until the owner has the list rebuilt.
+    private func hasLostRow(ofProgramAt path: ExactName) -> Bool {
+        guard contents.withLock({ $0.hasLostRows }) else { return false }
+        do { return try vault.read { try !lostRows(ofProgramAt: path, in: $0).isEmpty } } catch { return false }
+    }
+
+    private func lostRows(ofProgramAt path: ExactName, in reader: VaultReader) throws -> [VaultID] {
+        try reader.objectIDs(owner: owner, kind: .application, group: path).filter { id in
+            do { return try reader.object(id, owner: owner).flatMap(Registration.init) == nil } catch VaultError.corrupt
+            {
+                return true
+            }
+        }
+    }
+
+    /// Whether the row with this id is listed as a registration and does not verify. Only the owner's word clears it away, with
+    /// a new registration of the program.
+    package func isLostRow(_ id: VaultID) throws -> Bool {
+        try vault.read { reader in
+            guard try reader.objectIDs(owner: owner, kind: .application).contains(id) else { return false }
+            do { return try reader.object(id, owner: owner) == nil } catch VaultError.corrupt { return true }
+        }
     }
 
     /// Whether a process still executes the program of its identity.
@@ -102,7 +140,7 @@ package final class ApplicationRegistry: Sendable {
 
     /// Whether the file at the path is the registered one. Without a program there, it counts as changed.
     package func standing(of registration: Registration) -> ProgramStanding {
-        guard let file = try? ProgramFile(path: registration.path) else { return .changed }
+        guard let file = try? ProgramFile(path: registration.path.text) else { return .changed }
         do throws(ProgramFileError) {
             return try file.identity(digests) == registration.identity ? .asRegistered : .changed
         } catch { return ProgramStanding(error) }
@@ -127,15 +165,15 @@ package final class ApplicationRegistry: Sendable {
     package func store(_ registration: Registration, replacing former: Registration? = nil) throws {
         try requireFree(registration, besides: former)
         try vault.write("application.register", irrevocable: .atOnce) { writer in
+            // The owner's word for the program takes the place of a row that somebody removed or changed.
+            for lost in try lostRows(ofProgramAt: registration.path, in: writer) {
+                try writer.removeObject(lost, owner: owner)
+            }
             guard let former else { return try writer.insertObject(registration.record(owner: owner)) }
             guard let row = try row(of: former, in: writer) else { throw Self.notFound }
             try writer.updateObject(registration.record(owner: owner, replacing: row))
         }
-        contents.withLock { contents in
-            contents.stored.removeAll { $0 == former }
-            contents.stored.append(registration)
-            contents.generation += 1
-        }
+        reload()
     }
 
     /// The registrations of the store's owner, without the administrator's.
@@ -153,7 +191,10 @@ package final class ApplicationRegistry: Sendable {
     }
 
     private func row(of registration: Registration, in reader: VaultReader) throws -> ObjectRecord? {
-        try reader.object(identifier: registration.applicationID, group: "", kind: .application, owner: owner)
+        // Rows of former versions have no group.
+        try reader.object(
+            identifier: registration.applicationID, group: registration.path, kind: .application, owner: owner)
+            ?? reader.object(identifier: registration.applicationID, group: "", kind: .application, owner: owner)
     }
 
     package static let notFound = Refusal(.notFound, "There is no such registration.", cause: "application.not-found")

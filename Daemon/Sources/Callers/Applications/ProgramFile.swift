@@ -1,3 +1,4 @@
+package import ExactNames
 import Foundation
 import Glibc
 import OstiaryMessages
@@ -6,11 +7,11 @@ import UnixSocket
 
 /// A file that is to be registered as a program, or is at the path of a registered one.
 package struct ProgramFile {
-    package let path: String
+    package let path: ExactName
 
     /// - Throws: a refusal that tells the person the file's defect.
     package init(path: String) throws(Refusal) {
-        guard path.hasPrefix("/"), Self.resolved(path) == path else {
+        guard PathName.isAbsolute(path), Self.resolved(path) == ExactName(path) else {
             throw Self.refusal("Name the program by its absolute path, without links in it.")
         }
         var status = stat()
@@ -22,17 +23,17 @@ package struct ProgramFile {
             throw Self.refusal(
                 "Interpreters and scripts cannot be registered, because one interpreter runs many scripts.")
         }
-        self.path = path
+        self.path = ExactName(path)
     }
 
     private static func refusal(_ what: String) -> Refusal {
         Refusal(.invalidParameter, what, cause: "application.path")
     }
 
-    private static func resolved(_ path: String) -> String? {
+    private static func resolved(_ path: String) -> ExactName? {
         guard let resolved = unsafe realpath(path, nil) else { return nil }
         defer { unsafe free(resolved) }
-        return unsafe String(validatingCString: resolved)
+        return unsafe String(validatingCString: resolved).map { ExactName($0) }
     }
 
     private static func isScript(_ path: String) -> Bool {
@@ -43,7 +44,7 @@ package struct ProgramFile {
 
     /// The identity of the file as it is now.
     package func identity(_ digests: ContentDigests) throws(ProgramFileError) -> Registration.Identity {
-        Self.isReplaceableByRootAlone(path) ? .rootOwned : .content(try digests.digest(of: path))
+        Self.isReplaceableByRootAlone(path.text) ? .rootOwned : .content(try digests.digest(of: path.text))
     }
 
     /// Whether the file and every folder above it belong to root and nobody else may write to them.

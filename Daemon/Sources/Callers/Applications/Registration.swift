@@ -1,4 +1,5 @@
 import CanonicalEncoding
+package import ExactNames
 package import Foundation
 package import Vault
 
@@ -12,21 +13,21 @@ package struct Registration: Equatable, Sendable {
         case content(Data)
     }
 
-    package let applicationID: String
+    package let applicationID: ExactName
     /// The access groups that were given, in order; the application's own may be one of them.
-    package let groups: [String]
+    package let groups: [ExactName]
     /// The relying parties whose credentials the program may make and use, in order.
-    package let webCredentials: [String]
+    package let webCredentials: [ExactName]
     /// Whether the program is a browser or serves browsers: it may name any relying party.
     package let isBrowser: Bool
-    package let path: String
+    package let path: ExactName
     package let identity: Identity
     /// From the administrator's folder, not from the owner.
     package var isOfSystem = false
 
     package init(
-        applicationID: String, groups: [String], webCredentials: [String] = [], isBrowser: Bool = false, path: String,
-        identity: Identity, isOfSystem: Bool = false
+        applicationID: ExactName, groups: [ExactName], webCredentials: [ExactName] = [], isBrowser: Bool = false,
+        path: ExactName, identity: Identity, isOfSystem: Bool = false
     ) {
         self.applicationID = applicationID
         self.groups = groups
@@ -45,7 +46,7 @@ package struct Registration: Equatable, Sendable {
     package static let count = 256
 
     /// All groups of the program, in order: its own goes last unless the registration gives it a place.
-    package var accessGroups: [String] { groups.contains(applicationID) ? groups : groups + [applicationID] }
+    package var accessGroups: [ExactName] { groups.contains(applicationID) ? groups : groups + [applicationID] }
 }
 
 // MARK: - Stored
@@ -77,13 +78,14 @@ extension Registration {
         return Data(writer.bytes)
     }
 
-    /// The row of a registration: an object without key and slots, which the store authenticates as it does all.
+    /// The row of a registration: an object without key and slots, which the store authenticates as it does all. Its group is the
+    /// program's path: so the list of the rows still tells which program a row was for when somebody has removed the row.
     package func record(owner: VaultID, replacing former: ObjectRecord? = nil) -> ObjectRecord {
         ObjectRecord(
             id: former?.id ?? VaultID(), owner: owner, kind: .application, suite: 0,
             generation: former.map { $0.generation + 1 } ?? 1,
             attributes: ObjectAttributes(
-                group: "", identifier: applicationID,
+                group: path, identifier: applicationID,
                 created: former?.attributes.created ?? UInt64(Date().timeIntervalSince1970)),
             accessControl: Data(), enclaveKind: 0, publicKey: Data(), keyBlob: Data(), payload: encoded, slots: Data())
     }
@@ -95,25 +97,24 @@ extension Registration {
         do {
             let version = try reader.read(UInt8.self)
             guard Self.groupsFormatVersion...Self.formatVersion ~= version else { return nil }
-            path = try reader.readText(length: UInt32.self)
-            var groups: [String] = []
-            for _ in 0..<(try reader.read(UInt8.self)) { groups.append(try reader.readText(length: UInt32.self)) }
-            self.groups = groups
+            path = ExactName(try reader.readText(length: UInt32.self))
+            groups = try Self.readNames(from: &reader)
             switch try reader.read(UInt8.self) {
             case 0: identity = .rootOwned
             case 1: identity = .content(Data(try reader.read(fixed: 32)))
             default: return nil
             }
-            var domains: [String] = []
-            if version >= Self.domainsFormatVersion {
-                for _ in 0..<(try reader.read(UInt8.self)) { domains.append(try reader.readText(length: UInt32.self)) }
-            }
-            webCredentials = domains
+            webCredentials = version >= Self.domainsFormatVersion ? try Self.readNames(from: &reader) : []
             isBrowser = version == Self.formatVersion ? try Self.readFlag(from: &reader) : false
             try reader.finish()
         } catch { return nil }
         applicationID = record.attributes.identifier
         guard defect == nil else { return nil }
+    }
+
+    private static func readNames(from reader: inout CanonicalReader) throws -> [ExactName] {
+        let count = try reader.read(UInt8.self)
+        return try (0..<count).map { _ in ExactName(try reader.readText(length: UInt32.self)) }
     }
 
     private static func readFlag(from reader: inout CanonicalReader) throws -> Bool {

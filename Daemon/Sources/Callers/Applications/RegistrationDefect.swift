@@ -1,4 +1,5 @@
-import AssociationFiles
+import ExactNames
+import UnixSocket
 
 /// A rule of registrations that is broken. Its description says which one and what to do, and repeats no name: what a caller
 /// sends goes into no message.
@@ -95,28 +96,28 @@ package enum NameDefect: Equatable, Sendable, CustomStringConvertible {
 extension Registration {
     /// The first rule that is broken; nil when names, groups and path are as they must be.
     package var defect: RegistrationDefect? {
-        if let defect = NameDefect(applicationID) { return .name(.applicationID, defect) }
-        guard path.hasPrefix("/") else { return .relativePath }
+        if let defect = NameDefect(applicationID.text) { return .name(.applicationID, defect) }
+        guard PathName.isAbsolute(path.text) else { return .relativePath }
         return Self.defect(of: groups) ?? Self.defect(ofWebCredentials: webCredentials)
     }
 
     /// The same of the relying parties alone.
-    static func defect(ofWebCredentials domains: [String]) -> RegistrationDefect? {
+    static func defect(ofWebCredentials domains: [ExactName]) -> RegistrationDefect? {
         guard domains.count <= webCredentialCount else { return .tooManyWebCredentials }
-        var seen: Set<String> = []
+        var seen: Set<ExactName> = []
         for (index, domain) in domains.enumerated() {
-            guard RelyingPartyIdentifier(domain) != nil else { return .webCredential(index + 1) }
+            guard RelyingPartyIdentifier(domain.text) != nil else { return .webCredential(index + 1) }
             guard seen.insert(domain).inserted else { return .repeatedWebCredential(index + 1) }
         }
         return nil
     }
 
     /// The same of the groups alone.
-    static func defect(of groups: [String]) -> RegistrationDefect? {
+    static func defect(of groups: [ExactName]) -> RegistrationDefect? {
         guard groups.count <= groupCount else { return .tooManyGroups }
-        var seen: Set<String> = []
+        var seen: Set<ExactName> = []
         for (index, group) in groups.enumerated() {
-            if let defect = NameDefect(group) { return .name(.group(index + 1), defect) }
+            if let defect = NameDefect(group.text) { return .name(.group(index + 1), defect) }
             guard seen.insert(group).inserted else { return .repeatedGroup(index + 1) }
         }
         return nil

@@ -1,6 +1,8 @@
+import ExactNames
 import Foundation
 import Glibc
 import Prompting
+import UnixSocket
 
 /// The registrations that the administrator made for all users: files `*.conf` in one folder, each for one program.
 ///
@@ -92,7 +94,7 @@ struct SystemApplications: Sendable {
         let groups = values["access-groups"].map { Self.names($0.value) } ?? []
         let webCredentials = values["webcredentials"].map { Self.names($0.value) } ?? []
         if let defect = NameDefect(id.value) { throw .defect(line: id.line, .name(.applicationID, defect)) }
-        guard path.value.hasPrefix("/") else { throw .defect(line: path.line, .relativePath) }
+        guard PathName.isAbsolute(path.value) else { throw .defect(line: path.line, .relativePath) }
         if let defect = Registration.defect(of: groups) {
             throw .defect(line: values["access-groups"]?.line ?? 0, defect)
         }
@@ -103,12 +105,13 @@ struct SystemApplications: Sendable {
         guard ["yes", "no", nil].contains(browser?.value) else { throw .notYesOrNo(line: browser?.line ?? 0) }
         guard !CallerProgram.isInterpreter(path.value) else { throw .interpreter }
         return Registration(
-            applicationID: id.value, groups: groups, webCredentials: webCredentials,
-            isBrowser: browser?.value == "yes", path: path.value, identity: .rootOwned, isOfSystem: true)
+            applicationID: ExactName(id.value), groups: groups, webCredentials: webCredentials,
+            isBrowser: browser?.value == "yes", path: ExactName(path.value), identity: .rootOwned, isOfSystem: true)
     }
 
-    private static func names(_ value: String) -> [String] {
-        value.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
+    private static func names(_ value: String) -> [ExactName] {
+        value.split(separator: ",", omittingEmptySubsequences: false)
+            .map { ExactName($0.trimmingCharacters(in: .whitespaces)) }
     }
 }
 

@@ -1,4 +1,5 @@
 import AssociationFiles
+import ExactNames
 import Foundation
 import Glibc
 import Prompting
@@ -14,7 +15,7 @@ struct AdministratorAssociations: Sendable {
     let trustedUserID: UInt32
 
     /// nil when there is no file for the domain.
-    func verdict(on relyingParty: RelyingPartyIdentifier, for applicationID: String) -> AssociationVerdict? {
+    func verdict(on relyingParty: RelyingPartyIdentifier, for applicationID: ExactName) -> AssociationVerdict? {
         var status = stat()
         guard unsafe lstat(folder, &status) == 0 else { return errno == ENOENT ? nil : .unreadableFile }
         guard status.st_mode & S_IFMT == S_IFDIR, status.st_uid == trustedUserID,

@@ -1,4 +1,5 @@
 import AssociationFiles
+import ExactNames
 import Glibc
 import Prompting
 import UnixSocket
@@ -16,7 +17,7 @@ struct AssociationHelper: Sendable {
 
     /// Blocks until there is a verdict, or `cancellation` ends the wait.
     func verdict(
-        on relyingParty: RelyingPartyIdentifier, for applicationID: String, until cancellation: PromptCancellation
+        on relyingParty: RelyingPartyIdentifier, for applicationID: ExactName, until cancellation: PromptCancellation
     ) -> AssociationVerdict {
         let request = AssociationRequest(
             relyingParty: relyingParty, applicationID: applicationID, server: server, milliseconds: Self.milliseconds)

@@ -1,4 +1,5 @@
 package import AssociationFiles
+package import ExactNames
 package import Prompting
 import Synchronization
 
@@ -9,7 +10,7 @@ import Synchronization
 package final class Associations: Sendable {
     private struct Subject: Hashable {
         let relyingParty: RelyingPartyIdentifier
-        let applicationID: String
+        let applicationID: ExactName
     }
 
     /// How long a domain's yes counts: as long as on Apple's systems.
@@ -40,7 +41,7 @@ package final class Associations: Sendable {
     ///   - now: CLOCK_BOOTTIME.
     ///   - cancellation: ends the wait.
     package func verdict(
-        on relyingParty: RelyingPartyIdentifier, for applicationID: String, at now: Duration,
+        on relyingParty: RelyingPartyIdentifier, for applicationID: ExactName, at now: Duration,
         until cancellation: PromptCancellation
     ) -> AssociationVerdict {
         if let verdict = administrator.verdict(on: relyingParty, for: applicationID) { return verdict }

@@ -11,7 +11,8 @@ struct GrantMeter: Sendable {
     /// When it was proved.
     let since: Duration
     private(set) var lastUse: Duration
-    private(set) var useCount: UInt32 = 0
+    /// Stays at its greatest number, which no limit is above.
+    var useCount: UInt32 = 0
 
     init(_ limits: GrantLimits, since: Duration) {
         self.limits = limits
@@ -35,7 +36,7 @@ struct GrantMeter: Sendable {
     mutating func use(at now: Duration) throws(GrantEnd) {
         if let end = end(at: now) { throw end }
         lastUse = now
-        useCount += 1
+        if useCount < .max { useCount += 1 }
     }
 
     private var idleEnd: Duration? { limits.idleSeconds.map { lastUse + .seconds($0) } }

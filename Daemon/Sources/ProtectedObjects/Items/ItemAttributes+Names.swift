@@ -7,6 +7,9 @@ extension ItemAttributes {
     /// The first attribute that names the item; nil when none does.
     var givenName: String? { firstText(of: ["labl", "svce", "srvr", "acct", "atag"]) }
 
+    /// The account that the item is for; nil when none is named.
+    package var shownAccount: String? { firstText(of: ["acct"]) }
+
     /// The name that programs give a key. The application label is usually a digest, which is no text.
     package var label: String? { firstText(of: ["labl", "klbl"]) }
 

@@ -1,4 +1,5 @@
 package import AccessControl
+import ExactNames
 package import Foundation
 package import KeySlots
 import OstiaryWire
@@ -67,7 +68,7 @@ extension ItemAttributes {
         as itemClass: ItemClass, given: Data, isForKey: Bool, groups: AccessGroups, now: Double
     ) throws -> AccessControl {
         try dropWhatIsTheStores()
-        self["agrp"] = .text(try groups.home(text("agrp")))
+        self["agrp"] = .text(try groups.home(text("agrp").map { ExactName($0) }).text)
         self["sync"] = .number(try synchronizable(default: 0))
         self["cdat"] = .date(now)
         self["mdat"] = .date(now)
@@ -139,7 +140,7 @@ extension ItemAttributes {
         guard self["ggrp"] == nil else {
             throw Refusal(.invalidParameter, "The sharing group cannot be changed.", cause: "item.attribute")
         }
-        if let group = text("agrp") { try groups.require(group) }
+        if let group = text("agrp") { try groups.require(ExactName(group)) }
         _ = try synchronizable(default: 0)
         _ = try accessibility
     }

@@ -1,5 +1,6 @@
 import AccessControl
 import Auditing
+import ExactNames
 import Foundation
 import OstiaryMessages
 import OwnerKeys

@@ -1,4 +1,5 @@
 import Enclave
+import ExactNames
 package import Foundation
 import OstiaryMessages
 import Refusals

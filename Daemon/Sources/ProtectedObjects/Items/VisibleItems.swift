@@ -1,4 +1,5 @@
 import Auditing
+package import ExactNames
 import Foundation
 package import OstiaryWire
 package import Refusals
@@ -10,14 +11,14 @@ package struct VisibleItems {
     package let itemClass: ItemClass?
     package let query: ItemQuery
     /// Only items whose server is this host or below it; looked up in the decrypted attributes.
-    package let host: String?
+    package let host: ExactName?
     /// The name of each item that matches, as far as the query says it. It is known while the items' class is closed.
     package let knownName: String?
 
     /// - Parameter groups: the caller's access groups.
     /// - Throws: `missingEntitlement` for a group that is not the caller's, before anything is looked for; `noSuchClass`,
     ///   `noSuchAttribute`, `invalidParameter`, `tooLarge`.
-    package init(_ wire: WireItemQuery, groups: [String], digests: ItemDigests) throws(Refusal) {
+    package init(_ wire: WireItemQuery, groups: [ExactName], digests: ItemDigests) throws(Refusal) {
         let id = try Self.id(wire.itemID)
         let itemClass = wire.itemClass.isEmpty && id != nil ? nil : try ItemClass(named: wire.itemClass)
         guard let itemClass else {
@@ -30,7 +31,7 @@ package struct VisibleItems {
         self.itemClass = itemClass
         var attributes = try ItemAttributes(wire.attributes, of: itemClass)
         knownName = attributes.givenName
-        let visible = try AccessGroups(groups).visible(attributes.text("agrp"))
+        let visible = try AccessGroups(groups).visible(attributes.text("agrp").map { ExactName($0) })
         attributes["agrp"] = nil
         if id == nil, attributes["sync"] == nil {
             switch wire.synchronizable {
@@ -57,40 +58,40 @@ package struct VisibleItems {
         return id
     }
 
-    private static func host(_ host: String, of itemClass: ItemClass) throws(Refusal) -> String? {
+    private static func host(_ host: String, of itemClass: ItemClass) throws(Refusal) -> ExactName? {
         guard !host.isEmpty else { return nil }
         guard itemClass == .internetPassword, host.utf8.count <= ItemRequestLimits.hostByteCount else {
             throw Refusal(
                 .invalidParameter, "Only internet passwords can be searched by host.", cause: "item.host")
         }
-        return host
+        return ExactName(host)
     }
 
     /// Whether the server among the attributes is the host that was asked for, or below it.
     package func admits(_ attributes: ItemAttributes) -> Bool {
         guard let host else { return true }
-        guard let server = attributes.text("srvr") else { return false }
-        return server == host || server.hasSuffix("." + host)
+        guard let server = attributes.text("srvr").map({ ExactName($0) }) else { return false }
+        return server == host || server.hasSuffix(".\(host)")
     }
 }
 
 /// The access groups of a caller, in order.
 package struct AccessGroups {
-    package let names: [String]
+    package let names: [ExactName]
 
-    package init(_ names: [String]) { self.names = names }
+    package init(_ names: [ExactName]) { self.names = names }
 
     /// The groups to look in: the one that was asked for, or all.
-    func visible(_ requested: String?) throws(Refusal) -> [String] {
+    func visible(_ requested: ExactName?) throws(Refusal) -> [ExactName] {
         guard let requested else { return try requireAny() }
         try require(requested)
         return [requested]
     }
 
     /// The group of a new item: the one that was asked for, or the first.
-    package func home(_ requested: String?) throws(Refusal) -> String { try visible(requested)[0] }
+    package func home(_ requested: ExactName?) throws(Refusal) -> ExactName { try visible(requested)[0] }
 
-    func require(_ group: String) throws(Refusal) {
+    func require(_ group: ExactName) throws(Refusal) {
         guard names.contains(group) else {
             throw Refusal(
                 .missingEntitlement, "The calling program is not in this access group.", cause: "item.access-group")
@@ -98,7 +99,7 @@ package struct AccessGroups {
     }
 
     /// All groups; throws when there is none.
-    func requireAny() throws(Refusal) -> [String] {
+    func requireAny() throws(Refusal) -> [ExactName] {
         guard !names.isEmpty else {
             throw Refusal(.missingEntitlement, "The calling program is in no access group.", cause: "item.access-group")
         }

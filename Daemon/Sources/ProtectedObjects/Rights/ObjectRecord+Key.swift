@@ -1,4 +1,5 @@
 package import Enclave
+import ExactNames
 import OstiaryWire
 import Prompting
 package import Vault
@@ -17,7 +18,9 @@ extension ObjectRecord {
     }
 
     /// The name by which a person knows the object: of a key the beginning of its id.
-    package var shownName: String { kind == .right ? attributes.identifier : "key \(attributes.identifier.prefix(8))" }
+    package var shownName: String {
+        kind == .right ? attributes.identifier.text : "key \(attributes.identifier.text.prefix(8))"
+    }
 
     /// How programs call a key, as far as a prompt shows that: short, so that its end stays in sight.
     static func shownLabel(_ label: String?) -> DisplayText { DisplayText(label ?? "", maximumScalarCount: 100) }

@@ -1,6 +1,7 @@
 package import AccessControl
 package import Authenticators
 package import Enclave
+import ExactNames
 import Foundation
 package import KeySlots
 import OstiaryMessages
@@ -34,7 +35,7 @@ package final class OpenedRight: Sendable {
         header: SlotHeader, accessSecret: consuming SecretBytes, enclave: any Enclave
     ) throws {
         id = object.id
-        identifier = object.attributes.identifier
+        identifier = object.attributes.identifier.text
         self.operations = operations
         self.limits = limits
         standsOnHeld = evaluation.standsOnHeld

@@ -1,6 +1,7 @@
 package import AccessControl
 package import Authenticators
 package import Enclave
+import ExactNames
 import Foundation
 import KeySlots
 package import OwnerKeys
@@ -46,7 +47,7 @@ package final class RightOpener {
             object: object.shownName,
             operation: object.kind == .right ? "use the key and the secret of a right" : "use a key",
             applicationPassword: slots.applicationPasswordCheck, enrolmentIDs: slots.enrolmentIDs,
-            logName: object.attributes.identifier, label: ObjectRecord.shownLabel(label))
+            logName: object.attributes.identifier.text, label: ObjectRecord.shownLabel(label))
     }
 
     /// What must be proved for one signature over data that the question shows.
@@ -63,7 +64,7 @@ package final class RightOpener {
         Demand(
             requirements: [accessControl[.sign]], availability: accessControl.availability, object: object.shownName,
             operation: operation, applicationPassword: slots.applicationPasswordCheck,
-            enrolmentIDs: slots.enrolmentIDs, logName: object.attributes.identifier, isShownInFull: true)
+            enrolmentIDs: slots.enrolmentIDs, logName: object.attributes.identifier.text, isShownInFull: true)
     }
 
     /// The opened right. Uses a slot that the evaluation satisfied.

@@ -1,5 +1,8 @@
 import AccessControl
+package import ExactNames
 import Foundation
+import OwnerKeys
+import Refusals
 package import Vault
 
 /// Enclave keys: all of the owner, and those that no item refers to.
@@ -20,20 +23,33 @@ extension RightStore {
         package let largestGroup: (member: VaultID, withoutItem: Int)?
     }
 
-    /// Counts the keys without a look at their rows.
+    /// Counts the keys without a look at their rows, some in each turn among the readers of much.
     package func keyCounts() throws -> KeyCounts {
-        try vault.read { reader in
-            func withoutItem(_ ids: [VaultID]) throws -> Int { try ids.count { try !hasItem(forKey: $0, in: reader) } }
-            let all = try reader.objectIDs(owner: owner, kind: .enclaveKey)
-            let largest = try reader.objectIDsOfLargestGroup(owner: owner, kind: .enclaveKey)
-            return KeyCounts(
-                all: all.count, withoutItem: try withoutItem(all),
-                largestGroup: try largest.first.map { ($0, try withoutItem(largest)) })
+        let (all, largest) = try StretchTurns.ofReading.withTurn {
+            try vault.read { reader in
+                (
+                    try reader.objectIDs(owner: owner, kind: .enclaveKey),
+                    try reader.objectIDsOfLargestGroup(owner: owner, kind: .enclaveKey)
+                )
+            }
+        }
+        return KeyCounts(
+            all: all.count, withoutItem: try countOfKeysWithoutItem(among: all),
+            largestGroup: try largest.first.map { ($0, try countOfKeysWithoutItem(among: largest)) })
+    }
+
+    private func countOfKeysWithoutItem(among ids: [VaultID]) throws -> Int {
+        try ids.inParts(of: Self.readCount).reduce(0) { count, part in
+            try StretchRequester.current?.cancellation.check()
+            return try count
+                + StretchTurns.ofReading.withTurn {
+                    try vault.read { reader in try part.count { try !hasItem(forKey: $0, in: reader) } }
+                }
         }
     }
 
     /// The number of a group's keys that no item refers to.
-    package func countOfKeysWithoutItem(inGroup group: String) throws -> Int {
+    package func countOfKeysWithoutItem(inGroup group: ExactName) throws -> Int {
         try vault.read { reader in
             try reader.objectIDs(owner: owner, kind: .enclaveKey, group: group)
                 .count { try !hasItem(forKey: $0, in: reader) }
@@ -54,7 +70,7 @@ extension RightStore {
 
     /// Lends each key that no item refers to, of one group or of all, and reads a few at a time: others use the store
     /// meanwhile.
-    package func forEachKeyWithoutItem(inGroup group: String?, _ body: (ObjectRecord) throws -> Void) throws {
+    package func forEachKeyWithoutItem(inGroup group: ExactName?, _ body: (ObjectRecord) throws -> Void) throws {
         let ids = try vault.read { reader in
             try group.map { try reader.objectIDs(owner: owner, kind: .enclaveKey, group: $0) }
                 ?? reader.objectIDs(owner: owner, kind: .enclaveKey)

@@ -1,6 +1,7 @@
 package import AccessControl
 package import Callers
 package import Enclave
+package import ExactNames
 package import Foundation
 package import KeySlots
 import OstiaryWire
@@ -63,7 +64,7 @@ package struct RightStore {
 
         /// A right of `application`.
         package static func right(
-            _ identifier: String, of application: String, _ accessControl: AccessControl,
+            _ identifier: ExactName, of application: ExactName, _ accessControl: AccessControl,
             secret: consuming SecretBytes?,
             applicationPassword: consuming ApplicationPassword?
         ) -> Draft {
@@ -77,7 +78,7 @@ package struct RightStore {
 
         /// An enclave key in an access group.
         package static func key(
-            _ type: EnclaveKeyType, in group: String, _ accessControl: AccessControl, shown: Data,
+            _ type: EnclaveKeyType, in group: ExactName, _ accessControl: AccessControl, shown: Data,
             applicationPassword: consuming ApplicationPassword?
         ) -> Draft {
             let id = VaultID()
@@ -93,7 +94,7 @@ package struct RightStore {
         ///
         /// - Parameter described: further data of it that the store keeps encrypted.
         package static func passkey(
-            of relyingParty: String, _ described: Data, using requirement: Requirement,
+            of relyingParty: ExactName, _ described: Data, using requirement: Requirement,
             _ availability: AvailabilityClass, secret: consuming SecretBytes
         ) -> Draft {
             let id = VaultID()
@@ -113,7 +114,7 @@ package struct RightStore {
         let header = SlotHeader(
             storeID: vault.storeID.bytes, ownerID: owner.bytes, objectID: draft.id.bytes,
             availability: draft.accessControl.availability, accessControl: accessControl,
-            accessGroup: draft.attributes.group)
+            accessGroup: draft.attributes.group.text)
         let accessSecret = AccessSecret.random()
         let alternatives = draft.accessControl.keyRequirement.alternatives
         let slots = try SlotSealer.seal(
@@ -190,7 +191,7 @@ package struct RightStore {
 
     /// Whether a group has as many keys without an item as it may have. Only a group that has as many keys in all is looked
     /// through.
-    private func isGroupFull(_ group: String, in reader: VaultReader) throws -> Bool {
+    private func isGroupFull(_ group: ExactName, in reader: VaultReader) throws -> Bool {
         guard
             try reader.objectCount(owner: owner, kind: .enclaveKey, group: group) >= limits.keyCountOfGroup
         else { return false }
@@ -205,7 +206,7 @@ package struct RightStore {
     // MARK: finding
 
     /// The right that `application` stored under `identifier`.
-    package func find(_ identifier: String, application: String) throws -> ObjectRecord {
+    package func find(_ identifier: ExactName, application: ExactName) throws -> ObjectRecord {
         guard
             let object = try vault.read({
                 try $0.object(identifier: identifier, group: application, kind: .right, owner: owner)
@@ -215,7 +216,7 @@ package struct RightStore {
     }
 
     /// The right of `application` with this id; another program's counts as not found.
-    package func find(id: VaultID, application: String) throws -> ObjectRecord {
+    package func find(id: VaultID, application: ExactName) throws -> ObjectRecord {
         guard let object = try vault.read({ try $0.object(id, owner: owner) }), object.kind == .right,
             object.attributes.group == application
         else { throw Self.notFound }
@@ -223,7 +224,7 @@ package struct RightStore {
     }
 
     /// The key with this id in one of `groups`; others count as not found.
-    package func findKey(id: VaultID, groups: [String]) throws -> ObjectRecord {
+    package func findKey(id: VaultID, groups: [ExactName]) throws -> ObjectRecord {
         guard let object = try vault.read({ try $0.object(id, owner: owner) }), object.kind == .enclaveKey,
             groups.contains(object.attributes.group)
         else { throw Self.keyNotFound }
@@ -248,31 +249,62 @@ package struct RightStore {
 
     package static let notFound = Refusal(.notFound, "There is no right of this name.", cause: "right.not-found")
 
-    /// The rights of one application, by name, or of all, and the rows that do not verify. Unreadable rows come last and are
-    /// among them in any case, since nobody can say whose they are.
+    /// Rights of one page: each may hold a path of 4,096 bytes, and a message must stay below `messageByteCount`.
+    package static let pageCount = 50
+
+    /// Some rights of one application, or of all, in the order of their ids. Reads only their rows, and waits for its turn among
+    /// the readers of much. A row that does not verify is among the rights of the application that its list names; where
+    /// that is not known, among those of each.
     ///
-    /// - Parameter application: nil for all. Then the rows of keys and registrations that do not verify are listed, too,
-    ///   which takes a look at each row.
-    package func list(application: String?) throws -> [Stored<ObjectRecord>] {
-        var stored = try vault.read { try $0.objects(owner: owner, kind: .right) }
-        if application == nil { stored += try faults(besides: Set(stored.compactMap(\.unreadable))) }
-        let readable = stored.compactMap(\.record).filter { application == nil || $0.attributes.group == application }
-        return readable.sorted { Self.place(of: $0) < Self.place(of: $1) }.map(Stored.readable)
+    /// - Parameters:
+    ///   - application: nil for all. Then the rows of keys and registrations that do not verify are listed, too, which takes a
+    ///     look at each row.
+    ///   - last: where the page before ended; nil for the first one.
+    package func page(application: ExactName?, after last: Data?) throws -> VaultReader.ObjectPage {
+        try StretchTurns.ofReading.withTurn {
+            try vault.read { reader in
+                guard let application else {
+                    return try reader.objectPage(
+                        owner: owner, kind: .right, after: last, count: Self.pageCount, scanning: Self.readCount)
+                }
+                return try reader.objectPage(
+                    owner: owner, kind: .right, group: application, after: last, count: Self.pageCount)
+            }
+        }
+    }
+
+    /// Lends each of the rights that ``page(application:after:)`` shows. A request that was ended ends it.
+    package func forEach(application: ExactName?, _ body: (Stored<ObjectRecord>) throws -> Void) throws {
+        var last: Data?
+        repeat {
+            try StretchRequester.current?.cancellation.check()
+            let page = try page(application: application, after: last)
+            try page.objects.forEach(body)
+            last = page.next
+        } while last != nil
+    }
+
+    /// The numbers of these rights, and of the rows among them that do not verify.
+    package func counts(application: ExactName?) throws -> (readable: Int, unreadable: Int) {
+        var (readable, unreadable) = (0, 0)
+        try forEach(application: application) { stored in
+            if stored.record == nil { unreadable += 1 } else { readable += 1 }
+        }
+        return (readable, unreadable)
+    }
+
+    /// All of these rights, by name, and then the rows that do not verify.
+    package func list(application: ExactName?) throws -> [Stored<ObjectRecord>] {
+        var stored: [Stored<ObjectRecord>] = []
+        try forEach(application: application) { stored.append($0) }
+        return stored.compactMap(\.record).sorted { Self.place(of: $0) < Self.place(of: $1) }.map(Stored.readable)
             + stored.filter { $0.record == nil }
     }
 
-    /// The rows that do not verify, of every kind. Looks at some rows at a time: others use the store meanwhile.
-    private func faults(besides known: Set<RowReference>) throws -> [Stored<ObjectRecord>] {
-        let keys = try vault.read { try $0.objectKeys(owner: owner) }
-        return try keys.inParts(of: Self.readCount).flatMap { part in
-            try vault.read { try $0.objectFaults(owner: owner, among: part) }
-        }.filter { !known.contains($0.reference) }.map { Stored.unreadable($0.reference, $0.fault) }
-    }
-
     /// How many rows are read in one piece where all are read.
-    static let readCount = 256
+    static let readCount = 128
 
-    private static func place(of right: ObjectRecord) -> (String, String) {
+    private static func place(of right: ObjectRecord) -> (ExactName, ExactName) {
         (right.attributes.identifier, right.attributes.group)
     }
 
@@ -280,7 +312,7 @@ package struct RightStore {
 
     /// The right with this id as ``find(id:application:)`` finds it, or nil when its row does not verify: then nobody can say
     /// whose it was or what, and any program of the owner may clear it away.
-    package func removable(id: VaultID, application: String) throws -> ObjectRecord? {
+    package func removable(id: VaultID, application: ExactName) throws -> ObjectRecord? {
         do { return try find(id: id, application: application) } catch VaultError.corrupt(let reference, _)
             where reference.table == .objects
         { return nil }
@@ -318,7 +350,7 @@ package struct RightStore {
     }
 
     /// The id behind a name, even when the row no longer verifies.
-    package func id(of identifier: String, application: String) throws -> VaultID {
+    package func id(of identifier: ExactName, application: ExactName) throws -> VaultID {
         do { return try find(identifier, application: application).id } catch VaultError.corrupt(let reference, _) {
             guard let id = reference.id else { throw Self.notFound }
             return id
@@ -327,7 +359,7 @@ package struct RightStore {
 
     /// Destroys all rights of `application`, on a full disk too; returns which. When one of them may not be deleted, none
     /// is.
-    package func removeAll(application: String) throws -> [ObjectRecord] {
+    package func removeAll(application: ExactName) throws -> [ObjectRecord] {
         let records = try list(application: application).compactMap(\.record)
         try records.forEach(Self.requireRemovable)
         try vault.write("right.remove-all", usingReserve: true, irrevocable: .withinAllowance) { writer in
@@ -343,13 +375,13 @@ extension WireRight {
     package init(_ record: ObjectRecord, enclave: EnclaveKind) {
         self.init()
         rightID = record.id.bytes
-        identifier = record.attributes.identifier
+        identifier = record.attributes.identifier.text
         accessControl = record.accessControl
         publicKey = record.publicKey
         hasSecret_p = record.payload != nil
         createdAt = Double(record.attributes.created)
         enclaveKind = enclave.rawValue
-        application = record.attributes.group
+        application = record.attributes.group.text
     }
 
     /// A row that is refused.

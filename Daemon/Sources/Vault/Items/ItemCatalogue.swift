@@ -28,6 +28,8 @@ final class ItemCatalogue: ListContent {
     private var buckets: [[UInt32]]
     private(set) var count = 0
     private var changes: [Change] = []
+    /// The latest changes first.
+    private var suspended: [(slot: Int, entry: Entry?)] = []
     /// Rows of listed items. A changed item is dropped with the change.
     var recent = RecentItems()
 
@@ -71,9 +73,10 @@ final class ItemCatalogue: ListContent {
     /// The entries that match, in the order of creation.
     func search(_ query: ItemQuery) -> [Entry] {
         var found: [Entry] = []
-        for slot in candidates(for: query) {
-            guard found.count < query.limit else { break }
+        visitCandidates(for: query) { slot in
+            guard found.count < query.limit else { return false }
             if let entry = entries[slot], entry.matches(query) { found.append(entry) }
+            return true
         }
         return found
     }
@@ -81,22 +84,36 @@ final class ItemCatalogue: ListContent {
     /// All identifiers, in the order of creation.
     var ids: [VaultID] { entries.compactMap { $0.map { VaultID($0.id) } } }
 
+    /// At most `count` of the listed items' keys, in their order, those behind `last`.
+    func keys(after last: Data?, count: Int) -> [Data] {
+        func isBehind(_ key: Data) -> Bool { last.map { $0.lexicographicallyPrecedes(key) } ?? true }
+        var found: [Data] = []
+        for bucket in buckets[(last.map { VaultID.bound(after: $0).id.bucket } ?? 0)...] where found.count < count {
+            found += bucket.compactMap { entries[Int($0)].map { VaultID($0.id).bytes } }.filter(isBehind)
+        }
+        return Array(found.sorted { $0.lexicographicallyPrecedes($1) }.prefix(count))
+    }
+
     private func slot(of id: VaultID) -> Int? {
         guard let digest = ItemDigest(id) else { return nil }
         return postings[digest.high]?.slots.first { entries[Int($0)]?.id == digest }.map { Int($0) }
     }
 
-    /// The slots to search: the items from `query.begin` on that have the rarest of the required terms.
-    private func candidates(for query: ItemQuery) -> [Int] {
-        if let id = query.id { return slot(of: id).map { [$0] } ?? [] }
-        let required = query.anyOf.count == 1 ? query.allOf + query.anyOf : query.allOf
-        guard !required.isEmpty else { return Array(place(of: query.begin)..<entries.count) }
-        let lists = required.compactMap { postings[$0] }
-        guard lists.count == required.count, let slots = lists.min(by: { $0.count < $1.count })?.slots else {
-            return []
+    /// Lends the slots to search, until `body` is false: the items from `query.begin` on that have the rarest of the required
+    /// terms. Makes no list of them: a term may find nearly all items, of which a page takes few.
+    private func visitCandidates(for query: ItemQuery, _ body: (Int) -> Bool) {
+        if let id = query.id {
+            if let slot = slot(of: id) { _ = body(slot) }
+            return
         }
-        let first = slots.partitioningIndex { sequence(at: Int($0)) >= query.begin }
-        return slots[first...].map { Int($0) }
+        let required = query.anyOf.count == 1 ? query.allOf + query.anyOf : query.allOf
+        guard !required.isEmpty else {
+            for slot in place(of: query.begin)..<entries.count where !body(slot) { return }
+            return
+        }
+        let lists = required.compactMap { postings[$0] }
+        guard lists.count == required.count, let rarest = lists.min(by: { $0.count < $1.count }) else { return }
+        rarest.visit(from: { sequence(at: Int($0)) >= query.begin }, body)
     }
 
     private func place(of sequence: UInt64) -> Int {
@@ -140,7 +157,7 @@ final class ItemCatalogue: ListContent {
             buckets[former.bucket].removeAll { $0 == position }
             count -= 1
         } else if former == nil, let entry {
-            let index = buckets[entry.bucket].partitioningIndex { $0 > position }
+            let index = buckets[entry.bucket].firstIndexInOrder { $0 > position }
             buckets[entry.bucket].insert(position, at: index)
             count += 1
         }
@@ -170,6 +187,18 @@ final class ItemCatalogue: ListContent {
             exchange(change.slot, entries[change.slot], change.former)
             if change.isAddition { entries.removeLast() }
         }
+    }
+
+    func suspendChanges() {
+        for change in changes.reversed() {
+            let entry = entries[change.slot]
+            suspended.append((change.slot, entry))
+            exchange(change.slot, entry, change.former)
+        }
+    }
+
+    func resumeChanges() {
+        while let (slot, entry) = suspended.popLast() { exchange(slot, entries[slot], entry) }
     }
 
     /// Closes the gaps that removed items left.
@@ -207,12 +236,18 @@ private struct Postings {
     var count: Int { 1 + others.count }
     var slots: [UInt32] { [first] + others }
 
+    /// Lends the slots in order, from the first one on for which `isBehind` holds, until `body` is false.
+    func visit(from isBehind: (UInt32) -> Bool, _ body: (Int) -> Bool) {
+        if isBehind(first), !body(Int(first)) { return }
+        for slot in others[others.firstIndexInOrder(where: isBehind)...] where !body(Int(slot)) { return }
+    }
+
     mutating func insert(_ slot: UInt32) {
         if slot < first {
             others.insert(first, at: 0)
             first = slot
         } else {
-            others.insert(slot, at: others.partitioningIndex { $0 > slot })
+            others.insert(slot, at: others.firstIndexInOrder { $0 > slot })
         }
     }
 
@@ -222,22 +257,10 @@ private struct Postings {
             guard !others.isEmpty else { return false }
             first = others.removeFirst()
         } else {
-            let index = others.partitioningIndex { $0 >= slot }
+            let index = others.firstIndexInOrder { $0 >= slot }
             if index < others.count, others[index] == slot { others.remove(at: index) }
         }
         return true
-    }
-}
-
-extension Array {
-    /// The first index at which `belongsBehind` holds. It must then hold for all later elements too.
-    fileprivate func partitioningIndex(where belongsBehind: (Element) -> Bool) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if belongsBehind(self[middle]) { high = middle } else { low = middle + 1 }
-        }
-        return low
     }
 }
 

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// Finding keychain items. The first call for an owner reads and verifies the whole list of the owner's items. If the
 /// list does not verify, each call throws ``VaultError/corrupt(_:_:)``: nobody can say which items exist.
@@ -54,7 +54,23 @@ extension VaultReader {
     public func itemFaults(owner: VaultID) throws -> [(RowReference, RowFault)] {
         let stored = try listed.rows.keys(of: .items, owner: owner)
         let ids = Set(try itemIDs(owner: owner).map(\.bytes)).union(stored)
-        return try ids.sorted { $0.lexicographicallyPrecedes($1) }.compactMap { key in
+        return try itemFaults(owner: owner, among: ids.sorted { $0.lexicographicallyPrecedes($1) })
+    }
+
+    /// As ``itemFaults(owner:)``, for at most `count` rows behind the key `last`.
+    ///
+    /// - Returns: also the key behind which the next rows begin; nil when these were the last.
+    public func itemFaults(
+        owner: VaultID, after last: Data?, count: Int
+    ) throws -> (faults: [(RowReference, RowFault)], next: Data?) {
+        let stored = try listed.rows.keys(of: .items, owner: owner, after: last, count: count)
+        let keys = Set(try catalogue(of: owner).keys(after: last, count: count)).union(stored)
+            .sorted { $0.lexicographicallyPrecedes($1) }.prefix(count)
+        return (try itemFaults(owner: owner, among: keys), keys.count == count ? keys.last : nil)
+    }
+
+    private func itemFaults(owner: VaultID, among keys: some Sequence<Data>) throws -> [(RowReference, RowFault)] {
+        try keys.compactMap { key in
             guard let id = VaultID(bytes: key) else { return (RowReference(table: .items, key: key), .planted) }
             do {
                 _ = try storedItem(id, catalogue(of: owner).entry(id), owner: owner)

@@ -12,6 +12,9 @@ protocol ListContent: AnyObject {
     func undoChanges(after count: Int)
     /// Forgets how to undo the changes: they are on disk.
     func commit()
+    /// Shows the content as it was before the changes, until ``resumeChanges()``.
+    func suspendChanges()
+    func resumeChanges()
 }
 
 /// The list of one owner's rows in any table but the items. A row that is not listed was planted, a row with another
@@ -25,9 +28,12 @@ final class Manifest: ListContent {
     private var keysByName: [ItemDigest: RowKey] = [:]
     /// Of objects; nil stands for those whose kind is unknown.
     private var counts: [ObjectPlace?: Int] = [:]
-    /// The objects of each kind but keys, which are few. So nobody searches them among very many keys.
-    private var others: [ObjectKind: Set<VaultID>] = [:]
+    /// The objects of each kind but keys, which are few, by place and in the order of their ids. So nobody searches them among
+    /// very many keys, and a page of them is found without a look at all.
+    private var others: [ObjectPlace: [VaultID]] = [:]
     private var changes: [(key: RowKey, former: ListEntry?)] = []
+    /// The latest changes first.
+    private var suspended: [(key: RowKey, entry: ListEntry?)] = []
 
     init(of table: VaultTable) {
         self.table = table
@@ -65,10 +71,8 @@ final class Manifest: ListContent {
     /// them.
     func objects(of kind: ObjectKind, group: UInt64? = nil) -> [VaultID] {
         guard kind == .enclaveKey else {
-            return (others[kind] ?? []).filter { id in
-                guard let group else { return true }
-                return entry(.id(id)).flatMap { ObjectTag($0.tag)?.place?.group } == group
-            }.sorted()
+            if let group { return others[ObjectPlace(kind: kind, group: group)] ?? [] }
+            return others.flatMap { $0.key.kind == kind ? $0.value : [] }.sorted()
         }
         return buckets.indices.flatMap { objects(inBucket: $0, of: kind, group: group) }
     }
@@ -83,6 +87,30 @@ final class Manifest: ListContent {
             if found.count == count { break }
         }
         return found
+    }
+
+    /// At most `count` objects of a place, in the order of their ids, those behind `last`. Not for keys, which are not kept in
+    /// order.
+    func objects(at place: ObjectPlace, after last: Data?, count: Int) -> [VaultID] {
+        precondition(place.kind != .enclaveKey, "keys are found by their buckets")
+        let ids = others[place] ?? []
+        guard let last else { return Array(ids.prefix(count)) }
+        let bound = VaultID.bound(after: last)
+        let first = ids.firstIndexInOrder { bound.isIncluded ? $0 >= bound.id : $0 > bound.id }
+        return Array(ids[first...].prefix(count))
+    }
+
+    /// At most `count` of the listed keys, in order, those behind `last`.
+    func keys(after last: Data?, count: Int) -> [Data] {
+        func isBehind(_ key: Data) -> Bool { last.map { $0.lexicographicallyPrecedes(key) } ?? true }
+        // Keys that are no identifiers lie in the first bucket, wherever their place in the order is.
+        let others = buckets[0].keys.compactMap { $0.id == nil ? $0.bytes : nil }
+        let begin = table.bucketCount > 1 ? last.map { VaultID.bound(after: $0).id.bucket } ?? 0 : 0
+        var found: [Data] = []
+        for bucket in buckets[begin...] where found.count < count {
+            found += bucket.keys.compactMap { $0.id?.bytes }.filter(isBehind)
+        }
+        return Array((found + others.filter(isBehind)).sorted { $0.lexicographicallyPrecedes($1) }.prefix(count))
     }
 
     /// The objects whose kind is unknown: their rows did not verify when the list was made from them.
@@ -137,14 +165,19 @@ final class Manifest: ListContent {
         if let name = ItemDigest(prefixOf: entry.tag) { keysByName[name] = key }
         let place = ObjectTag(entry.tag)?.place
         counts[place, default: 0] += 1
-        if let place, place.kind != .enclaveKey, let id = key.id { others[place.kind, default: []].insert(id) }
+        guard let place, place.kind != .enclaveKey, let id = key.id else { return }
+        let index = (others[place] ?? []).firstIndexInOrder { $0 >= id }
+        others[place, default: []].insert(id, at: index)
     }
 
     private func uncount(_ entry: ListEntry, _ key: RowKey) {
         if let name = ItemDigest(prefixOf: entry.tag), keysByName[name] == key { keysByName[name] = nil }
         let place = ObjectTag(entry.tag)?.place
         counts[place] = counts[place].flatMap { $0 > 1 ? $0 - 1 : nil }
-        if let place, place.kind != .enclaveKey, let id = key.id { others[place.kind]?.remove(id) }
+        guard let place, place.kind != .enclaveKey, let id = key.id else { return }
+        let index = (others[place] ?? []).firstIndexInOrder { $0 >= id }
+        others[place]?.remove(at: index)
+        if others[place]?.isEmpty == true { others[place] = nil }
     }
 
     // MARK: the list
@@ -165,6 +198,15 @@ final class Manifest: ListContent {
     }
 
     func commit() { changes = [] }
+
+    func suspendChanges() {
+        for (key, former) in changes.reversed() {
+            suspended.append((key, entry(key)))
+            set(key, to: former)
+        }
+    }
+
+    func resumeChanges() { while let (key, entry) = suspended.popLast() { set(key, to: entry) } }
 }
 
 /// The key of a listed row. Nearly all are identifiers, which need no memory of their own.

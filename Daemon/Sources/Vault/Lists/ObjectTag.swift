@@ -1,4 +1,5 @@
 import CanonicalEncoding
+import ExactNames
 import Foundation
 
 /// An object's kind, and a keyed digest of its access group. With these the list answers without reading the row.
@@ -11,7 +12,7 @@ struct ObjectPlace: Hashable, Sendable {
         self.group = group
     }
 
-    init(_ kind: ObjectKind, group: String, of owner: VaultID, by protector: any RecordProtector) throws {
+    init(_ kind: ObjectKind, group: ExactName, of owner: VaultID, by protector: any RecordProtector) throws {
         var writer = CanonicalWriter()
         writer.write(fixed: owner.bytes)
         writer.write(Array(group.utf8), length: UInt32.self)

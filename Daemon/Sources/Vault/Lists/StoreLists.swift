@@ -6,11 +6,13 @@ import GRDB
 /// Each list was compared with that root when it was read, and only transactions of this vault change it. So it says
 /// which rows are the present ones, even if another program writes into the database meanwhile.
 final class StoreLists: @unchecked Sendable {
-    // SAFETY: (@unchecked) used only inside the closures of the database queue, which run one at a time.
+    // SAFETY: (@unchecked) used only by whoever has the turn at the lists, see ``TransactionQueue``.
     private var committed: CommittedRoot
     private var lists: [ListID: StoredList] = [:]
     /// The digests of all lists, with those that the running transaction wrote or replaced.
     private var digests: [ListID: Data]
+    /// Those of the running transaction, while its changes are suspended.
+    private var suspendedDigests: [ListID: Data]?
     /// The former state of each list that the running transaction added, removed or replaced.
     private var replaced: [Replacement] = []
     /// Whether the running transaction changed a row that is in no list.
@@ -41,9 +43,12 @@ final class StoreLists: @unchecked Sendable {
 
     // MARK: reading
 
-    /// Throws ``VaultError/changedByOthers`` unless the root in the database is the one that was committed last.
+    /// Whether the root in the database is the one that was committed last.
+    func isCommittedRoot(in database: Database) throws -> Bool { try committed.isStored(in: database) }
+
+    /// Throws ``VaultError/changedByOthers`` unless ``isCommittedRoot(in:)``.
     func requireCommittedRoot(in database: Database) throws {
-        guard try committed.isStored(in: database) else { throw VaultError.changedByOthers }
+        guard try isCommittedRoot(in: database) else { throw VaultError.changedByOthers }
     }
 
     /// The list of the rows that `owner` has in `table`. The first call reads it and compares it with the root.
@@ -73,6 +78,11 @@ final class StoreLists: @unchecked Sendable {
     func read(_ id: ListID, from rows: RowStore) throws -> StoredList {
         guard let digest = digests[id] else { throw VaultError.corrupt(id.reference, .removed) }
         return try StoredList.read(id, expected: digest, from: rows)
+    }
+
+    /// Compares some buckets, as they lie in the database, with the list.
+    func verify(_ id: ListID, _ buckets: Range<Int>, in rows: RowStore) throws {
+        try list(id, from: rows).verify(buckets, in: rows)
     }
 
     /// The list if it was read before.
@@ -159,6 +169,28 @@ final class StoreLists: @unchecked Sendable {
         root.lists = digests
         root.rollback = rollback
         return try CommittedRoot(writing: root, to: rows)
+    }
+
+    /// Changes that are suspended and resumed faster than a disk flush.
+    private static let suspensionCount = 2048
+
+    /// Shows all lists as they were committed last, until ``resumeChanges()``. False, and nothing done, where that would take
+    /// long: for a very large transaction, and one that puts a list in the place of another.
+    func suspendChanges() -> Bool {
+        guard replaced.isEmpty, lists.values.reduce(0, { $0 + $1.content.changeCount }) <= Self.suspensionCount else {
+            return false
+        }
+        for list in lists.values where list.isChanged { list.suspendChanges() }
+        suspendedDigests = digests
+        digests = committed.root.lists
+        return true
+    }
+
+    func resumeChanges() {
+        guard let suspendedDigests else { preconditionFailure("only suspended changes are resumed") }
+        for list in lists.values where list.isChanged { list.resumeChanges() }
+        digests = suspendedDigests
+        self.suspendedDigests = nil
     }
 
     /// Ends the transaction that is now on disk. `root` is nil if it changed nothing.

@@ -61,6 +61,26 @@ final class StoredList {
         return (listed, digest)
     }
 
+    /// Compares some buckets, as they lie in the database, with the list in memory, which was compared with the root when it
+    /// was read. Throws as ``read(_:expected:from:)``.
+    func verify(_ buckets: Range<Int>, in rows: RowStore) throws {
+        var missing = Set(buckets.filter { digest[$0] != .none })
+        for stored in try rows.buckets(of: id, in: buckets) {
+            switch stored {
+            case .unreadable(let reference, let fault): throw VaultError.corrupt(reference, fault)
+            case .readable(let row):
+                let number: Int
+                do { number = try ListBucket.number(row.key, of: id.table) } catch {
+                    throw VaultError.corrupt(row.reference, .malformed)
+                }
+                // A row with the same code has the content that was decoded before, or that was written.
+                guard digest[number] == row.code else { throw VaultError.corrupt(id.reference, .replayed) }
+                missing.remove(number)
+            }
+        }
+        guard missing.isEmpty else { throw VaultError.corrupt(id.reference, .removed) }
+    }
+
     // MARK: writing
 
     var isChanged: Bool { content.changeCount > 0 || !unwritten.isEmpty }
@@ -79,6 +99,26 @@ final class StoredList {
             }
         }
         return try digest.value(by: rows.protector)
+    }
+
+    /// Shows the list as it was before the running transaction, until ``resumeChanges()``.
+    func suspendChanges() {
+        content.suspendChanges()
+        exchangeCodes()
+    }
+
+    func resumeChanges() {
+        content.resumeChanges()
+        exchangeCodes()
+    }
+
+    /// Each bucket is written once in a transaction, so a second exchange undoes the first.
+    private func exchangeCodes() {
+        for index in formerCodes.indices {
+            let (bucket, code) = formerCodes[index]
+            formerCodes[index].code = digest[bucket]
+            digest[bucket] = code
+        }
     }
 
     func commit() {

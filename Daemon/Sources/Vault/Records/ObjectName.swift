@@ -1,12 +1,13 @@
 import CanonicalEncoding
+import ExactNames
 import Foundation
 
 /// The unique name of an object among those of its owner. Only a keyed digest of it is stored.
 struct ObjectName {
     let owner: VaultID
     let kind: ObjectKind
-    let group: String
-    let identifier: String
+    let group: ExactName
+    let identifier: ExactName
 
     func digest(by protector: any RecordProtector) throws -> Data {
         var writer = CanonicalWriter()

@@ -1,3 +1,4 @@
+public import ExactNames
 public import Foundation
 
 /// The kinds of objects. The raw value is part of the format.
@@ -15,17 +16,18 @@ public enum ObjectKind: UInt8, Sendable, CaseIterable {
 /// The attributes that find and describe an object. Stored encrypted only.
 public struct ObjectAttributes: Equatable, Sendable {
     /// The access group: which programs share the object.
-    public let group: String
+    public let group: ExactName
     /// The name that the app chose.
-    public let identifier: String
+    public let identifier: ExactName
     public let applicationLabel: Data
     /// Seconds since 1970.
     public let created: UInt64
     /// The caller's flags.
     public let flags: UInt32
 
-    public init(group: String, identifier: String, applicationLabel: Data = Data(), created: UInt64, flags: UInt32 = 0)
-    {
+    public init(
+        group: ExactName, identifier: ExactName, applicationLabel: Data = Data(), created: UInt64, flags: UInt32 = 0
+    ) {
         self.group = group
         self.identifier = identifier
         self.applicationLabel = applicationLabel

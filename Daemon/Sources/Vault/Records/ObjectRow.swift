@@ -1,4 +1,5 @@
 import CanonicalEncoding
+import ExactNames
 import Foundation
 
 /// An ``ObjectRecord`` as it is stored: its attributes encrypted, its name digested.
@@ -74,7 +75,8 @@ extension ObjectAttributes {
             var reader = CanonicalReader(Array(encoded))
             guard try reader.read(UInt8.self) == VaultFormat.attributesVersion else { throw MalformedRow() }
             self.init(
-                group: try reader.readText(length: UInt32.self), identifier: try reader.readText(length: UInt32.self),
+                group: ExactName(try reader.readText(length: UInt32.self)),
+                identifier: ExactName(try reader.readText(length: UInt32.self)),
                 applicationLabel: Data(try reader.read(length: UInt32.self)), created: try reader.read(UInt64.self),
                 flags: try reader.read(UInt32.self))
             try reader.finish()

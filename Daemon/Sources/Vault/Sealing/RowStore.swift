@@ -51,6 +51,21 @@ struct RowStore {
         return try Data.fetchAll(try database.cachedStatement(sql: sql), arguments: [owner.bytes])
     }
 
+    /// At most `count` of ``keys(of:owner:)``, those behind `last`; from the first one on for nil.
+    func keys(of table: VaultTable, owner: VaultID, after last: Data?, count: Int) throws -> [Data] {
+        let sql = "SELECT row_key FROM \(table.name) WHERE owner = ? AND row_key > ? ORDER BY row_key LIMIT ?"
+        // No key is shorter than the empty one.
+        return try Data.fetchAll(
+            try database.cachedStatement(sql: sql), arguments: [owner.bytes, last ?? Data(), count])
+    }
+
+    /// Whether the object's row claims this kind, or a kind that does not exist.
+    func mayBeObject(_ key: Data, owner: VaultID, of kind: ObjectKind) throws -> Bool {
+        let statement = try database.cachedStatement(sql: "SELECT kind FROM objects WHERE owner = ? AND row_key = ?")
+        guard let code = try Int64.fetchOne(statement, arguments: [owner.bytes, key]) else { return false }
+        return UInt8(exactly: code).flatMap(ObjectKind.init(rawValue:)) ?? kind == kind
+    }
+
     /// The keys of the objects that claim to be the owner's and of this kind, or of a kind that does not exist.
     func keysOfObjects(owner: VaultID, kind: ObjectKind) throws -> [Data] {
         let codes = ObjectKind.allCases.map { Int64($0.rawValue) }
@@ -95,6 +110,19 @@ struct RowStore {
         let sql = "\(Self.selection(from: list.table.listTable)) WHERE \(Self.isBucket) ORDER BY row_key"
         let statement = try database.cachedStatement(sql: sql)
         return try Row.fetchAll(statement, arguments: list.arguments).map { try verify($0, of: list.table.listTable) }
+    }
+
+    /// Those of ``buckets(of:)`` that lie between the keys of these buckets, whatever their own keys are.
+    func buckets(of list: ListID, in range: Range<Int>) throws -> [Stored<SealedRow>] {
+        let sql = "\(Self.selection(from: list.table.listTable)) WHERE \(Self.isBucket) ORDER BY row_key"
+        let statement = try database.cachedStatement(sql: sql)
+        let begin =
+            range.lowerBound == 0 ? Data([list.table.rawValue]) : ListBucket.key(range.lowerBound, of: list.table)
+        let end =
+            range.upperBound < list.table.bucketCount
+            ? ListBucket.key(range.upperBound, of: list.table) : Data([list.table.rawValue + 1])
+        return try Row.fetchAll(statement, arguments: [list.owner.bytes, begin, end])
+            .map { try verify($0, of: list.table.listTable) }
     }
 
     func deleteBuckets(of list: ListID) throws {

@@ -18,6 +18,11 @@ final class CommitGroup: @unchecked Sendable {
 
     func addMember() { memberCount += 1 }
 
+    /// Whether others should wait for the next transaction: threads that read wait while changes gather.
+    var isFull: Bool { memberCount >= Self.memberLimit }
+
+    private static let memberLimit = 64
+
     func add(_ label: String) { labels.append(label) }
 
     /// Ends the transaction: it is on disk.

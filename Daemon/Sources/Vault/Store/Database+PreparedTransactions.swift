@@ -6,6 +6,9 @@ extension Database {
     /// As `beginTransaction(.immediate)`.
     func beginPrepared() throws { try run("BEGIN IMMEDIATE TRANSACTION") }
 
+    /// As `beginTransaction(.deferred)`.
+    func beginReadingPrepared() throws { try run("BEGIN DEFERRED TRANSACTION") }
+
     /// As `commit()`.
     func commitPrepared() throws { try run("COMMIT TRANSACTION") }
 

@@ -33,6 +33,19 @@ extension VaultReader {
         _ = try listed.lists.read(ListID(owner: owner, table: table), from: listed.rows)
     }
 
+    /// As ``verifyList(of:owner:)``, for a part of the list, so that others use the store meanwhile.
+    ///
+    /// - Parameter place: where the part begins: 0, then what the call before returned.
+    /// - Returns: where the next part begins; nil behind the last one.
+    public func verifyPart(ofList table: VaultTable, owner: VaultID, from place: Int) throws -> Int? {
+        try listed.requireOwner(owner)
+        let end = min(place + Self.verifiedBucketCount, table.bucketCount)
+        try listed.lists.verify(ListID(owner: owner, table: table), place..<end, in: listed.rows)
+        return end < table.bucketCount ? end : nil
+    }
+
+    private static let verifiedBucketCount = 64
+
     /// The lists in the database that do not verify now.
     public func damagedLists(owner: VaultID) throws -> [RelistableRows] {
         try listed.requireOwner(owner)

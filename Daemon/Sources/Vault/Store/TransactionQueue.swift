@@ -1,18 +1,28 @@
+import Dispatch
 import Foundation
 import GRDB
 import Synchronization
 
-/// The database of an open vault. One thread at a time reads or writes; changes of several threads are committed
-/// together.
+/// The database of an open vault. One thread at a time writes; changes of several threads are committed together. One thread
+/// at a time reads, beside a commit.
 ///
 /// Each thread makes its own change, in a savepoint of the open transaction. If other threads wait to write, it leaves
 /// the transaction open for them, and the last one commits for all. So the changes for the next flush gather while one
-/// flush runs, and a thread that writes alone waits for nobody. A thread that reads commits first, so it sees only data
-/// on disk.
+/// flush runs, and a thread that writes alone waits for nobody.
+///
+/// A thread that reads has a connection of its own, so it sees only data on disk. It waits while changes are made, because the
+/// lists in memory show them, but not while they are flushed: for that time the lists show the committed state again.
+/// Where the two do not fit, for a moment after a flush, it reads in the writers' order. See decision 0066.
 final class TransactionQueue: @unchecked Sendable {
-    // SAFETY: (@unchecked) `group`, `committedPageCount` and `lists` are used only inside the closures of `queue`, which run
-    // one at a time.
+    // SAFETY: (@unchecked) `group` and `committedPageCount` are used only inside the closures of `queue`, which run one at a
+    // time; `lists`, `reader` and `isFlushing` only by the thread or the open transaction that has `listsTurn`.
     private let queue: DatabaseQueue
+    private let reader: DatabaseQueue
+    /// The turn at the lists: of a thread that reads, or of the open transaction, except while it is flushed. It is taken by one
+    /// thread and may be passed on by another, which a lock must not.
+    private let listsTurn = DispatchSemaphore(value: 1)
+    /// Whether a flush runs: the database may show the next state at any moment.
+    private var isFlushing = false
     private let space: DatabaseFileSpace
     private let protector: any RecordProtector
     private let observer: (any WriteObserver)?
@@ -36,12 +46,13 @@ final class TransactionQueue: @unchecked Sendable {
     var rollbackMark: RollbackMark? { mark.withLock { $0 } }
 
     init(
-        _ opened: Vault.Opened, space: DatabaseFileSpace, protector: any RecordProtector,
+        _ opened: Vault.Opened, reader: DatabaseQueue, space: DatabaseFileSpace, protector: any RecordProtector,
         observer: (any WriteObserver)?
     ) {
         (queue, storeID, lists) = (opened.queue, opened.storeID, StoreLists(opened.root))
         generation = Atomic(opened.root.root.counter)
         mark = Mutex(opened.root.root.rollback)
+        self.reader = reader
         self.space = space
         self.protector = protector
         self.observer = observer
@@ -55,7 +66,8 @@ final class TransactionQueue: @unchecked Sendable {
 
     /// Runs `body` on one consistent view, whose root is the one that was committed last.
     func read<Result>(_ body: (VaultReader) throws -> Result) throws -> Result {
-        try withDatabase { database in
+        if case .read(let result) = try readBeside(inTransaction: true, body) { return result }
+        return try withLists { database in
             var result: Result?
             try database.readOnly {
                 try database.inTransaction(.deferred) {
@@ -69,9 +81,51 @@ final class TransactionQueue: @unchecked Sendable {
         }
     }
 
-    /// Runs `body` outside of any transaction, without comparing the root.
+    /// Runs `body` without comparing the root, and outside of any transaction while nothing is flushed.
     func readRows<Result>(_ body: (VaultReader) throws -> Result) throws -> Result {
-        try withDatabase { try body(VaultReader(rows(in: $0), lists)) }
+        if case .read(let result) = try readBeside(inTransaction: false, body) { return result }
+        return try withLists { try body(VaultReader(rows(in: $0), lists)) }
+    }
+
+    private enum Beside<Result> {
+        case read(Result)
+        /// The database does not show the state of the lists.
+        case isElsewhere
+    }
+
+    /// Runs `body` on the reader's connection, or not at all.
+    private func readBeside<Result>(
+        inTransaction needsTransaction: Bool, _ body: (VaultReader) throws -> Result
+    ) throws -> Beside<Result> {
+        listsTurn.wait()
+        defer { listsTurn.signal() }
+        return try VaultError.mapping {
+            try reader.writeWithoutTransaction { database in
+                guard needsTransaction || isFlushing else {
+                    return .read(try body(VaultReader(rows(in: database), lists)))
+                }
+                try database.beginReadingPrepared()
+                defer { endReading(in: database) }
+                guard try lists.isCommittedRoot(in: database) else { return .isElsewhere }
+                return .read(try body(VaultReader(rows(in: database), lists)))
+            }
+        }
+    }
+
+    private func endReading(in database: Database) {
+        guard database.isInsideTransaction else { return }
+        do { try database.commitPrepared() } catch {
+            // The next reading cannot begin a transaction then, and is refused.
+        }
+    }
+
+    /// Runs `body`, which uses the lists, in the writers' order, when everything before is committed.
+    private func withLists<Result>(_ body: (Database) throws -> Result) throws -> Result {
+        try withDatabase { database in
+            listsTurn.wait()
+            defer { listsTurn.signal() }
+            return try body(database)
+        }
     }
 
     /// Runs `body` on the database outside of any transaction.
@@ -86,7 +140,12 @@ final class TransactionQueue: @unchecked Sendable {
 
     func close() throws {
         try withDatabase { _ in }
-        try VaultError.mapping { try queue.close() }
+        listsTurn.wait()
+        defer { listsTurn.signal() }
+        try VaultError.mapping {
+            try reader.close()
+            try queue.close()
+        }
     }
 
     // MARK: writing
@@ -108,7 +167,7 @@ final class TransactionQueue: @unchecked Sendable {
                 group.addMember()
                 let result = Swift.Result { try change(label, in: group, database, body) }
                 // A thread that was counted comes next and commits for this one.
-                if alone || waitingWriterCount == 0 { commit(in: database) }
+                if alone || waitingWriterCount == 0 || group.isFull { commit(in: database) }
                 return (result, group)
             }
             do {
@@ -127,6 +186,7 @@ final class TransactionQueue: @unchecked Sendable {
     private func openGroup(in database: Database) throws -> CommitGroup {
         if let group { return group }
         try database.beginPrepared()
+        listsTurn.wait()
         do {
             try lists.requireCommittedRoot(in: database)
             committedPageCount = try committedPageCount ?? space.pageCount(in: database)
@@ -134,6 +194,7 @@ final class TransactionQueue: @unchecked Sendable {
             group = new
             return new
         } catch {
+            listsTurn.signal()
             try database.rollback()
             throw error
         }
@@ -167,14 +228,16 @@ final class TransactionQueue: @unchecked Sendable {
             let root = try lists.writeChanges(to: rows(in: database))
             let pageCount = try space.pageCount(in: database)
             if pageCount > committedPageCount ?? 0 { try space.hold(pageCount: pageCount) }
-            if let observer { for label in group.labels { observer.willCommit(label) } }
-            try database.commitPrepared()
+            try lettingOthersRead {
+                if let observer { for label in group.labels { observer.willCommit(label) } }
+                try database.commitPrepared()
+            }
             committedPageCount = pageCount
-            self.group = nil
             lists.commit(root)
             let committedMark = lists.committedMark
             mark.withLock { $0 = committedMark }
             generation.store(lists.generation, ordering: .releasing)
+            endGroup()
             group.succeed()
         } catch {
             abandon(because: error)
@@ -184,11 +247,30 @@ final class TransactionQueue: @unchecked Sendable {
         }
     }
 
+    /// Runs `flush` while the lists show the committed state to those who read.
+    private func lettingOthersRead(_ flush: () throws -> Void) throws {
+        guard lists.suspendChanges() else { return try flush() }
+        isFlushing = true
+        listsTurn.signal()
+        defer {
+            listsTurn.wait()
+            isFlushing = false
+            lists.resumeChanges()
+        }
+        try flush()
+    }
+
     /// Undoes the whole transaction.
     private func abandon(because error: any Error) {
+        guard let group else { return }
         lists.rollBack()
-        group?.fail(error)
+        endGroup()
+        group.fail(error)
+    }
+
+    private func endGroup() {
         group = nil
+        listsTurn.signal()
     }
 }
 

@@ -21,6 +21,18 @@ extension Vault {
         return queue
     }
 
+    /// Opens a second connection to the database, which only reads.
+    static func connectReader(_ path: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(1)
+        configuration.allowsUnsafeTransactions = true
+        configuration.prepareDatabase { database in
+            try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;")
+        }
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
     /// Makes a whole store under another name and then moves it into place.
     static func create(
         _ file: VaultFile, protector: any RecordProtector, id: VaultID, mark: RollbackMark?

@@ -75,7 +75,8 @@ public final class Vault: Sendable {
             opened = try Self.open(file, protector: protector, requiresRoot: requiresRoot)
         }
         transactions = TransactionQueue(
-            opened, space: try DatabaseFileSpace(file, in: opened.queue), protector: protector, observer: observer)
+            opened, reader: try VaultError.mapping { try Self.connectReader(file.path) },
+            space: try DatabaseFileSpace(file, in: opened.queue), protector: protector, observer: observer)
         self.file = file
         self.observer = observer
         guarded = try file.guarded()

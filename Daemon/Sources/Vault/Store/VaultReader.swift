@@ -1,3 +1,4 @@
+public import ExactNames
 public import Foundation
 import GRDB
 
@@ -65,7 +66,7 @@ public class VaultReader {
 
     /// The object of this name. A nil is authentic too: names are looked up in the list.
     public func object(
-        identifier: String, group: String, kind: ObjectKind, owner: VaultID
+        identifier: ExactName, group: ExactName, kind: ObjectKind, owner: VaultID
     ) throws -> ObjectRecord? {
         let name = ObjectName(owner: owner, kind: kind, group: group, identifier: identifier)
         let manifest = try listed.manifest(of: .objects, owner: owner)

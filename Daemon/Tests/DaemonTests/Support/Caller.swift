@@ -22,9 +22,10 @@ final class Caller {
 
     /// Starts a caller on a terminal. `next` is what it executes when ``executeNext(_:)`` is called.
     convenience init(
-        at folders: DaemonFolders, on terminal: PseudoTerminal, _ place: Place = .foreground, next: [String] = []
+        at folders: DaemonFolders, on terminal: PseudoTerminal, _ place: Place = .foreground,
+        program: String = Caller.program, next: [String] = []
     ) throws {
-        let command = ([Caller.program, folders.socket] + next).map { "'\($0)'" }.joined(separator: " ")
+        let command = ([program, folders.socket] + next).map { "'\($0)'" }.joined(separator: " ")
         let script =
             switch place {
             case .foreground: "echo ready; exec \(command)"

@@ -37,7 +37,7 @@ struct SoftwareAuthenticator: ParsableCommand {
             hub: try ReportHub(path: socket), storage: MemoryStorage(capacity: capacity),
             user: ScriptedUser(timeout: timeout, canVerify: uv) { say($0) }, transport: transport)
         if let pin { device.storage.setPIN(pin) }
-        Threads.start("reports") { device.serve() }
+        try Threads.start("reports") { device.serve() }
         say("ready")
         while let line = readLine() { say(device.obey(line)) }
         device.hub.disconnectAll()
@@ -109,7 +109,7 @@ final class SoftwareDevice: Sendable {
         user.setUnplugged(false)
         let model = AuthenticatorModel(
             identifier: Array("software-authent".utf8), transports: [transport], isPlatform: false,
-            alwaysVerifies: false, allowsReset: true)
+            alwaysVerifies: false, allowsReset: true, takesDomainsOnly: false)
         let engine = Engine(
             CTAPAuthenticator(
                 model, storage: storage, pins: storage, interaction: user,
@@ -122,7 +122,7 @@ final class SoftwareDevice: Sendable {
                 respond: { request, cancellation in
                     let stop = CredentialStop()
                     cancellation.whenCancelled { stop.cancel() }
-                    return engine.respond(to: request, until: stop)
+                    return engine.respond(to: request.bytes, until: stop)
                 })
         }
     }

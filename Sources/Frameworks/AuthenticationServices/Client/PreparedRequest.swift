@@ -30,6 +30,9 @@ struct PreparedRequest: Sendable {
             throw ErrorTranslation.refusal(
                 .failed, cause: "request.mixed", "A controller either registers or signs in; use two controllers.")
         }
+        if creations.isEmpty, assertions.isEmpty, requests.contains(where: { $0 is ASAuthorizationAppleIDRequest }) {
+            throw ASAuthorizationAppleIDProvider.unavailable
+        }
         guard let relyingParty = creations.first?.relyingPartyID ?? assertions.first?.relyingPartyID else {
             throw ErrorTranslation.refusal(
                 .notHandled, cause: "request.not-handled",

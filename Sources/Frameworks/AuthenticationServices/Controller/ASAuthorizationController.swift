@@ -68,6 +68,18 @@ open class ASAuthorizationController: NSObject, @unchecked Sendable {
         }
     }
 
+    /// Offers credentials beside a text field, on iOS. There are no such fields here: the delegate is told
+    /// ``ASAuthorizationError/notHandled``, and nobody is asked. Use ``performRequests()`` when the person wants to sign in.
+    open func performAutoFillAssistedRequests() {
+        Task.detached { [self] in
+            await tell(
+                .failure(
+                    ErrorTranslation.refusal(
+                        .notHandled, cause: "autofill.unavailable",
+                        "Nothing here offers credentials beside a text field; use performRequests().")))
+        }
+    }
+
     /// Ends the running requests; the delegate is told ``ASAuthorizationError/canceled``.
     open func cancel() { lock.withLock { running }?.cancel() }
 

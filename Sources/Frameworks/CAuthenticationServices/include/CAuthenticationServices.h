@@ -34,6 +34,16 @@ typedef AS_ENUM(ASAuthorizationErrorCode) {
     ASAuthorizationErrorCodeDeviceNotConfiguredForPasskeyCreation = 1010,
 } ASAuthorizationErrorCode;
 
+/// The codes of `ASWebAuthenticationSessionError`.
+typedef AS_ENUM(ASWebAuthenticationSessionErrorCode) {
+    /// The program cancelled.
+    ASWebAuthenticationSessionErrorCodeCanceledLogin = 1,
+    /// There is no window; never here.
+    ASWebAuthenticationSessionErrorCodePresentationContextNotProvided = 2,
+    /// The session cannot run here.
+    ASWebAuthenticationSessionErrorCodePresentationContextInvalid = 3,
+} ASWebAuthenticationSessionErrorCode;
+
 /// Where the authenticator of a credential is.
 typedef AS_ENUM(ASAuthorizationPublicKeyCredentialAttachment) {
     /// In this machine.

@@ -23,14 +23,15 @@ public var kSecAttrLabel: CFString { "labl" }
 package var kSecAttrAlias: CFString { "alis" }
 /// The token that holds the key, such as ``kSecAttrTokenIDSecureEnclave``.
 public var kSecAttrTokenID: CFString { "tkid" }
-/// Apple's spelling of ``kSecAttrPersistentReference``.
-package var kSecAttrPersistantReference: CFString { "persistref" }
-/// Never part of a result.
-package var kSecAttrPersistentReference: CFString { "persistref" }
+/// Apple's first spelling of ``kSecAttrPersistentReference``.
+public var kSecAttrPersistantReference: CFString { "persistref" }
+/// The name of the persistent reference among Apple's attributes. It is never part of a result, and a query with it is
+/// refused (`errSecParam`): use ``kSecReturnPersistentRef`` and ``kSecValuePersistentRef``.
+public var kSecAttrPersistentReference: CFString { "persistref" }
 /// Never part of a result.
 package var kSecAttrUUID: CFString { "UUID" }
-/// Which part of a cloud keychain the item would belong to.
-package var kSecAttrSyncViewHint: CFString { "vwht" }
+/// Which part of a cloud keychain the item would belong to; a text that tells items apart.
+public var kSecAttrSyncViewHint: CFString { "vwht" }
 
 // MARK: Of passwords
 

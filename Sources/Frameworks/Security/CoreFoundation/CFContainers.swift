@@ -11,6 +11,36 @@ public func CFArrayGetCount(_ array: CFArray!) -> CFIndex { array?.count ?? 0 }
 @discardableResult
 public func CFDictionaryGetCount(_ dictionary: CFDictionary!) -> CFIndex { dictionary?.count ?? 0 }
 
+/// A copy of the array; nil for nil.
+@discardableResult
+public func CFArrayCreateCopy(_ allocator: CFAllocator!, _ theArray: CFArray!) -> CFArray! {
+    theArray?.copy() as? NSArray
+}
+
+/// A copy of the array that can be changed; the capacity is ignored. Nil for nil and for a negative capacity.
+@discardableResult
+public func CFArrayCreateMutableCopy(
+    _ allocator: CFAllocator!, _ capacity: CFIndex, _ theArray: CFArray!
+) -> CFMutableArray! {
+    guard let theArray, capacity >= 0 else { return nil }
+    return theArray.mutableCopy() as? NSMutableArray
+}
+
+/// A copy of the dictionary; nil for nil.
+@discardableResult
+public func CFDictionaryCreateCopy(_ allocator: CFAllocator!, _ theDict: CFDictionary!) -> CFDictionary! {
+    theDict?.copy() as? NSDictionary
+}
+
+/// A copy of the dictionary that can be changed; the capacity is ignored. Nil for nil and for a negative capacity.
+@discardableResult
+public func CFDictionaryCreateMutableCopy(
+    _ allocator: CFAllocator!, _ capacity: CFIndex, _ theDict: CFDictionary!
+) -> CFMutableDictionary! {
+    guard let theDict, capacity >= 0 else { return nil }
+    return theDict.mutableCopy() as? NSMutableDictionary
+}
+
 extension NSMutableDictionary {
     /// Sets the value of a key; nil removes it (Apple's key-value coding, which Foundation on Linux lacks).
     public func setValue(_ value: Any?, forKey key: String) {

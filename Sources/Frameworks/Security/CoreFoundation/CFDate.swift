@@ -6,6 +6,15 @@ public func CFDateCreate(_ allocator: CFAllocator!, _ at: CFAbsoluteTime) -> CFD
     NSDate(timeIntervalSinceReferenceDate: at)
 }
 
+/// The seconds from 2001-01-01 00:00:00 UTC until now.
+@discardableResult
+public func CFAbsoluteTimeGetCurrent() -> CFAbsoluteTime { Date.timeIntervalSinceReferenceDate }
+
+/// The seconds from 1970-01-01 00:00:00 UTC to 2001-01-01 00:00:00 UTC.
+public let kCFAbsoluteTimeIntervalSince1970: CFTimeInterval = 978_307_200
+/// The seconds from 1904-01-01 00:00:00 UTC to 2001-01-01 00:00:00 UTC.
+public let kCFAbsoluteTimeIntervalSince1904: CFTimeInterval = 3_061_152_000
+
 /// The seconds from 2001-01-01 00:00:00 UTC to a moment; 0 for nil.
 @discardableResult
 public func CFDateGetAbsoluteTime(_ date: CFDate!) -> CFAbsoluteTime { date?.timeIntervalSinceReferenceDate ?? 0 }

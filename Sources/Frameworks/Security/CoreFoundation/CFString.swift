@@ -65,3 +65,23 @@ public func CFStringGetMaximumSizeForEncoding(_ length: CFIndex, _ encoding: CFS
     let (size, overflow) = length.multipliedReportingOverflow(by: encoding.maximumByteCount)
     return overflow ? -1 : size
 }
+
+/// Nil, which Apple's call may return for any text: Foundation's text on Linux has no bytes of C inside it. Use
+/// ``CFStringGetCString(_:_:_:_:)`` then, as on Apple's systems.
+@discardableResult
+public func CFStringGetCStringPtr(_ theString: CFString!, _ encoding: CFStringEncoding) -> UnsafePointer<CChar>! { nil }
+
+/// A copy of the text; nil for nil.
+@discardableResult
+public func CFStringCreateCopy(_ allocator: CFAllocator!, _ theString: CFString!) -> CFString! {
+    theString.map { NSString(string: $0 as String) }
+}
+
+/// A copy of the text that can be changed; the length is ignored. Nil for nil and for a negative length.
+@discardableResult
+public func CFStringCreateMutableCopy(
+    _ allocator: CFAllocator!, _ maxLength: CFIndex, _ theString: CFString!
+) -> CFMutableString! {
+    guard let theString, maxLength >= 0 else { return nil }
+    return NSMutableString(string: theString as String)
+}

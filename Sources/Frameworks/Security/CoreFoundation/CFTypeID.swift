@@ -3,7 +3,7 @@ public import Foundation
 /// The type ids of this module. Apple's numbers are given out at run time and mean nothing beyond equality; so do these.
 enum TypeID: CFTypeID {
     case string = 1, data, number, boolean, date, array, dictionary, set, null, error, url, allocator
-    case accessControl, key, certificate, identity, task
+    case accessControl, key, certificate, identity, task, keychainItem, policy, trust
 
     /// The type of `object`; nil for an object of a class that Core Foundation does not know.
     init?(of object: AnyObject) {
@@ -24,6 +24,9 @@ enum TypeID: CFTypeID {
         case is SecCertificate: self = .certificate
         case is SecIdentity: self = .identity
         case is SecTask: self = .task
+        case is SecKeychainItem: self = .keychainItem
+        case is SecPolicy: self = .policy
+        case is SecTrust: self = .trust
         default: return nil
         }
     }
@@ -48,6 +51,9 @@ enum TypeID: CFTypeID {
         case .certificate: "SecCertificate"
         case .identity: "SecIdentity"
         case .task: "SecTask"
+        case .keychainItem: "SecKeychainItem"
+        case .policy: "SecPolicy"
+        case .trust: "SecTrust"
         }
     }
 }

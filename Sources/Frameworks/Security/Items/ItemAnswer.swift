@@ -6,7 +6,7 @@ struct ItemAnswer {
     let item: StoredItem
     let itemClass: KeychainClass
     let data: Data?
-    /// The key or certificate that the item is; passwords have none.
+    /// The key or certificate that the item is, or what names the password.
     let object: AnyObject?
     /// The item of an identity's private key; `item` is its certificate.
     var keyItemID: Data?

@@ -6,8 +6,12 @@ extension ItemCalls {
     /// Deletes the items of a selection; when there are none and the query names an enclave key, the key, if no item
     /// stands for it. This is the end of keys that were never stored, CryptoKit's among them.
     func deleteItems(_ query: KeychainQuery) throws {
+        let selections = query.selections
+        guard !selections.isEmpty else {
+            throw StatusError(errSecItemNotFound, "None of the listed items matches.")
+        }
         do {
-            _ = try service.deleteItems(query.selection)
+            _ = try service.deleteItems(selections)
         } catch let error as OstiaryError where error.isFailure(.notFound) {
             guard let key = query.enclaveKeyID, try !hasItem(key) else { throw error }
             try service.removeKey(id: key)

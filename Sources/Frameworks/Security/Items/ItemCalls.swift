@@ -1,5 +1,6 @@
 import Foundation
 import OstiaryClient
+import OstiaryWire
 import SecretMemory
 
 /// The four calls of the keychain: they read the query, ask the daemon and shape the answer. They decide nothing.
@@ -74,11 +75,11 @@ package struct ItemCalls {
     private func certificates(_ query: KeychainQuery) throws -> [AnyObject] {
         let chain = IssuerChain(service: service)
         var (found, count): ([AnyObject], Int) = ([], 0)
+        let use = try query.authentication.use(reason: "use an item of your keychain", asksRepeatedly: true)
         do {
-            try service.findItems(
-                query.selection, limit: nil, returningData: true,
-                returningAttributes: !query.returned.isDisjoint(with: [.attributes, .reference]),
-                use: query.authentication.use(reason: "use an item of your keychain", asksRepeatedly: true)
+            try find(
+                query.selections, limit: nil, returningData: true,
+                returningAttributes: !query.returned.isDisjoint(with: [.attributes, .reference]), use: use
             ) { item, data in
                 let data = Self.exposed(data)
                 guard try query.certificateMatch.admits(data, chain) else { return }
@@ -103,11 +104,15 @@ package struct ItemCalls {
 
     /// - Parameter enough: ends a search without a limit, by throwing ``Enough``.
     private func collect(_ query: KeychainQuery, limit: Int?, enough: Int = .max, into search: inout Search) throws {
-        let needsObject = query.returned.contains(.reference) && !query.itemClass.isPassword
-        try service.findItems(
-            query.selection, limit: limit, returningData: query.returned.contains(.data) || needsObject,
-            returningAttributes: query.returned.contains(.attributes) || needsObject,
-            use: query.authentication.use(reason: "use an item of your keychain", asksRepeatedly: limit != 1)
+        let needsObject = query.returned.contains(.reference)
+        // A password's object is made of its name alone.
+        let needsContent = needsObject && !query.itemClass.isPassword
+        let selections = query.selections
+        let use = try query.authentication.use(
+            reason: "use an item of your keychain", asksRepeatedly: limit != 1 || selections.count != 1)
+        try find(
+            selections, limit: limit, returningData: query.returned.contains(.data) || needsContent,
+            returningAttributes: query.returned.contains(.attributes) || needsContent, use: use
         ) { item, data in
             let data = Self.exposed(data)
             let object = try needsObject ? storedObject(item, query, data) : nil
@@ -116,6 +121,29 @@ package struct ItemCalls {
             if let value = try answer.value(of: query.returned) { search.found.append(value) }
             if search.found.count == enough { throw Enough() }
         }
+    }
+
+    /// Finds the items of several selections, in their order. Those that match nothing are passed over, unless all do.
+    private func find(
+        _ selections: [ItemSelection], limit: Int?, returningData: Bool, returningAttributes: Bool, use: ItemUse,
+        _ body: (StoredItem, borrowing SecretBytes?) throws -> Void
+    ) throws {
+        var found: Set<Data> = []
+        for selection in selections {
+            let left = limit.map { $0 - found.count }
+            guard left != 0 else { return }
+            do {
+                try service.findItems(
+                    selection, limit: left, returningData: returningData, returningAttributes: returningAttributes,
+                    use: use
+                ) { item, data in
+                    // A list may name an item twice.
+                    guard found.insert(item.id).inserted else { return }
+                    try body(item, data)
+                }
+            } catch let error as OstiaryError where error.isFailure(.notFound) && selections.count != 1 {}
+        }
+        guard !found.isEmpty else { throw StatusError(errSecItemNotFound, "None of the listed items matches.") }
     }
 
     private func storedObject(_ item: StoredItem, _ query: KeychainQuery, _ data: Data?) throws -> AnyObject? {
@@ -133,17 +161,18 @@ package struct ItemCalls {
                 errSecUnimplemented, "An identity cannot be changed as one; change its certificate or its key.")
         }
         let use = try query.authentication.use(reason: "change an item of your keychain")
+        let selection = try query.onlySelection()
         let accessControl = try changes.protection?.canonical()
         let shown = changes.protection?.shown ?? Data()
         guard let data = changes.data else {
             _ = try service.updateItems(
-                query.selection, attributes: changes.attributes, accessControl: accessControl,
+                selection, attributes: changes.attributes, accessControl: accessControl,
                 shownAccessControl: shown,
                 data: nil, use: use)
             return
         }
         _ = try service.updateItems(
-            query.selection, attributes: changes.attributes, accessControl: accessControl, shownAccessControl: shown,
+            selection, attributes: changes.attributes, accessControl: accessControl, shownAccessControl: shown,
             data: try SecretBytes(sending: data), use: use)
     }
 

@@ -46,6 +46,8 @@ struct KeychainQuery {
     /// `kSecValueRef`, already expanded into ``attributes``.
     let object: (any ItemObject)?
     let persistentReference: PersistentReference?
+    /// `kSecMatchItemList`; nil when the query has none.
+    let itemList: ItemList?
     /// The enclave key that the query names and says nothing more of: by ``object``, or by its token and its object id.
     let enclaveKeyID: Data?
     let limit: MatchLimit
@@ -66,6 +68,8 @@ struct KeychainQuery {
         object = if given == nil, call == .add { try Self.certificate(named, data) } else { given }
         enclaveKeyID = Self.enclaveKeyID(dictionary.attributes, object)
         if let object { dictionary.complete(with: try object.itemAttributes()) }
+        // A search is not narrowed by them: keys that were stored without their uses would not be found.
+        if call == .add, let object { dictionary.complete(with: object.keyUses()) }
         if call == .add, let label = (object as? SecCertificate)?.fields.subjectSummary {
             dictionary.complete(with: [.label: .text(label)])
         }
@@ -75,6 +79,7 @@ struct KeychainQuery {
         returned = try dictionary.returnedParts(for: call)
         let matching = try dictionary.matching(for: call, itemClass)
         (limit, hostOrSubdomainOf, certificateMatch) = (matching.limit, matching.host, matching.certificate)
+        itemList = matching.items
 
         let conditions = try GivenAttributes(dictionary.attributes, of: itemClass)
         synchronizable = conditions.synchronizable
@@ -82,6 +87,9 @@ struct KeychainQuery {
         attributes = call == .add ? try conditions.ofNewItem() : conditions.ofSearch()
         guard persistentReference == nil || conditions.areEmpty else {
             throw .parameter("A query with a persistent reference takes no attributes.")
+        }
+        guard persistentReference == nil || itemList == nil else {
+            throw .parameter("A query with a persistent reference takes no list of items.")
         }
     }
 
@@ -121,6 +129,25 @@ struct KeychainQuery {
             itemClass: itemClass.rawValue, attributes: attributes, synchronizable: synchronizable ?? .no,
             hostOrSubdomainOf: hostOrSubdomainOf)
     }
+
+    /// The same as a list: several when the query names its items, and none when none of these can match.
+    var selections: [ItemSelection] {
+        itemList?.narrowing(selection, synchronizable: synchronizable) ?? [selection]
+    }
+}
+
+extension KeychainQuery {
+    /// The selection of an update, which happens in one step and so is one request.
+    func onlySelection() throws(StatusError) -> ItemSelection {
+        let selections = selections
+        guard let selection = selections.first else {
+            throw StatusError(errSecItemNotFound, "None of the listed items matches.")
+        }
+        guard selections.count == 1 else {
+            throw StatusError(errSecUnimplemented, "An update changes the items of a list one at a time.")
+        }
+        return selection
+    }
 }
 
 extension KeychainClass {
@@ -135,16 +162,27 @@ extension KeychainClass {
 extension QueryDictionary {
     fileprivate func object() throws(StatusError) -> (any ItemObject)? {
         guard let value = self[.value(.reference)] else { return nil }
+        // A password's reference only names it, see below.
+        if case .object(let object) = value, object is SecKeychainItem { return nil }
         guard case .object(let object) = value, let object = object as? any ItemObject else {
-            throw .parameter("kSecValueRef must be a key, a certificate or an identity.")
+            throw .parameter("kSecValueRef must be a password, a key, a certificate or an identity.")
         }
         return object
     }
 
     fileprivate func persistentReference(for call: ItemCall) throws(StatusError) -> PersistentReference? {
-        guard let value = self[.value(.persistentReference)] else { return nil }
-        guard call != .add else { throw .parameter("A new item has no persistent reference yet.") }
-        return try PersistentReference(bytes: try value.data(of: "kSecValuePersistentRef"))
+        let value = self[.value(.persistentReference)]
+        var item: SecKeychainItem?
+        if case .object(let object)? = self[.value(.reference)] { item = object as? SecKeychainItem }
+        guard value != nil || item != nil else { return nil }
+        guard call != .add else { throw .parameter("A new item has no reference yet.") }
+        let bytes = try value?.data(of: "kSecValuePersistentRef")
+        let reference = try bytes.map { bytes throws(StatusError) in try PersistentReference(bytes: bytes) }
+        guard let item else { return reference }
+        guard reference == nil || reference == item.reference else {
+            throw .parameter("The two references in the query name different items.")
+        }
+        return item.reference
     }
 
     /// What is returned. Updates and deletions return nothing and do not mind being asked, as on macOS.
@@ -165,28 +203,42 @@ extension QueryDictionary {
 // MARK: - Match keys
 
 extension QueryDictionary {
-    /// What the match keys say, which only a search has. Updates and deletions are about all that match: a limit is checked
-    /// and left out of account, as on macOS. All other match keys there would promise less than is changed.
+    fileprivate struct Matching {
+        var limit = MatchLimit.one
+        var host: String?
+        var certificate = CertificateMatch()
+        var items: ItemList?
+    }
+
+    /// What the match keys say, most of which only a search has. Updates and deletions are about all that match: a limit is
+    /// checked and left out of account, as on macOS, and a list of items is kept to. All other match keys there would
+    /// promise less than is changed.
     fileprivate func matching(
         for call: ItemCall, _ itemClass: KeychainClass
-    ) throws(StatusError) -> (limit: MatchLimit, host: String?, certificate: CertificateMatch) {
+    ) throws(StatusError) -> Matching {
         let keys = controls.compactMap { if case .match(let key) = $0.key { key } else { nil } }
-        if call == .update || call == .delete, keys == [.limit], let limit = self[.match(.limit)] {
-            _ = try Self.limit(limit)
-            return (.all, nil, CertificateMatch())
+        let isChange = call == .update || call == .delete
+        guard call == .find || isChange && keys.allSatisfy({ $0 == .limit || $0 == .itemList }) || keys.isEmpty else {
+            throw .parameter("Only a search takes match keys.")
         }
-        guard call == .find || keys.isEmpty else { throw .parameter("Only a search takes match keys.") }
-        var (limit, host, certificate): (MatchLimit, String?, CertificateMatch) = (.one, nil, CertificateMatch())
+        var matching = Matching()
         for key in keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             guard let value = self[.match(key)] else { continue }
             switch key {
-            case .limit: limit = try Self.limit(value)
-            case .hostOrSubdomain: host = try Self.host(value, itemClass)
-            default: try certificate.read(key, value, itemClass)
+            case .limit: matching.limit = try Self.limit(value)
+            case .hostOrSubdomain: matching.host = try Self.host(value, itemClass)
+            case .itemList:
+                guard itemClass != .identity else {
+                    throw StatusError(errSecUnimplemented, "Identities cannot be looked for among listed items.")
+                }
+                matching.items = try ItemList(value)
+            default: try matching.certificate.read(key, value, itemClass)
             }
         }
+        if isChange { matching.limit = .all }
         // Passwords and keys are not narrowed by what means certificates, as on Apple's systems.
-        return (limit, host, itemClass.isCertificateLike ? certificate : CertificateMatch())
+        if !itemClass.isCertificateLike { matching.certificate = CertificateMatch() }
+        return matching
     }
 
     private static func limit(_ value: QueryValue) throws(StatusError) -> MatchLimit {
@@ -216,8 +268,8 @@ extension CertificateMatch {
         _ key: ControlKey.MatchKey, _ value: QueryValue, _ itemClass: KeychainClass
     ) throws(StatusError) {
         switch key {
-        case .limit, .hostOrSubdomain: return
-        case .policy, .itemList, .searchList:
+        case .limit, .hostOrSubdomain, .itemList: return
+        case .policy, .searchList:
             throw StatusError(errSecUnimplemented, "\(key.rawValue) does not work here.")
         case .issuers: issuers = try Self.issuers(value, itemClass)
         case .emailAddress: emailAddress = try value.text(of: key.rawValue)

@@ -2,17 +2,19 @@ import Foundation
 import OstiaryClient
 import OstiaryWire
 
-/// The key or certificate that an item stands for (`kSecReturnRef`).
+/// The object that an item stands for (`kSecReturnRef`).
 struct StoredObject {
     let service: any ItemService
     /// The query's authentication, which is bound to a key of the enclave.
     let authentication: ItemAuthentication
 
-    /// Nil for a password, for an item whose data is no key or certificate, since a program may store any bytes, and for the
+    /// For a password what names it. Nil for an item whose data is no key or certificate, since a program may store any bytes, and for the
     /// item of a key that this program cannot use: a key of an access group that only another program is in.
     func object(of item: StoredItem, _ itemClass: KeychainClass, data: Data?) throws -> AnyObject? {
         switch itemClass {
-        case .genericPassword, .internetPassword, .identity: return nil
+        case .genericPassword, .internetPassword:
+            return SecKeychainItem(PersistentReference(item, of: itemClass, keyID: nil))
+        case .identity: return nil
         case .certificate: return data.flatMap { try? SecCertificate($0) }
         case .key:
             if let keyID = item.keyID { return try enclaveKey(keyID) }

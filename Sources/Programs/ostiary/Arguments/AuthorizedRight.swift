@@ -16,7 +16,7 @@ struct AuthorizedRight {
     /// The proved factors in words for people: `passcode (key-bound)`.
     static func proof(factors: [String], strength: String) -> String {
         guard !factors.isEmpty else { return "nothing had to be proved" }
-        let names = factors.joined(separator: ", ")
-        return strength.isEmpty ? names : "\(names) (\(strength))"
+        let names = factors.map(\.escapedName).joined(separator: ", ")
+        return strength.isEmpty ? names : "\(names) (\(strength.escapedName))"
     }
 }

@@ -110,7 +110,27 @@ struct ItemArguments: ParsableArguments {
         ItemSelection(itemClass: itemClass.name, attributes: attributes, synchronizable: .any)
     }
 
-    /// The same; refuses to mean every item of the class by saying nothing.
+    /// The items that match where `*` in a text stands for any text: those that the daemon finds by the other attributes,
+    /// and the texts to compare afterwards.
+    var pattern: (selection: ItemSelection, texts: [String: TextPattern]) {
+        var (selection, texts) = (selection, [String: TextPattern]())
+        for case (let key, .text(let text)) in attributes {
+            let pattern = TextPattern(text)
+            selection.attributes[key] = pattern.hasStar ? nil : .text(pattern.text)
+            if pattern.hasStar { texts[key] = pattern }
+        }
+        return (selection, texts)
+    }
+
+    /// The attributes of a new item; refuses one that nothing names.
+    func attributesOfNewItem() throws -> ItemAttributeValues {
+        guard attributes.keys.contains(where: { $0 != "agrp" }) else {
+            throw CommandError.usage("Say what the secret is for, for example with --service and --account.")
+        }
+        return attributes
+    }
+
+    /// ``selection``; refuses to mean every item of the class by saying nothing.
     func narrowSelection() throws -> ItemSelection {
         guard !attributes.isEmpty else {
             throw CommandError.usage("Say which item is meant, for example with --service and --account.")

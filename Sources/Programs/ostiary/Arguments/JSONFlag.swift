@@ -10,4 +10,16 @@ struct JSONFlag: ParsableArguments {
     static func isGiven(in arguments: [String]) -> Bool {
         arguments.prefix { $0 != "--" }.contains("--json")
     }
+
+    /// Says what a command did that has no other result: an object for programs, or a notice for people.
+    func announce(_ notice: String, _ document: some Encodable) throws {
+        if isGiven { return try JSONOutput.print(document) }
+        StandardError.line(notice)
+    }
+}
+
+/// `--json` of the commands that become another program, whose output is its own.
+struct JSONErrorsFlag: ParsableArguments {
+    @Flag(name: .customLong("json"), help: "Print errors of this command as JSON, on standard error.")
+    var isGiven = false
 }

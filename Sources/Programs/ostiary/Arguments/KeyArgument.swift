@@ -23,9 +23,10 @@ struct KeyArgument: ParsableArguments {
         let byLabel = try KeyItems.matching(["labl": .text(name)])
         guard byLabel.count <= 1 else { throw CommandError.ambiguousKey(name: name) }
         if let item = byLabel.first { return item }
-        guard let id = Data(hexadecimal: name), let item = try KeyItems.matching([:]).first(where: { $0.keyID == id })
+        guard let id = try? RightRemove.checkedID(name),
+            let item = try KeyItems.matching([:]).first(where: { $0.keyID == id })
         else {
-            throw OstiaryError(.init(.notFound), "There is no key called \(name).")
+            throw OstiaryError(.init(.notFound), "There is no key called \(name.quotedName).")
         }
         return item
     }

@@ -1,14 +1,26 @@
 import ArgumentParser
+import Foundation
 import KeyAlgorithms
 
-/// `--format` and `--output` of the commands that write a public key.
+/// `--format`, `--output` and `--json` of the commands that write a public key.
 struct PublicKeyOutput: ParsableArguments {
     @Option(help: "How the key is written.") var format: PublicKeyFormat = .pem
-    @OptionGroup var output: OutputOption
+    @OptionGroup var result: ResultOutput
 
     /// Writes the key; a place that it cannot be written to is refused before the key is looked for.
     func write(_ key: @autoclosure () throws -> P256PublicKey) throws {
-        try output.file.requireUsable(for: format.content)
-        try output.file.write(format.encoded(key()), as: format.content)
+        let destination = try result.usable(for: format.content)
+        let key = try key()
+        if case .object = destination {
+            return try JSONOutput.print(PublicKeyDocument(pem: key.pem, publicKey: key.x963))
+        }
+        try destination.write(format.encoded(key), as: format.content, key: "publicKey")
     }
+}
+
+/// A public key in both formats: `public-key --json`.
+struct PublicKeyDocument: Encodable {
+    let pem: String
+    /// X9.63, uncompressed.
+    let publicKey: Data
 }

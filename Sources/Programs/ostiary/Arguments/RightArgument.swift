@@ -34,7 +34,7 @@ enum RightNameCompletion {
         let rights = (try? OstiaryClient.shared.rights()) ?? []
         return rights.compactMap { right in
             guard case .intact(let right) = right, right.identifier.hasPrefix(prefix),
-                right.identifier == right.identifier.visibleLine
+                right.identifier == right.identifier.escapedName
             else { return nil }
             return right.identifier
         }

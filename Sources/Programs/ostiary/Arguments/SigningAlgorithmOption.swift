@@ -15,5 +15,7 @@ struct SigningAlgorithmOption: ParsableArguments {
     }
 
     /// The input for signing `file` with the chosen algorithm.
-    func input(_ file: InputFile) throws -> SigningInput { try SigningInput(file, for: chosen) }
+    func input(_ file: InputFile, keepsContent: Bool) throws -> SigningInput {
+        try SigningInput(file, for: chosen, keepsContent: keepsContent)
+    }
 }

@@ -23,6 +23,7 @@ struct DoctorCommand: ParsableCommand {
               ostiary doctor --rehearse --recovery-keys ~/recovery
             """)
 
+    @OptionGroup var reason: ReasonOption
     @OptionGroup var json: JSONFlag
 
     @Flag(help: "First rebuild the damaged lists of the store; asks you if a list is damaged.")
@@ -46,7 +47,7 @@ struct DoctorCommand: ParsableCommand {
 
     func run() throws {
         if rehearse { return try runRehearsal() }
-        let repaired = repair ? try Self.repaired() : nil
+        let repaired = repair ? try repaired() : nil
         let diagnosis = DiagnosisDocument(repaired: repaired, findings: Self.findings())
         if json.isGiven { try JSONOutput.print(diagnosis) } else { try StandardOutput.line(diagnosis.text) }
         if diagnosis.hasProblem { throw NegativeResult() }
@@ -64,8 +65,8 @@ struct DoctorCommand: ParsableCommand {
         if document.hasProblem { throw NegativeResult() }
     }
 
-    private static func repaired() throws -> [RelistingDocument] {
-        try OstiaryClient.shared.repair(interaction: Interaction(reason: "repair the store")).map(
+    private func repaired() throws -> [RelistingDocument] {
+        try OstiaryClient.shared.repair(interaction: reason.interaction(otherwise: "repair the store")).map(
             RelistingDocument.init)
     }
 

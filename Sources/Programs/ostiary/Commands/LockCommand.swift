@@ -10,8 +10,10 @@ struct LockCommand: ParsableCommand {
               ostiary lock
             """)
 
+    @OptionGroup var json: JSONFlag
+
     func run() throws {
         try OstiaryClient.shared.lock()
-        StandardError.line("Locked.")
+        try json.announce("Locked.", ["locked": true])
     }
 }

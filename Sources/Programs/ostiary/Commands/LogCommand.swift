@@ -15,6 +15,7 @@ struct LogCommand: ParsableCommand {
               ostiary log --verify
             """)
 
+    @OptionGroup var reason: ReasonOption
     @OptionGroup var json: JSONFlag
 
     @Flag(help: "Check the log instead of showing it, and name the first record that does not fit.")
@@ -45,7 +46,7 @@ struct LogCommand: ParsableCommand {
 
     /// The seals need the passcode; where nobody can be asked the chain is checked without them, and the verdict says so.
     private func verdict() throws -> WireLogVerdict {
-        let interaction = Interaction(reason: "check the seals of the audit log")
+        let interaction = reason.interaction(otherwise: "check the seals of the audit log")
         do {
             return try OstiaryClient.shared.verifyLog(interaction: interaction)
         } catch let error as OstiaryError where error.isFailure(.notInteractive) {

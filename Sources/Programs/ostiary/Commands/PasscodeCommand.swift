@@ -22,7 +22,9 @@ struct PasscodeCommand: ParsableCommand {
                   ostiary passcode set
                 """)
 
-        func run() throws { try PasscodeCommand.carryOut(.set, reason: "set your passcode", "The passcode is set.") }
+        @OptionGroup var options: PasscodeOptions
+
+        func run() throws { try options.carryOut(.set, "set your passcode", outcome: "set") }
     }
 
     struct Change: ParsableCommand {
@@ -33,9 +35,9 @@ struct PasscodeCommand: ParsableCommand {
                   ostiary passcode change
                 """)
 
-        func run() throws {
-            try PasscodeCommand.carryOut(.change, reason: "change your passcode", "The passcode is changed.")
-        }
+        @OptionGroup var options: PasscodeOptions
+
+        func run() throws { try options.carryOut(.change, "change your passcode", outcome: "changed") }
     }
 
     struct Remove: ParsableCommand {
@@ -48,13 +50,19 @@ struct PasscodeCommand: ParsableCommand {
                   ostiary passcode remove
                 """)
 
-        func run() throws {
-            try PasscodeCommand.carryOut(.remove, reason: "remove your passcode", "The passcode is removed.")
-        }
-    }
+        @OptionGroup var options: PasscodeOptions
 
-    private static func carryOut(_ action: WirePasscodeAction, reason: String, _ outcome: String) throws {
-        try OstiaryClient.shared.passcode(action, interaction: Interaction(reason: reason))
-        StandardError.line(outcome)
+        func run() throws { try options.carryOut(.remove, "remove your passcode", outcome: "removed") }
+    }
+}
+
+/// `--reason` and `--json` of the commands that change the passcode.
+struct PasscodeOptions: ParsableArguments {
+    @OptionGroup var reason: ReasonOption
+    @OptionGroup var json: JSONFlag
+
+    func carryOut(_ action: WirePasscodeAction, _ purpose: String, outcome: String) throws {
+        try OstiaryClient.shared.passcode(action, interaction: reason.interaction(otherwise: purpose))
+        try json.announce("The passcode is \(outcome).", ["passcode": outcome])
     }
 }

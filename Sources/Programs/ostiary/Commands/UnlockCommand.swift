@@ -16,14 +16,20 @@ struct UnlockCommand: ParsableCommand {
               ostiary unlock
             """)
 
-    func run() throws {
+    @OptionGroup var reason: ReasonOption
+    @OptionGroup var json: JSONFlag
+
+    func run() throws { try json.announce(unlock(), ["unlocked": true]) }
+
+    /// Opens the store if it is locked; returns the notice for people.
+    private func unlock() throws -> String {
         let status = try OstiaryClient.shared.status()
-        guard status.passcode.isSet else { return StandardError.line("No passcode is set, so nothing is locked.") }
+        guard status.passcode.isSet else { return "No passcode is set, so nothing is locked." }
         let waitsForPasscode = status.biometry?.waitsForPasscode == true
-        guard !status.unlocked || waitsForPasscode else { return StandardError.line("The store is unlocked already.") }
-        let interaction = Interaction(reason: status.unlocked ? "use fingers again" : "unlock the store")
+        guard !status.unlocked || waitsForPasscode else { return "The store is unlocked already." }
+        let interaction = reason.interaction(otherwise: status.unlocked ? "use fingers again" : "unlock the store")
         // Not the policy "biometry or passcode": nothing but the passcode opens the store.
         try AuthorizationContext().authorize(.requirement(Requirement(anyOf: [.passcode])), interaction: interaction)
-        StandardError.line("Unlocked.")
+        return "Unlocked."
     }
 }

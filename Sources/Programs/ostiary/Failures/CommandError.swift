@@ -22,6 +22,8 @@ enum CommandError: Error, Equatable {
     case ambiguousKey(name: String)
     /// A test run would stand beside a store of the user's; the reason says where.
     case ownStore(String)
+    /// Something would be destroyed or overwritten, and there is no terminal to ask on. The sentence says what.
+    case consentNeeded(String)
     /// The command of a test run.
     case commandNotStarted(SystemCallError)
 
@@ -40,6 +42,7 @@ enum CommandError: Error, Equatable {
         case .noData: -109
         case .ownStore: -110
         case .commandNotStarted: -111
+        case .consentNeeded: -112
         }
     }
 
@@ -57,6 +60,7 @@ enum CommandError: Error, Equatable {
         case .noData: FailureClass("noData", .failed)
         case .ownStore: FailureClass("ownStore", .refused)
         case .commandNotStarted: FailureClass("commandNotStarted", .failed)
+        case .consentNeeded: FailureClass("consentNeeded", .refused)
         }
     }
 }
@@ -80,8 +84,10 @@ extension CommandError: CustomStringConvertible {
             "Nothing was started, because \(reason), and a program of the test run could use it. Run as another user, or set "
                 + "XDG_STATE_HOME and XDG_RUNTIME_DIR to empty folders."
         case .commandNotStarted(let error): "The command cannot be started (\(error))."
+        case .consentNeeded(let loss):
+            "\(loss) Nobody can be asked, so nothing was done. Give --force to do it without a question."
         case .ambiguousKey(let name):
-            "Several keys are called \(name); name one by its id, which `ostiary key list` shows."
+            "Several keys are called \(name.quotedName); name one by its id, which `ostiary key list` shows."
         }
     }
 }

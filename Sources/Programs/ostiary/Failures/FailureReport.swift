@@ -25,7 +25,7 @@ struct FailureReport {
         // For people the explanation says how long to wait.
         self.init(
             code: error.code.rawValue, error.code.failureClass, error.description,
-            retryAfter: error.retryAfter.map { $0 / .seconds(1) })
+            retryAfter: error.retryAfter.map { ($0 / .seconds(1)).rounded(.up) })
     }
 
     /// Errors of the argument parser, and errors without a type of their own here.
@@ -34,11 +34,20 @@ struct FailureReport {
             self.init(code: FailureDocument.unclassified, FailureClass("failed", .failed), "\(error)")
             return
         }
-        let usage = CommandError.usage(EchoedArguments.clipped(in: Ostiary.message(for: error), arguments))
+        let suggestion = SubcommandSuggestion.text(for: arguments)
+        let message = [Ostiary.message(for: error), suggestion].compactMap(\.self).joined(separator: ". ")
+        let usage = CommandError.usage(EchoedArguments.clipped(in: message, arguments))
         self.init(
             status: .usage,
             document: FailureDocument(code: usage.code, name: usage.failureClass.name, message: usage.description),
-            text: EchoedArguments.clipped(in: Ostiary.fullMessage(for: error), arguments).visibleText)
+            text: EchoedArguments.clipped(in: Self.text(of: error, suggestion), arguments).visibleText)
+    }
+
+    /// The parser's message, with the suggestion behind its first line.
+    private static func text(of error: any Error, _ suggestion: String?) -> String {
+        var lines = Ostiary.fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)
+        if let suggestion { lines.insert(suggestion[...], at: min(1, lines.count)) }
+        return lines.joined(separator: "\n")
     }
 
     private init(code: Int, _ failure: FailureClass, _ message: String, retryAfter: Double? = nil) {

@@ -54,7 +54,7 @@ struct LeftBehindDocument: Encodable {
         let what = [(items, "keychain item"), (rights, "right"), (keys, "enclave key")].filter { $0.0 > 0 }
             .map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }.joined(separator: ", ")
         return "The program no longer sees what it stored under its path: \(what). These stay. The program sees them "
-            + "again after `ostiary app remove \(application.id)`."
+            + "again after `ostiary app remove \(application.id.escapedName)`."
     }
 }
 
@@ -82,9 +82,10 @@ struct ApplicationListDocument: Encodable {
         if asJSON { return try JSONOutput.print(self) }
         for application in applications {
             let identity = IdentityLabel.explained(application.label)
-            StandardError.line("\(what) \(application.path) as \(application.id) (\(identity)).".visibleLine)
+            StandardError.line(
+                "\(what) \(application.path.visibleName) as \(application.id.visibleName) (\(identity.visibleLine)).")
             if let leftBehind = application.leftBehind {
-                StandardError.line(leftBehind.notice(application).visibleLine)
+                StandardError.line(leftBehind.notice(application))
             }
         }
     }

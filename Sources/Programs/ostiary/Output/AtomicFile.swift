@@ -2,13 +2,17 @@ import Foundation
 import Glibc
 import UnixSocket
 
-/// Writes a file so that its name leads either to the complete new content or to the former file.
+/// Writes a file so that its name leads either to the complete new content or to the state before.
 enum AtomicFile {
     /// Puts `bytes` at `path`: writes a new file beside it, synchronises it and renames it. Follows a symbolic link.
     /// Writes directly to a device, a pipe or another file that is not regular.
     ///
-    /// - Parameter mode: of the new file, less the process's umask; an older file's mode is not kept.
-    static func write(_ bytes: UnsafeRawBufferPointer, to path: String, mode: mode_t) throws(SystemCallError) {
+    /// - Parameters:
+    ///   - mode: of the new file, less the process's umask; an older file's mode is not kept.
+    ///   - replacing: false fails with `EEXIST` if there is a file, also one that came into being meanwhile.
+    static func write(
+        _ bytes: UnsafeRawBufferPointer, to path: String, mode: mode_t, replacing: Bool
+    ) throws(SystemCallError) {
         guard !isSpecial(path) else { return try unsafe writeThrough(bytes, to: path) }
         let target = resolved(path)
         let temporary = temporaryPath(beside: target)
@@ -18,7 +22,8 @@ enum AtomicFile {
         do throws(SystemCallError) {
             try unsafe StreamDescriptor(number: descriptor.number).write(bytes, subject: path)
             guard fsync(descriptor.number) == 0 else { throw SystemCallError("fsync", subject: path) }
-            guard unsafe rename(temporary, target) == 0 else { throw SystemCallError("rename", subject: path) }
+            let isThere = replacing ? unsafe rename(temporary, target) == 0 : name(temporary, target)
+            guard isThere else { throw SystemCallError("rename", subject: path) }
         } catch {
             unsafe unlink(temporary)
             throw error
@@ -36,6 +41,25 @@ enum AtomicFile {
         guard unsafe access(PathName.folder(of: resolved(path)), W_OK | X_OK) == 0 else {
             throw SystemCallError("open", subject: path)
         }
+    }
+
+    /// Whether writing would overwrite something: there is a regular file, or a link that leads to one or nowhere.
+    static func isThere(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0 && !isSpecial(path)
+    }
+
+    /// Gives the file its name, unless another file has it: a second name is never made over an older file. Where the file
+    /// system has no second names, the last look decides.
+    private static func name(_ temporary: String, _ target: String) -> Bool {
+        if unsafe link(temporary, target) == 0 { return unsafe unlink(temporary) == 0 }
+        guard [EPERM, ENOSYS, EOPNOTSUPP].contains(errno) else { return false }
+        var status = stat()
+        guard unsafe lstat(target, &status) != 0 else {
+            errno = EEXIST
+            return false
+        }
+        return unsafe rename(temporary, target) == 0
     }
 
     private static func isSpecial(_ path: String) -> Bool {

@@ -10,5 +10,5 @@ struct AuthorizationDocument: Encodable {
         strength = grant.strength
     }
 
-    var text: String { "Authorized: \(AuthorizedRight.proof(factors: factors, strength: strength))".visibleLine }
+    var text: String { "Authorized: \(AuthorizedRight.proof(factors: factors, strength: strength))" }
 }

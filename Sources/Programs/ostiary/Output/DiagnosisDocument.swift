@@ -57,7 +57,7 @@ struct FindingDocument: Encodable {
 
     /// One or two lines.
     fileprivate var text: String {
-        let line = "\(verdict.mark)  \(check): \(message)".visibleLine
+        let line = "\(verdict.mark)  \(check.visibleName): \(message.visibleLine)"
         return advice.isEmpty ? line : line + "\n         " + advice.visibleLine
     }
 }

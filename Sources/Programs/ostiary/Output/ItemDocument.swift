@@ -66,7 +66,8 @@ struct ItemDocument: Encodable {
         hasSecret = item.hasData
     }
 
-    fileprivate func text(_ key: String) -> String { attributes[key]?.text ?? "" }
+    /// The value of an attribute for people; empty for none.
+    func text(_ key: String) -> String { attributes[key]?.text ?? "" }
 }
 
 /// `item list --json`, and the table for people.

@@ -1,3 +1,4 @@
+import DirectionalText
 import Foundation
 import OstiaryWire
 
@@ -33,13 +34,13 @@ struct LogRecordDocument: Encodable {
 
     /// For example `12  2026-01-31 13:00:00+01:00  granted  sign “2fa” by /usr/bin/app (41) with passcode (key-bound)`.
     func text(in timeZone: TimeZone = .current) -> String {
-        var what = event
-        if !operation.isEmpty, operation != event { what += "/" + operation }
-        if !object.isEmpty { what += " “\(object)”" }
-        if !program.isEmpty { what += " by \(program) (\(processID))" }
+        var what = event.escapedName
+        if !operation.isEmpty, operation != event { what += "/" + operation.escapedName }
+        if !object.isEmpty { what += " " + object.quotedName.isolatingQuotations }
+        if !program.isEmpty { what += " by \(program.visibleName) (\(processID))" }
         if !factors.isEmpty { what += " with " + AuthorizedRight.proof(factors: factors, strength: strength) }
-        if !reason.isEmpty { what += ": \(reason)" }
+        if !reason.isEmpty { what += ": " + reason.visibleLine }
         if repetitions > 1 { what += ", \(repetitions) times" }
-        return "\(index)  \(time.localText(in: timeZone))  \(result)  \(what)".visibleLine
+        return "\(index)  \(time.localText(in: timeZone))  \(result.escapedName)  \(what)"
     }
 }

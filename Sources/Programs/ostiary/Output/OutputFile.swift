@@ -20,6 +20,8 @@ struct OutputFile: Equatable {
     }
 
     private let destination: Destination
+    /// Whether an older file may be overwritten.
+    private var replaces = false
 
     /// - Parameter argument: the value of `--output`, nil when it was not given.
     init(_ argument: String?) {
@@ -29,6 +31,25 @@ struct OutputFile: Equatable {
             case "-": .standardOutput(isChosen: true)
             case .some(let path): .file(path: path)
             }
+    }
+
+    /// The same place; an older file there may be overwritten.
+    var replacing: OutputFile {
+        var file = self
+        file.replaces = true
+        return file
+    }
+
+    /// The path of the file that writing would overwrite; nil for none.
+    var olderFile: String? {
+        guard case .file(let path) = destination, AtomicFile.isThere(path) else { return nil }
+        return path
+    }
+
+    /// The path of the file; nil for standard output.
+    var path: String? {
+        guard case .file(let path) = destination else { return nil }
+        return path
     }
 
     /// Throws when writing would be refused, before anybody is asked for a factor.
@@ -47,7 +68,8 @@ struct OutputFile: Equatable {
         case .standardOutput(let isChosen): try unsafe writeToStandardOutput(bytes, content, isChosen: isChosen)
         case .file(let path):
             do {
-                try unsafe AtomicFile.write(bytes, to: path, mode: content == .secret ? 0o600 : 0o666)
+                try unsafe AtomicFile.write(
+                    bytes, to: path, mode: content == .secret ? 0o600 : 0o666, replacing: replaces)
             } catch { throw CommandError.unwritableOutput(error) }
         }
     }

@@ -6,6 +6,7 @@ struct StatusDocument: Encodable {
         let isSet: Bool
         /// Nil, as the other one, when the counter of wrong tries does not verify.
         let failedAttempts: UInt32?
+        /// Whole seconds.
         let lockedOutSeconds: Double?
     }
 
@@ -130,7 +131,7 @@ extension StatusDocument.Passcode {
     fileprivate init(_ passcode: WirePasscodeStatus) {
         isSet = passcode.isSet
         failedAttempts = passcode.failedAttempts
-        lockedOutSeconds = passcode.lockedOutSeconds
+        lockedOutSeconds = passcode.lockedOutSeconds?.rounded(.up)
     }
 
     fileprivate var text: String {

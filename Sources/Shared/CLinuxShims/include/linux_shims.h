@@ -86,6 +86,9 @@ void ostiary_limit_heaps(int count);
 // Gives free memory back to the system (malloc_trim).
 void ostiary_trim_heaps(void);
 
+// Names the calling thread (PR_SET_NAME); the kernel keeps the first 15 bytes.
+void ostiary_name_thread(const char *name);
+
 // 1 when this process is dumpable, 0 when it is not.
 int ostiary_is_dumpable(void);
 

@@ -130,8 +130,11 @@ def accounts():
         answer.verify(HASH, CoseKey.parse(credential.public_key))
         assert answer.auth_data.counter == 2 and answer.auth_data.flags & FLAG.UV
     refused(ERR.NOT_ALLOWED, ctap.get_next_assertion)
-    # The second account again: one passkey is replaced, and not added.
+    # The second account again: one passkey is replaced, and not added. The question says so.
+    device.forget()
     register(ctap, 2)
+    for text in ("replace a passkey, which destroys the one of the account", "user2"):
+        assert device.shows(text), (text, device.screen)
     assert ctap.get_assertion(RP["id"], HASH, options={"uv": True}).number_of_credentials == 2
     ctap.get_info()
     refused(ERR.NOT_ALLOWED, ctap.get_next_assertion)
@@ -186,6 +189,38 @@ def management():
     # A token for one thing is none for another.
     other = CredentialManagement(ctap, pins.protocol, pins.get_uv_token(ClientPin.PERMISSION.GET_ASSERTION, RP["id"]))
     refused(ERR.PIN_AUTH_INVALID, other.get_metadata)
+    device.close()
+
+
+def channels():
+    """Each program that opened the device has lists and tokens of its own."""
+    device = Device(PROGRAM, PASSCODE)
+    first, second = Ctap2(device.client()), Ctap2(device.client())
+    for number in (1, 2):
+        register(first, number)
+    register(first, 1, relying_party={"id": "example.org", "name": "Other"})
+    mine = first.get_assertion(RP["id"], HASH, options={"uv": True})
+    assert mine.number_of_credentials == 2
+    refused(ERR.NOT_ALLOWED, second.get_next_assertion)
+    second.get_info()
+    # The other program has neither gone on with the list nor ended it.
+    assert first.get_next_assertion().user["id"] != mine.user["id"]
+    pins = ClientPin(first)
+    token = pins.get_uv_token(ClientPin.PERMISSION.CREDENTIAL_MGMT)
+    manager, other = (CredentialManagement(ctap, pins.protocol, token) for ctap in (first, second))
+    assert manager.enumerate_rps_begin()[5] == 2
+    refused(ERR.NOT_ALLOWED, other.enumerate_rps_next)
+    refused(ERR.PIN_AUTH_INVALID, other.get_metadata)
+    manager.enumerate_rps_next()
+    # A program that opens the device again and again takes a place from the one that used it last of all.
+    for _ in range(8):
+        assert manager.get_metadata()[1] == 3
+        Ctap2(device.client())
+    assert manager.get_metadata()[1] == 3
+    for _ in range(8):
+        Ctap2(device.client())
+    refused(ERR.PIN_AUTH_INVALID, manager.get_metadata)
+    register(first, 3)
     device.close()
 
 

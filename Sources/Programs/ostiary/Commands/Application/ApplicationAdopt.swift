@@ -21,13 +21,14 @@ struct ApplicationAdopt: ParsableCommand {
         transform: ApplicationRegister.checked)
     var applicationID: String?
 
+    @OptionGroup var reason: ReasonOption
     @OptionGroup var json: JSONFlag
 
     func run() throws {
         let path = try path.resolved()
         let adopted = try OstiaryClient.shared.adoptApplication(
             path: path, applicationID: applicationID,
-            interaction: Interaction(reason: "trust the changed program \(path)"))
+            interaction: reason.interaction(otherwise: "trust the changed program \(path)"))
         try ApplicationListDocument([adopted]).announce("Adopted", asJSON: json.isGiven)
     }
 }

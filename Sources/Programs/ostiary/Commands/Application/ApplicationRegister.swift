@@ -46,13 +46,14 @@ struct ApplicationRegister: ParsableCommand {
     @Flag(help: "The program is a browser or serves browsers, and may use passkeys of any domain.")
     var browser = false
 
+    @OptionGroup var reason: ReasonOption
     @OptionGroup var json: JSONFlag
 
     func run() throws {
         let registered = try OstiaryClient.shared.registerApplication(
             path: path.resolved(), applicationID: applicationID, accessGroups: groups,
             webCredentials: webCredentials, isBrowser: browser,
-            interaction: Interaction(reason: "register \(applicationID) and what it may share"))
+            interaction: reason.interaction(otherwise: "register \(applicationID) and what it may share"))
         try ApplicationListDocument([registered]).announce("Registered", asJSON: json.isGiven)
     }
 

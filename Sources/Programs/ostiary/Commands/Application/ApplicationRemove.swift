@@ -14,9 +14,13 @@ struct ApplicationRemove: ParsableCommand {
 
     @Argument(help: "The application's id.", transform: ApplicationRegister.checked) var applicationID: String
 
+    @OptionGroup var reason: ReasonOption
+    @OptionGroup var json: JSONFlag
+
     func run() throws {
         try OstiaryClient.shared.removeApplication(
-            id: applicationID, interaction: Interaction(reason: "remove the registration of \(applicationID)"))
-        StandardError.line("Removed the registration of \(applicationID).".visibleLine)
+            id: applicationID, interaction: reason.interaction(otherwise: "remove the registration of \(applicationID)")
+        )
+        try json.announce("Removed the registration of \(applicationID).", ["removed": applicationID])
     }
 }

@@ -30,14 +30,14 @@ struct AttestCommand: ParsableCommand {
                   ostiary attest enroll --output enrollment.cbor
                 """)
 
-        @OptionGroup var output: OutputOption
+        @OptionGroup var result: ResultOutput
         @OptionGroup var reason: ReasonOption
 
         func run() throws {
-            try output.file.requireUsable(for: .binary)
+            let destination = try result.usable(for: .binary)
             let enrollment = try OstiaryClient.shared.attestationEnrollment(
                 interaction: reason.interaction(otherwise: "make this machine's TPM known to a server"))
-            try output.file.write(enrollment, as: .binary)
+            try destination.write(enrollment, as: .binary, key: "enrollment")
         }
     }
 
@@ -52,12 +52,13 @@ struct AttestCommand: ParsableCommand {
                 """)
 
         @Argument(help: "The server's credential, - for standard input.") var credential: InputFile
-        @OptionGroup var output: OutputOption
+        @OptionGroup var result: ResultOutput
 
         func run() throws {
-            try output.file.requireUsable(for: .secret)
+            let destination = try result.usable(for: .secret)
             let credential = try credential.data(limit: AttestationLimits.credentialByteCount)
-            try output.file.write(try OstiaryClient.shared.secret(inAttestationCredential: credential))
+            try destination.write(
+                try OstiaryClient.shared.secret(inAttestationCredential: credential), key: "secret")
         }
     }
 }

@@ -34,6 +34,8 @@ struct EnclaveMove: ParsableCommand {
     @Argument(help: "Where the new store's keys are: software or tpm.")
     var destination: Destination
 
+    @OptionGroup var json: JSONErrorsFlag
+
     /// Turns this process into the daemon's program, so that it asks on this terminal.
     func run() throws {
         let location = try DaemonLocation.ofCurrentUser()

@@ -57,6 +57,8 @@ struct FingerprintCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete an enrolled finger, or all of them.",
             discussion: """
+                Asks on the terminal before. Scripts give --force; without it and without a terminal nothing is deleted.
+
                 Example:
                   ostiary fingerprint delete left-thumb
                 """)
@@ -67,13 +69,18 @@ struct FingerprintCommand: ParsableCommand {
         @Flag(help: "Delete all your fingers.")
         var all = false
 
+        @OptionGroup var force: ForceFlag
         @OptionGroup var json: JSONFlag
 
         func validate() throws {
             guard (finger == nil) == all else { throw ValidationError("Name a finger, or give --all.") }
         }
 
-        func run() throws { try FingerprintCommand.become("delete", all ? ["--all"] : [], finger, json) }
+        func run() throws {
+            try Consent.require(
+                "This deletes \(finger.map { "the finger \($0.quotedName)" } ?? "all your fingers").", force)
+            try FingerprintCommand.become("delete", all ? ["--all"] : [], finger, json)
+        }
     }
 
     struct Verify: ParsableCommand {

@@ -1,6 +1,8 @@
 import AccessControl
 import ArgumentParser
+import Foundation
 import OstiaryClient
+import OstiaryWire
 
 struct ItemAdd: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -8,11 +10,15 @@ struct ItemAdd: ParsableCommand {
         abstract: "Add an item with a secret.",
         discussion: """
             Type the secret unseen, or give it in a file or pipe. It is never an argument, because others can see \
-            arguments. With --require, reading the secret needs the factors of a rule.
+            arguments.
+
+            Reading the secret needs the factors of a rule, “\(RuleArgument.standard)” unless --require names another. With \
+            --unguarded it needs none: every program of the item's access group reads it unasked, as long as the store is \
+            unlocked.
 
             Examples:
               ostiary item add --service example.com --account me
-              pass show token | ostiary item add --service ci --account bot --require passcode
+              pass show token | ostiary item add --service ci --account bot --unguarded
               ostiary item add --class internet --server example.com --account me --attribute port=443
             """)
 
@@ -20,9 +26,13 @@ struct ItemAdd: ParsableCommand {
     @OptionGroup var input: SecretInput
 
     @Option(
-        help: ArgumentHelp("The rule for reading the secret (default: none).", valueName: "rule"),
+        help: ArgumentHelp(
+            "The rule for reading the secret (default: \(RuleArgument.standard)).", valueName: "rule"),
         transform: RuleArgument.init)
     var require: RuleArgument?
+
+    @Flag(help: "Let every program of the item's access group read the secret without a question.")
+    var unguarded = false
 
     @Option(
         help: ArgumentHelp(
@@ -31,17 +41,50 @@ struct ItemAdd: ParsableCommand {
         completion: .list(AvailabilityArgument.names), transform: AvailabilityArgument.availability)
     var available = AvailabilityClass.whenUnlocked
 
+    @OptionGroup var reason: ReasonOption
+    @OptionGroup var json: JSONFlag
+
+    func validate() throws {
+        guard require == nil || !unguarded else { throw ValidationError("Give either --require or --unguarded.") }
+    }
+
     func run() throws {
-        var attributes = item.attributes
+        var attributes = try item.attributesOfNewItem()
         guard attributes.updateValue(.text(available.accessible), forKey: "pdmn") == nil else {
             throw CommandError.usage("Say with --available when the item can be read.")
         }
-        let access = AccessControl(availability: available, reading: require?.requirement ?? .unrestricted)
+        let requirement = try requirement
+        let secret = try input.read(prompt: "Secret")
+        let isPasscodeSet = try OstiaryClient.shared.status().passcode.isSet
         let added = try OstiaryClient.shared.addItem(
-            item.itemClass.name, attributes: attributes, accessControl: access, data: input.read(prompt: "Secret"),
-            use: ItemUse(interaction: Interaction(reason: "add an item")))
-        StandardError.line("Added an item; its id is \(added.id.hexadecimal).")
+            item.itemClass.name, attributes: attributes,
+            accessControl: AccessControl(availability: available, reading: requirement),
+            data: consume secret,
+            use: ItemUse(interaction: reason.interaction(otherwise: "add an item")))
+        try json.announce(
+            "Added an item; \(Self.words(for: requirement)). Its id is \(added.id.hexadecimal).",
+            AddedItemDocument(id: added.id, requires: "\(requirement)"))
+        if !isPasscodeSet { StandardError.line(Self.missingPasscode) }
     }
+
+    private var requirement: Requirement {
+        get throws { try unguarded ? .unrestricted : (require ?? RuleArgument(RuleArgument.standard)).requirement }
+    }
+
+    private static func words(for requirement: Requirement) -> String {
+        requirement.factors.isEmpty
+            ? "every program of its access group reads it without a question" : "reading it requires \(requirement)"
+    }
+
+    static let missingPasscode =
+        "Warning: no passcode is set, so the store is never locked. Set one with `ostiary passcode set`."
+}
+
+/// `item add --json`.
+struct AddedItemDocument: Encodable {
+    let id: Data
+    /// The rule for reading the item.
+    let requires: String
 }
 
 extension AccessControl {

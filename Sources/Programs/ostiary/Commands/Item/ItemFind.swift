@@ -13,18 +13,18 @@ struct ItemFind: ParsableCommand {
             """)
 
     @OptionGroup var item: ItemArguments
-    @OptionGroup var output: OutputOption
+    @OptionGroup var result: ResultOutput
     @OptionGroup var reason: ReasonOption
 
     func run() throws {
         let selection = try item.narrowSelection()
-        try output.file.requireUsable(for: .secret)
+        let destination = try result.usable(for: .secret)
         try OstiaryClient.shared.findItems(
             selection, returningData: true,
             use: ItemUse(interaction: reason.interaction(otherwise: "read an item"))
         ) { _, secret in
             switch secret {
-            case .some(let secret): try output.file.write(secret)
+            case .some(let secret): try destination.write(secret, key: "secret")
             case .none: throw CommandError.noData
             }
         }

@@ -11,8 +11,11 @@ struct ItemList: ParsableCommand {
             --protected, and locked items too: without it this never asks. Run `ostiary unlock` first, or use \
             --protected.
 
+            In the values of options * stands for any text, and \\* for a star.
+
             Examples:
               ostiary item list
+              ostiary item list --service '*.example.com'
               ostiary item list --class internet --server example.com --json
             """)
 
@@ -22,12 +25,16 @@ struct ItemList: ParsableCommand {
     @Flag(help: "Also list items under a rule; this asks for its factors.")
     var protected = false
 
+    @OptionGroup var reason: ReasonOption
+
     func run() throws {
         let leavesOut = try !protected && noteIfLocked()
         let document = ItemListDocument(try items())
         if json.isGiven { return try JSONOutput.print(document) }
         guard !document.items.isEmpty else {
-            return StandardError.line(leavesOut ? "No other item matches." : "There are no such items.")
+            StandardError.line(leavesOut ? "No other item matches." : "There are no such items.")
+            if !protected { StandardError.line("Items under a rule are listed with --protected, which asks you.") }
+            return
         }
         try StandardOutput.line(document.text())
     }
@@ -43,12 +50,15 @@ struct ItemList: ParsableCommand {
     private func items() throws -> [StoredItem] {
         let use = ItemUse(
             context: protected ? AuthorizationContext(keepsFactors: true) : nil,
-            interaction: Interaction(reason: "list your items", isAllowed: protected), skipsProtected: !protected)
+            interaction: Interaction(reason: reason.reason ?? "list your items", isAllowed: protected),
+            skipsProtected: !protected)
+        let pattern = item.pattern
         var items: [StoredItem] = []
         do {
-            try OstiaryClient.shared.findItems(item.selection, limit: nil, returningAttributes: true, use: use) {
+            try OstiaryClient.shared.findItems(pattern.selection, limit: nil, returningAttributes: true, use: use) {
                 item, _ in
-                items.append(item)
+                let document = ItemDocument(item)
+                if pattern.texts.allSatisfy({ $1.matches(document.text($0)) }) { items.append(item) }
             }
         } catch let error as OstiaryError where error.isFailure(.notFound) { return [] }
         return items

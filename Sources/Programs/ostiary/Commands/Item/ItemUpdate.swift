@@ -26,6 +26,7 @@ struct ItemUpdate: ParsableCommand {
     var newSecret = false
 
     @OptionGroup var reason: ReasonOption
+    @OptionGroup var json: JSONFlag
 
     func validate() throws {
         guard !set.isEmpty || secret != nil || newSecret else {
@@ -47,6 +48,6 @@ struct ItemUpdate: ParsableCommand {
             } else {
                 try client.updateItems(selection, attributes: attributes, use: use)
             }
-        StandardError.line(count == 1 ? "Changed 1 item." : "Changed \(count) items.")
+        try json.announce(count == 1 ? "Changed 1 item." : "Changed \(count) items.", ["changed": count])
     }
 }

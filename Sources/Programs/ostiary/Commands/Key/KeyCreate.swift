@@ -20,21 +20,25 @@ struct KeyCreate: ParsableCommand {
 
     @Option(help: ArgumentHelp("The tag under which programs look for the key.", valueName: "text")) var tag: String?
     @Option(help: ArgumentHelp("The access group.", valueName: "group")) var group: String?
+    @OptionGroup var reason: ReasonOption
+    @OptionGroup var json: JSONFlag
 
     func run() throws {
         guard try KeyItems.matching(["labl": .text(label)]).isEmpty else {
-            throw OstiaryError(.init(.duplicate), "There is a key called \(label) already; it is kept.")
+            throw OstiaryError(.init(.duplicate), "There is a key called \(label.quotedName) already; it is kept.")
         }
         let requirement = try protection.requirement
-        let use = ItemUse(interaction: Interaction(reason: "choose the application password of the new key"))
+        let use = ItemUse(
+            interaction: reason.interaction(otherwise: "choose the application password of the new key"))
         let key = try OstiaryClient.shared.createKey(
             .p256,
             accessControl: AccessControl(
                 availability: protection.available, keyUse: requirement, limits: protection.limits.given),
             accessGroup: group, awaitsItem: true, use: use)
         try addItem(of: key)
-        StandardError.line(
-            "Created \(label), which requires \(requirement); its id is \(key.id.hexadecimal).".visibleLine)
+        try json.announce(
+            "Created \(label.visibleName), which requires \(requirement); its id is \(key.id.hexadecimal).",
+            CreatedKeyDocument(id: key.id, label: label, requires: "\(requirement)", publicKey: key.publicKey))
     }
 
     private func addItem(of key: EnclaveKey) throws {
@@ -48,6 +52,15 @@ struct KeyCreate: ParsableCommand {
             KeyItems.itemClass, attributes: attributes,
             accessControl: AccessControl(availability: .always, using: .unrestricted), keyID: key.id)
     }
+}
+
+/// `key create --json`.
+struct CreatedKeyDocument: Encodable {
+    let id: Data
+    let label: String
+    let requires: String
+    /// X9.63, uncompressed.
+    let publicKey: Data
 }
 
 extension AccessControl {

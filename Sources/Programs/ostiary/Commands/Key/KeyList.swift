@@ -11,18 +11,29 @@ struct KeyList: ParsableCommand {
 
             Examples:
               ostiary key list
+              ostiary key list 'release*'
               ostiary key list --all
             """)
 
     @Flag(help: "Also list the keys of other programs, and keys without an item.")
     var all = false
 
+    @Argument(help: "Only keys with this label; * stands for any text.") var label: TextPattern?
+
     @OptionGroup var json: JSONFlag
+
+    func validate() throws {
+        guard !all || label == nil else {
+            throw ValidationError("--all shows keys without their labels; leave the label out.")
+        }
+    }
 
     func run() throws {
         if all { return try listAll() }
         let document = try KeyListDocument(
-            keys: KeyItems.matching([:]).map { KeyDocument(try $0.enclaveKey(), item: $0) })
+            keys: KeyItems.matching([:]).map { KeyDocument(try $0.enclaveKey(), item: $0) }.filter {
+                label?.matches($0.label) ?? true
+            })
         if json.isGiven { return try JSONOutput.print(document) }
         guard !document.keys.isEmpty else { return StandardError.line("There are no keys.") }
         try StandardOutput.line(document.text())

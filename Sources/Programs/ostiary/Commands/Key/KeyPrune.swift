@@ -29,6 +29,7 @@ struct KeyPrune: ParsableCommand {
 
     @Flag(help: "Destroy the unused keys of one access group.") var remove = false
 
+    @OptionGroup var reason: ReasonOption
     @OptionGroup var json: JSONFlag
 
     private static let mostDays = 36_500
@@ -78,7 +79,7 @@ struct KeyPrune: ParsableCommand {
         }
         guard let group = groups.first else { return 0 }
         return try OstiaryClient.shared.pruneKeys(
-            group: group, unusedSince: unusedSince, interaction: Interaction(reason: "destroy unused keys"))
+            group: group, unusedSince: unusedSince, interaction: reason.interaction(otherwise: "destroy unused keys"))
     }
 
     private static func counted(_ keys: Int) -> String { keys == 1 ? "1 key" : "\(keys) keys" }

@@ -7,6 +7,9 @@ struct KeyRemove: ParsableCommand {
         commandName: "remove",
         abstract: "Destroy a key of the enclave; data that was encrypted to it is lost.",
         discussion: """
+            Asks on the terminal before it destroys a key by its label. Scripts give --force; without it and without a \
+            terminal nothing is removed.
+
             With --id this destroys a key of any program, and the keychain items that stand for it. It asks you for \
             the passcode, or for a confirmation if no passcode is set. `ostiary key list --all` shows the ids.
 
@@ -19,9 +22,13 @@ struct KeyRemove: ParsableCommand {
 
     @Option(
         name: .customLong("id"),
-        help: ArgumentHelp("The id of a key of any program, 32 hexadecimal digits.", valueName: "id"),
+        help: ArgumentHelp("The id of a key of any program, as `ostiary key list --all` shows it.", valueName: "id"),
         transform: RightRemove.checkedID)
     var keyID: Data?
+
+    @OptionGroup var force: ForceFlag
+    @OptionGroup var reason: ReasonOption
+    @OptionGroup var json: JSONFlag
 
     func validate() throws {
         guard (name == nil) != (keyID == nil) else {
@@ -33,13 +40,14 @@ struct KeyRemove: ParsableCommand {
         if let keyID {
             let name = keyID.hexadecimal
             try OstiaryClient.shared.removeKeyOfAnyProgram(
-                id: keyID, interaction: Interaction(reason: "destroy the key \(name)"))
-            StandardError.line("Removed the key with the id \(name).")
+                id: keyID, interaction: reason.interaction(otherwise: "destroy the key \(name)"))
+            try json.announce("Removed the key with the id \(name).", ["removed": name])
         } else if let name {
             let item = try KeyArgument.findItem(name)
+            try Consent.require("This destroys the key \(name.quotedName); data encrypted to it is lost.", force)
             try OstiaryClient.shared.deleteItems(
                 ItemSelection(itemClass: KeyItems.itemClass, synchronizable: .any, id: item.id))
-            StandardError.line("Removed \(name).".visibleLine)
+            try json.announce("Removed \(name.visibleName).", ["removed": name])
         }
     }
 }

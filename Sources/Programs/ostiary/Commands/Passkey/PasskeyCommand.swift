@@ -35,6 +35,8 @@ struct PasskeyServe: ParsableCommand {
             You need the right to use /dev/uhid: packaging/README.md tells how to give it.
             """)
 
+    @OptionGroup var json: JSONErrorsFlag
+
     func run() throws {
         let program = try DaemonProgram.findNeighbour("ostiary-hid")
         // Returns only when it failed.
@@ -98,9 +100,12 @@ struct PasskeyRemove: ParsableCommand {
 
     @Argument(help: "The id of the passkey, as the list shows it.", transform: RightRemove.checkedID) var id: Data
 
+    @OptionGroup var reason: ReasonOption
+    @OptionGroup var json: JSONFlag
+
     func run() throws {
         try OstiaryClient.shared.removePasskey(
-            id: id, interaction: Interaction(reason: "destroy the passkey \(id.hexadecimal)"))
-        StandardError.line("Removed the passkey \(id.hexadecimal).")
+            id: id, interaction: reason.interaction(otherwise: "destroy the passkey \(id.hexadecimal)"))
+        try json.announce("Removed the passkey \(id.hexadecimal).", ["removed": id.hexadecimal])
     }
 }

@@ -22,26 +22,18 @@ struct RightAttest: ParsableCommand {
         help: ArgumentHelp(
             "The server's challenge, 16 to 1024 bytes, - for standard input.", valueName: "file"))
     var challenge: InputFile
-    @OptionGroup var output: OutputOption
-    @OptionGroup var json: JSONFlag
+    @OptionGroup var result: ResultOutput
     @OptionGroup var reason: ReasonOption
 
-    func validate() throws {
-        guard !json.isGiven || output.output == nil else {
-            throw ValidationError("--json writes to standard output; leave --output out.")
-        }
-    }
-
     func run() throws {
-        if !json.isGiven { try output.file.requireUsable(for: .binary) }
+        let destination = try result.usable(for: .binary)
         let challenge = try challenge.data(limit: AttestationLimits.challengeByteCounts.upperBound)
         let stored = try right.find()
         let statement = try statement(for: challenge, on: stored)
-        if json.isGiven {
-            try JSONOutput.print(AttestationDocument(statement: statement, publicKey: stored.publicKey))
-        } else {
-            try output.file.write(statement, as: .binary)
+        if case .object = destination {
+            return try JSONOutput.print(AttestationDocument(statement: statement, publicKey: stored.publicKey))
         }
+        try destination.write(statement, as: .binary, key: "statement")
     }
 
     private func statement(for challenge: Data, on stored: StoredRight) throws -> Data {

@@ -40,12 +40,15 @@ struct RightCreate: ParsableCommand {
             """)
     var confirmEach = false
 
-    @Flag(help: "Destroy an existing right of this name with its key and secret. Otherwise it is kept.")
+    @Flag(help: "Destroy an existing right of this name with its key and secret; asks before. Otherwise it is kept.")
     var replace = false
 
+    @OptionGroup var force: ForceFlag
+    @OptionGroup var reason: ReasonOption
     @OptionGroup var json: JSONFlag
 
     func validate() throws {
+        guard replace || !force.isGiven else { throw ValidationError("--force belongs to --replace.") }
         guard confirmEach else { return }
         guard secret == nil else {
             throw ValidationError("With --confirm-each a right only signs; leave --secret out.")
@@ -57,6 +60,7 @@ struct RightCreate: ParsableCommand {
 
     func run() throws {
         let requirement = try protection.requirement
+        if replace { try requireConsent() }
         let created = try create(
             confirmEach
                 ? AccessControl(availability: protection.available, confirmingEachSignatureWith: requirement)
@@ -64,10 +68,28 @@ struct RightCreate: ParsableCommand {
                     availability: protection.available, using: requirement, limits: protection.limits.given))
         if json.isGiven { return try JSONOutput.print(RightDocument(created)) }
         let each = confirmEach ? " for each signature" : ""
-        StandardError.line("Created \(created.identifier), which requires \(requirement)\(each).".visibleLine)
+        StandardError.line("Created \(created.identifier.visibleName), which requires \(requirement)\(each).")
+    }
+
+    /// Nobody is asked where nothing would be destroyed.
+    private func requireConsent() throws {
+        guard !force.isGiven else { return }
+        do { _ = try right.find() } catch let error as OstiaryError where error.isFailure(.notFound) {
+            return
+        } catch let error as OstiaryError where error.isFailure(.itemUnreadable) {}
+        try Consent.require("This destroys the present right \(right.name.quotedName), its key and its secret.", force)
     }
 
     private func create(_ access: AccessControl) throws -> StoredRight {
+        do { return try store(access) } catch let error as OstiaryError where error.isFailure(.duplicate) {
+            throw OstiaryError(
+                error.code,
+                "There is a right called \(right.name.quotedName) already; it is kept. --replace destroys it and makes a new one.",
+                cause: error.cause)
+        }
+    }
+
+    private func store(_ access: AccessControl) throws -> StoredRight {
         let interaction = interaction(for: access)
         guard let secret else {
             return try OstiaryClient.shared.createRight(
@@ -80,7 +102,7 @@ struct RightCreate: ParsableCommand {
     /// Creating asks for nothing but a new application password.
     private func interaction(for access: AccessControl) -> Interaction? {
         guard access.keyRequirement.factors.contains(.applicationPassword) else { return nil }
-        return Interaction(reason: "choose the application password of the new right")
+        return reason.interaction(otherwise: "choose the application password of the new right")
     }
 
     static func read(_ secret: InputFile) throws -> SecretBytes {

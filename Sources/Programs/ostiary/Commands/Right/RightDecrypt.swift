@@ -15,7 +15,7 @@ struct RightDecrypt: ParsableCommand {
 
     @OptionGroup var right: RightArgument
     @Argument(help: "The file to decrypt, - for standard input.") var file: InputFile
-    @OptionGroup var output: OutputOption
+    @OptionGroup var result: ResultOutput
 
     @Option(
         help: ArgumentHelp(
@@ -27,13 +27,13 @@ struct RightDecrypt: ParsableCommand {
     @OptionGroup var reason: ReasonOption
 
     func run() throws {
-        try output.file.requireUsable(for: .secret)
+        let destination = try result.usable(for: .secret)
         let chosen = try algorithm ?? AlgorithmName.algorithm(named: AlgorithmName.encryptionDefault, for: .decrypt)
         let ciphertext = try file.data(limit: KeyAlgorithmLimits.ciphertext)
         let authorized = try AuthorizedRight(
             right.find(), interaction: reason.interaction(otherwise: "decrypt \(file.shortName)"))
         let plaintext = try authorized.context.decrypt(
             ciphertext, right: authorized.right.id, algorithm: chosen.rawValue)
-        try output.file.write(plaintext)
+        try destination.write(plaintext, key: "plaintext")
     }
 }

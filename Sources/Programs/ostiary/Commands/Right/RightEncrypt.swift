@@ -21,7 +21,7 @@ struct RightEncrypt: ParsableCommand {
 
     @OptionGroup var right: RightArgument
     @Argument(help: "The file to encrypt, - for standard input.") var file: InputFile
-    @OptionGroup var output: OutputOption
+    @OptionGroup var result: ResultOutput
 
     @Option(
         help: ArgumentHelp("The algorithm (default: \(AlgorithmName.encryptionDefault)).", valueName: "name"),
@@ -30,11 +30,11 @@ struct RightEncrypt: ParsableCommand {
     var algorithm: KeyAlgorithm?
 
     func run() throws {
-        try output.file.requireUsable(for: .binary)
+        let destination = try result.usable(for: .binary)
         let chosen = try algorithm ?? AlgorithmName.algorithm(named: AlgorithmName.encryptionDefault, for: .encrypt)
         let plaintext = try file.secretBytes(limit: KeyAlgorithmLimits.plaintext)
         let key = try right.find().verifiedPublicKey()
-        try output.file.write(Self.encrypt(plaintext, to: key, chosen), as: .binary)
+        try destination.write(Self.encrypt(plaintext, to: key, chosen), as: .binary, key: "ciphertext")
     }
 
     static func encrypt(

@@ -6,9 +6,13 @@ struct RightList: ParsableCommand {
         commandName: "list",
         abstract: "List the rights that this command made, or all of yours.",
         discussion: """
-            Example:
+            Examples:
               ostiary right list --all
+              ostiary right list 'deploy-*'
             """)
+
+    @Argument(help: "Only rights of this name; * stands for any text.", completion: RightArgument.completion)
+    var name: TextPattern?
 
     @Flag(help: "Also list the rights that other programs made.")
     var all = false
@@ -16,10 +20,20 @@ struct RightList: ParsableCommand {
     @OptionGroup var json: JSONFlag
 
     func run() throws {
-        let document = RightListDocument(try OstiaryClient.shared.rights(ofAllApplications: all))
+        let rights = try OstiaryClient.shared.rights(ofAllApplications: all)
+        let document = RightListDocument(rights.filter(isWanted))
         if json.isGiven { return try JSONOutput.print(document) }
         let text = document.text(showsApplications: all)
-        guard !text.isEmpty else { return StandardError.line("There are no rights.") }
+        guard !text.isEmpty else {
+            return StandardError.line(name == nil ? "There are no rights." : "There are no such rights.")
+        }
         try StandardOutput.line(text)
+    }
+
+    /// A row that cannot be read has no name.
+    private func isWanted(_ right: ListedRight) -> Bool {
+        guard let name else { return true }
+        guard case .intact(let right) = right else { return false }
+        return name.matches(right.identifier)
     }
 }

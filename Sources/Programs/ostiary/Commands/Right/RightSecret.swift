@@ -13,13 +13,13 @@ struct RightSecret: ParsableCommand {
             """)
 
     @OptionGroup var right: RightArgument
-    @OptionGroup var output: OutputOption
+    @OptionGroup var result: ResultOutput
     @OptionGroup var reason: ReasonOption
 
     func run() throws {
-        try output.file.requireUsable(for: .secret)
+        let destination = try result.usable(for: .secret)
         let authorized = try AuthorizedRight(
             right.find(), interaction: reason.interaction(otherwise: "read the secret"))
-        try output.file.write(try authorized.context.secret(ofRight: authorized.right.id))
+        try destination.write(try authorized.context.secret(ofRight: authorized.right.id), key: "secret")
     }
 }

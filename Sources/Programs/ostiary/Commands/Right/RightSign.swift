@@ -8,7 +8,7 @@ import OstiaryWire
 struct RightSign: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign",
-        abstract: "Sign a file with the key of a right.",
+        abstract: "Sign files with the key of a right.",
         discussion: """
             The default, \(AlgorithmName.signingDefault), hashes the file and writes a DER signature, which \
             `openssl dgst -sha256 -verify` reads. If an algorithm's name contains “digest”, the file holds the digest \
@@ -17,46 +17,47 @@ struct RightSign: ParsableCommand {
             A right that confirms each signature shows what it signs: text as text, other data as size and SHA-256. It signs at \
             most \(WireLimits.tailByteCount) bytes, with SHA-256 only.
 
+            Several files need one authorization: you are asked once, and each signature goes to FILE.sig. If one cannot be \
+            made, none is written.
+
             Algorithms (Apple's names work too):
             \(AlgorithmName.helpLines(for: .sign))
 
             Examples:
               ostiary right sign 2fa challenge.bin --output challenge.sig
               ostiary right sign 2fa - --algorithm ecdsa-raw-sha256 < in > in.sig
+              ostiary right sign 2fa one.tar two.tar
             """)
 
     @OptionGroup var right: RightArgument
-    @Argument(help: "The file to sign, - for standard input.") var file: InputFile
-    @OptionGroup var output: OutputOption
-
-    @OptionGroup var algorithm: SigningAlgorithmOption
+    @OptionGroup var files: SigningFiles
     @OptionGroup var reason: ReasonOption
 
     func run() throws {
-        try output.file.requireUsable(for: .binary)
-        let input = try algorithm.input(file)
-        let stored = try right.find()
-        let interaction = reason.interaction(otherwise: "sign \(file.shortName)")
-        let signature =
-            try stored.accessControl.confirmsEachSignature
-            ? confirmedSignature(input, stored, interaction) : signature(input, stored, interaction)
-        try output.file.write(signature, as: .binary)
-    }
-
-    private func signature(_ input: SigningInput, _ stored: StoredRight, _ interaction: Interaction) throws -> Data {
-        let authorized = try AuthorizedRight(stored, interaction: interaction)
-        return try authorized.context.sign(
-            digest: input.digest, right: authorized.right.id, algorithm: input.algorithm.rawValue)
+        try files.sign {
+            let stored = try right.find()
+            let interaction = reason.interaction(otherwise: files.purpose)
+            guard !stored.accessControl.confirmsEachSignature else {
+                return { file, input in try confirmedSignature(file, input, stored, interaction) }
+            }
+            let authorized = try AuthorizedRight(stored, interaction: interaction)
+            return { _, input in
+                try authorized.context.sign(
+                    digest: input.digest, right: authorized.right.id, algorithm: input.algorithm.rawValue)
+            }
+        }
     }
 
     /// The daemon hashes the file itself, because it shows the file.
     private func confirmedSignature(
-        _ input: SigningInput, _ stored: StoredRight, _ interaction: Interaction
+        _ file: InputFile, _ input: SigningInput, _ stored: StoredRight, _ interaction: Interaction
     ) throws -> Data {
-        guard let content = input.content else {
+        // Of several files none is kept in memory. A single one may be a pipe, which cannot be read again.
+        let kept = try files.files.count == 1 ? input : files.algorithm.input(file, keepsContent: true)
+        guard let content = kept.content else {
             throw CommandError.inputTooLarge(name: file.name, limit: WireLimits.tailByteCount)
         }
         return try OstiaryClient.shared.confirmAndSign(
-            content, right: stored.id, algorithm: algorithm.chosen.rawValue, interaction: interaction)
+            content, right: stored.id, algorithm: files.algorithm.chosen.rawValue, interaction: interaction)
     }
 }

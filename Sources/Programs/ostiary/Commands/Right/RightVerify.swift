@@ -38,7 +38,7 @@ struct RightVerify: ParsableCommand {
     func run() throws {
         let chosen = try algorithm ?? AlgorithmName.algorithm(named: AlgorithmName.signingDefault, for: .verify)
         let signature = try signature.data(limit: Self.signatureByteLimit)
-        let input = try SigningInput(file, for: chosen)
+        let input = try SigningInput(file, for: chosen, keepsContent: false)
         let key = try right.find().verifiedPublicKey()
         let verdict = SignatureVerdictDocument(valid: try Self.isValid(signature, of: input, for: key))
         if json.isGiven { try JSONOutput.print(verdict) } else { try StandardOutput.line(verdict.text) }

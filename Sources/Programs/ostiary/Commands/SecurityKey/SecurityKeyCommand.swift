@@ -32,6 +32,7 @@ struct SecurityKeyEnroll: ParsableCommand {
 
     @Argument(help: "Your name for the key, at most 64 bytes.") var name: String
 
+    @OptionGroup var reason: ReasonOption
     @OptionGroup var json: JSONFlag
 
     func validate() throws {
@@ -43,10 +44,10 @@ struct SecurityKeyEnroll: ParsableCommand {
     func run() throws {
         StandardError.line("Have the security key ready. The question says when to insert and to touch it.")
         let key = try OstiaryClient.shared.enrollSecurityKey(
-            name: name, interaction: Interaction(reason: "enrol the security key \(name)"))
+            name: name, interaction: reason.interaction(otherwise: "enrol the security key \(name)"))
         let document = SecurityKeyDocument(key)
         if json.isGiven { return try JSONOutput.print(document) }
-        StandardError.line("Enrolled the security key \(name). Its proofs are \(document.strength).")
+        StandardError.line("Enrolled the security key \(name.visibleName). Its proofs are \(document.strength).")
         if try OstiaryClient.shared.securityKeys().count == 1 {
             StandardError.line("It is the only one. Enrol a second one, in case you lose it.")
         }
@@ -88,9 +89,12 @@ struct SecurityKeyRemove: ParsableCommand {
 
     @Option(
         name: .customLong("id"),
-        help: ArgumentHelp("The id instead of the name, 32 hexadecimal digits.", valueName: "id"),
+        help: ArgumentHelp("The id instead of the name, as the list shows it.", valueName: "id"),
         transform: RightRemove.checkedID)
     var keyID: Data?
+
+    @OptionGroup var reason: ReasonOption
+    @OptionGroup var json: JSONFlag
 
     func validate() throws {
         guard (name == nil) != (keyID == nil) else {
@@ -102,8 +106,8 @@ struct SecurityKeyRemove: ParsableCommand {
         let key = try OstiaryClient.shared.securityKeys().first { $0.id == keyID || $0.name == name }
         guard let key else { throw OstiaryError(.init(.notFound), "There is no such security key.") }
         try OstiaryClient.shared.removeSecurityKey(
-            id: key.id, interaction: Interaction(reason: "remove the security key \(key.name)"))
-        StandardError.line("Removed the security key \(key.name).")
+            id: key.id, interaction: reason.interaction(otherwise: "remove the security key \(key.name)"))
+        try json.announce("Removed the security key \(key.name.visibleName).", ["removed": key.name])
     }
 }
 
@@ -119,8 +123,12 @@ struct SecurityKeyPIN: ParsableCommand {
               ostiary security-key pin
             """)
 
+    @OptionGroup var reason: ReasonOption
+    @OptionGroup var json: JSONFlag
+
     func run() throws {
-        try OstiaryClient.shared.setSecurityKeyPIN(interaction: Interaction(reason: "set the PIN of a security key"))
-        StandardError.line("The security key has its new PIN.")
+        try OstiaryClient.shared.setSecurityKeyPIN(
+            interaction: reason.interaction(otherwise: "set the PIN of a security key"))
+        try json.announce("The security key has its new PIN.", ["pin": "set"])
     }
 }

@@ -23,7 +23,7 @@ struct TestDaemon {
             "ostiaryd", "--reports-readiness", "--ends-with-parent", "--runtime-directory", folder.runtimeDirectory,
             "--state-directory", folder.stateDirectory, "--configuration", folder.configuration,
             // Neither the administrator's registrations nor locks of the user's session count for a test.
-            "--applications-directory", folder.path + "/applications", "--system-bus", folder.path + "/no-bus",
+            "--applications-directory", folder.path + "/applications", "--for-tests",
         ]
         if let programs { arguments += programs.options }
         process = try ChildProcess(

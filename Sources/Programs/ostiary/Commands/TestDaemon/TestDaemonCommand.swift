@@ -41,6 +41,8 @@ struct TestDaemonCommand: ParsableCommand {
             valueName: "file"))
     var passcodeFile: InputFile?
 
+    @OptionGroup var json: JSONErrorsFlag
+
     @Argument(parsing: .postTerminator, help: ArgumentHelp("The command, behind --.", valueName: "command"))
     var command: [String] = []
 

@@ -171,12 +171,12 @@ struct TestFolder {
     }
 
     private func write(_ bytes: Data, to path: String, mode: mode_t) throws {
-        try unsafe bytes.withUnsafeBytes { try unsafe AtomicFile.write($0, to: path, mode: mode) }
+        try unsafe bytes.withUnsafeBytes { try unsafe AtomicFile.write($0, to: path, mode: mode, replacing: false) }
     }
 
     private func write(secret: borrowing SecretBytes, to path: String) throws {
         try unsafe secret.withUnsafeBytes { bytes throws(SystemCallError) in
-            try unsafe AtomicFile.write(bytes, to: path, mode: 0o600)
+            try unsafe AtomicFile.write(bytes, to: path, mode: 0o600, replacing: false)
         }
     }
 }

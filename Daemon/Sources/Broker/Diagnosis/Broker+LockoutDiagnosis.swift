@@ -1,0 +1,40 @@
+import OstiaryWire
+import OwnerKeys
+import Refusals
+
+/// The doctor's finding on the delay after wrong passcodes.
+extension Broker {
+    func lockoutFinding(_ account: OwnerAccount) -> WireFinding {
+        let check = "lockout"
+        guard account.ring.isPasscodeSet else { return .ok(check, "There is no passcode that could be wrong.") }
+        guard let attempts = knownAttempts(of: account) else {
+            return .notice(
+                check, "It is not known how many wrong passcodes were entered, so none is accepted.",
+                advice: "See the line `wrong tries`.")
+        }
+        guard attempts.remaining > .zero else {
+            guard attempts.failedCount > 0 else {
+                return .ok(check, "No wrong passcode was entered since the last right one.")
+            }
+            return .notice(
+                check,
+                "Wrong passcodes since the last right one: \(attempts.failedCount). "
+                    + (attempts.freeTriesLeft > 0
+                        ? "Further wrong ones without a delay: \(attempts.freeTriesLeft)."
+                        : "The next wrong one brings a delay."),
+                advice:
+                    "If it was not you, a program or somebody at this machine guesses: `ostiary log` tells which. The "
+                    + "right passcode sets the count to zero.")
+        }
+        guard attempts.remaining < AttemptStatus.forGood else {
+            return .problem(
+                check, "The chip looks at no passcode any more, for good.",
+                advice: "See the line `wrong tries in the TPM`.")
+        }
+        return .problem(
+            check,
+            "After \(attempts.failedCount) wrong passcodes none is accepted for \(Refusal.readable(attempts.remaining)).",
+            advice: "Wait. If it was not you, a program or somebody at this machine guesses: `ostiary log` tells which."
+        )
+    }
+}
