@@ -7,6 +7,9 @@ import TerminalTestSupport
 
 /// The real fprintd and polkitd on a bus of the test's own, with readers that libfprint plays. Ends with the value.
 ///
+/// polkitd becomes a user of its own, which only root can. Other users get dbusmock's stand-in, which permits everything, as polkitd
+/// permits root everything.
+///
 /// Templates belong to the user as whom the test runs, and lie in a folder of the test's own.
 public final class FingerprintStack {
     public let bus: PrivateBus
@@ -44,10 +47,20 @@ public final class FingerprintStack {
             let driver = "org.freedesktop.DBus"
             try bus.call(driver, "/org/freedesktop/DBus", driver + ".ReloadConfig")
         }
+        let isReal = geteuid() == 0
         polkit = try SpawnedProcess(
-            "/usr/lib/polkit-1/polkitd", ["--no-debug"], environment: bus.environment)
+            isReal ? "/usr/lib/polkit-1/polkitd" : "/usr/bin/python3",
+            isReal ? ["--no-debug"] : ["-m", "dbusmock", "--template", "polkitd"], environment: bus.environment)
         let bus = bus
-        try eventually("polkitd has its name") { try Self.owns("org.freedesktop.PolicyKit1", bus) }
+        let name = "org.freedesktop.PolicyKit1"
+        try eventually("polkitd has its name") { try Self.owns(name, bus) }
+        if !isReal {
+            try eventually("the stand-in permits everything") {
+                (try? bus.call(
+                    name, "/org/freedesktop/PolicyKit1/Authority", "org.freedesktop.DBus.Mock.AllowUnknown", ["true"]))
+                    != nil
+            }
+        }
         if !isOnDemand { try startService() }
     }
 
