@@ -7,9 +7,9 @@ import Testing
 
 /// A mount namespace with files of the test in `/etc`.
 private enum OwnEtc {
-    static let mounting =
-        ["/usr/bin/unshare"] + (Account.isRoot ? [] : ["--user", "--map-root-user"]) + ["--mount"]
-    static let needed: Comment = "this user cannot mount over /etc, or has an ostiaryd.conf of its own"
+    static let mounting = ["/usr/bin/unshare", "--mount"]
+    static let needed: Comment =
+        "only root can mount over /etc and stay the same user, and must have no ostiaryd.conf of its own"
 
     static func with(_ folder: String) -> [String] {
         let script = "mount -t overlay overlay -o 'lowerdir=\(folder):/etc' /etc && exec \"$@\""
@@ -19,7 +19,7 @@ private enum OwnEtc {
     static let isPossible: Bool = {
         let own = FileManager.default.homeDirectoryForCurrentUser.appendingPathComponent(
             ".config/ostiary/ostiaryd.conf")
-        guard !FileManager.default.fileExists(atPath: own.path), let folder = try? TestFolder(),
+        guard Account.isRoot, !FileManager.default.fileExists(atPath: own.path), let folder = try? TestFolder(),
             let process = try? SpawnedProcess(
                 mounting[0], with(folder.path("")).dropFirst() + ["/bin/true"])
         else { return false }
