@@ -134,10 +134,10 @@ public final class TestClient {
         return right
     }
 
-    public func list() throws -> [WireRight] {
+    public func list(ofAllApplications: Bool = false) throws -> [WireRight] {
         var (rights, cursor): ([WireRight], Data) = ([], Data())
         repeat {
-            let request = WireListRightsRequest.with { $0.cursor = cursor }
+            let request = WireListRightsRequest.with { ($0.ofAllApplications, $0.cursor) = (ofAllApplications, cursor) }
             guard case .rights(let page) = try call(.listRights(request)).body else { throw UnexpectedAnswer() }
             rights += page.rights
             cursor = page.next

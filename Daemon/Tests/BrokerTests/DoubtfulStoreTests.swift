@@ -50,12 +50,14 @@ struct DoubtfulStoreTests {
 
     @Test func `shows them once the owner has accepted it`() throws {
         let fixture = try BrokerFixture(in: makeStore(), replacingDamagedLog: true)
-        #expect(try fixture.client().list().map(\.identifier) == ["first", "second"])
+        #expect(try fixture.client().list().map(\.identifier).sorted() == ["first", "second"])
     }
 
     @Test func `a store with its own log shows them`() throws {
         let fixture = try BrokerFixture()
         try fixture.create("first", .unrestricted, .always)
-        #expect(try BrokerFixture(in: fixture.crashCopy()).client().list().map(\.identifier) == ["first"])
+        let copy = try BrokerFixture(in: fixture.crashCopy())
+        #expect(try copy.client().list().map(\.identifier) == ["first"])
+        copy.close()
     }
 }

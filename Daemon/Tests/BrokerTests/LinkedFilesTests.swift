@@ -60,7 +60,9 @@ struct LinkedFilesTests {
         #expect(try bytes(backup, "vault.sqlite") == database && bytes(backup, "audit.log") == log)
         let old = try BrokerFixture(in: backup)
         #expect(try old.client().list().map(\.identifier) == ["before"])
-        #expect(try BrokerFixture(in: folder).client().list().map(\.identifier) == ["after", "before"])
+        let reopened = try BrokerFixture(in: folder)
+        #expect(try reopened.client().list().map(\.identifier).sorted() == ["after", "before"])
+        reopened.close()
     }
 
     @Test func `opens when the backup was made while the daemon ran`() throws {
@@ -99,7 +101,9 @@ struct LinkedFilesTests {
         let error = #expect(throws: BrokerOpeningError.self) { try BrokerFixture(in: folder) }
         #expect(error?.description.contains("linked elsewhere, as in a backup of hard links") == true)
         try FileManager.default.removeItem(atPath: state + "/vault.sqlite.own")
-        #expect(try BrokerFixture(in: folder).client().list().map(\.identifier) == ["before"])
+        let reopened = try BrokerFixture(in: folder)
+        #expect(try reopened.client().list().map(\.identifier) == ["before"])
+        reopened.close()
         withExtendedLifetime(backup) {}
     }
 }

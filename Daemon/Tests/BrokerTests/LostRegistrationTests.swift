@@ -87,10 +87,10 @@ struct LostRegistrationTests {
         let fixture = try BrokerFixture(in: store.folder)
         let client = try fixture.client()
         #expect(try client.find("kept").application == Self.own)
-        let row = try #require(client.list().first { !$0.unreadableBecause.isEmpty }).rightID
+        let row = try #require(client.list(ofAllApplications: true).first { !$0.unreadableBecause.isEmpty }).rightID
         let refused = #expect(throws: Refused.self) { try client.remove(id: row) }
         #expect(refused?.code == .operationNotPermitted && refused?.cause == "application.lost")
-        #expect(try client.list().contains { $0.rightID == row })
+        #expect(try client.list(ofAllApplications: true).contains { $0.rightID == row })
     }
 
     @Test func `a row of a former version, which names no path, is adopted and removed`() throws {
