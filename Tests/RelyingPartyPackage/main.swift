@@ -15,6 +15,7 @@ await sessions.begin(token, account: Data([1]), at: Date())
 let account = await sessions.account(token, at: Date())
 do {
     _ = try PendingAttestationKey(stored: Data())
+    // This is the test's verdict: the program ends with a failure.
     fatalError("bytes that are no key were read")
 } catch {
     print(options.challenge.count == 32 && account == Data([1]) ? "the package works" : "the package does not work")

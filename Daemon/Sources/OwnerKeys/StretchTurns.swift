@@ -32,7 +32,7 @@ package final class StretchTurns: Sendable {
             processorCount: ProcessInfo.processInfo.activeProcessorCount,
             memoryByteCount: ProcessInfo.processInfo.physicalMemory))
 
-    /// Those who read much of the store, a piece in each turn: one at a time, so that whoever reads little waits for one piece at
+    /// Those who read much of the store, a piece in each turn: one at a time, so that a short reading waits for one piece at
     /// most, and no program's pieces keep another one's waiting for more than their turn.
     package static let ofReading = StretchTurns(
         StretchLimits(runCount: 1, waitingCountOfProgram: 256),

@@ -2,7 +2,7 @@ import ArgumentParser
 import AssociationFiles
 
 #if OSTIARY_TEST_OPTIONS
-    /// Options that name other services than the machine's own, for tests. With them, whoever starts the daemon decides its trust, so
+    /// Options that name other services than the machine's own, for tests. With them, its starter decides its trust, so
     /// they are not in the programs that are installed, and status and doctor tell of them.
     struct TestOptions: ParsableArguments {
         /// Never from the environment: the program that starts the daemon must not be able to hide locks from it.

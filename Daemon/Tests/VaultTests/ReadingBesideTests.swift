@@ -134,7 +134,7 @@ struct ReadingBesideTests {
         #expect(throws: VaultError.changedByOthers) { _ = try vault.read { try $0.users() } }
     }
 
-    @Test func `whoever reads sees each of many changes whole`() throws {
+    @Test func `a reader sees each of many changes whole`() throws {
         let (items, _) = try filled()
         let isOver = Atomic(false)
         let writers = Threads<Void>()

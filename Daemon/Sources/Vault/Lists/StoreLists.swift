@@ -6,7 +6,7 @@ import GRDB
 /// Each list was compared with that root when it was read, and only transactions of this vault change it. So it says
 /// which rows are the present ones, even if another program writes into the database meanwhile.
 final class StoreLists: @unchecked Sendable {
-    // SAFETY: (@unchecked) used only by whoever has the turn at the lists, see ``TransactionQueue``.
+    // SAFETY: (@unchecked) used only by the thread that has the turn at the lists, see ``TransactionQueue``.
     private var committed: CommittedRoot
     private var lists: [ListID: StoredList] = [:]
     /// The digests of all lists, with those that the running transaction wrote or replaced.
