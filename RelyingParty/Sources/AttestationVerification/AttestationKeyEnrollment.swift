@@ -38,7 +38,8 @@ public struct AttestationKeyEnrollment: Sendable {
         guard
             await chain.isAnchored(
                 in: try Self.certificates(anchors), at: date,
-                checkedExtensions: [.X509ExtensionID.subjectAlternativeName, .X509ExtensionID.extendedKeyUsage])
+                checkedExtensions: [.X509ExtensionID.subjectAlternativeName, .X509ExtensionID.extendedKeyUsage],
+                allowsSHA1: true)
         else { throw .untrusted }
         guard let key = try EndorsementKey(in: try reader.bytes("ek")), key.isKey(of: leaf) else {
             throw .endorsementKey

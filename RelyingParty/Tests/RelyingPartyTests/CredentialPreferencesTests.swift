@@ -186,7 +186,7 @@ import Testing
             try await server.beginRegistration(of: Self.user, preferences: preferences).challenge
         var response = try authenticator.registration()
         response.extensionResults.isDiscoverable = true
-        return try await server.finishRegistration(response)
+        return try await server.finishRegistration(response, account: Self.user.handle)
     }
 
     @Test func `the server remembers which protection it asked for`() async throws {
@@ -286,8 +286,9 @@ import Testing
             .clientData(.notUTF8), .challengeNotOpen, .sessionMismatch, .originNotAllowed, .userNotPresent,
             .userNotVerified, .backedUpWithoutEligibility, .userHandleLength(0), .algorithmNotOffered(.es256),
             .signatureInvalid, .attestation(.authenticatorStatus(.revoked)), .attestation(.untrusted),
-            .attestation(.signatureInvalid), .protectionTooWeak, .credentialAlreadyRegistered, .nicknameLength(0),
-            .credentialUnknown, .credentialNotAllowed, .userHandleMissing, .counterNotIncreased(stored: 9, received: 8),
+            .attestation(.signatureInvalid), .protectionTooWeak, .credentialAlreadyRegistered, .accountHasCredentials,
+            .nicknameLength(0), .credentialUnknown, .credentialNotAllowed, .userHandleMissing,
+            .counterNotIncreased(stored: 9, received: 8),
         ]
         for error in errors {
             let text = error.explanation

@@ -153,6 +153,21 @@ import Testing
         #expect(try await store.credentials(of: other.handle).isEmpty)
     }
 
+    /// Who knows the handle of an account must not get into it by a registration.
+    @Test func `only somebody who is signed in gives an account a second credential`() async throws {
+        _ = try await registered()
+        var second = try TestAuthenticator()
+        second.credentialID[0] ^= 1
+        second.clientData.challenge = try await server.beginRegistration(of: Self.user).challenge
+        let stranger = try second.registration()
+        await #expect(throws: CeremonyError.accountHasCredentials) { try await server.finishRegistration(stranger) }
+        #expect(try await store.credential(Data(second.credentialID)) == nil)
+        second.clientData.challenge = try await server.beginRegistration(of: Self.user).challenge
+        let owner = try second.registration()
+        _ = try await server.finishRegistration(owner, account: Self.user.handle)
+        #expect(try await store.credentials(of: Self.user.handle).count == 2)
+    }
+
     @Test func `only known credentials of the named account sign in`() async throws {
         var authenticator = try await registered()
         authenticator.clientData.challenge = try await server.beginAssertion(account: Data("other".utf8)).challenge
@@ -170,7 +185,7 @@ import Testing
         var second = try TestAuthenticator()
         second.credentialID[0] ^= 1
         second.clientData.challenge = try await server.beginRegistration(of: Self.user).challenge
-        _ = try await server.finishRegistration(second.registration())
+        _ = try await server.finishRegistration(second.registration(), account: Self.user.handle)
         second.clientData.challenge = options.challenge
         let assertion = try second.assertion()
         await #expect(throws: CeremonyError.credentialNotAllowed) { try await server.finishAssertion(assertion) }
@@ -213,18 +228,47 @@ import Testing
         let challenge = try await server.beginRightSignature(account: Self.user.handle)
         #expect(challenge.count == 32)
         let signature = try key.signature(for: challenge).derRepresentation
-        let account = try await server.finishRightSignature(signature, challenge: challenge, key: publicKey)
+        let account = try await server.finishRightSignature(signature, challenge: challenge) { _ in publicKey }
         #expect(account == Self.user.handle)
         await #expect(throws: CeremonyError.challengeNotOpen) {
-            try await server.finishRightSignature(signature, challenge: challenge, key: publicKey)
+            try await server.finishRightSignature(signature, challenge: challenge) { _ in publicKey }
         }
         let next = try await server.beginRightSignature(account: Self.user.handle)
         await #expect(throws: RightSignatureError.signatureInvalid) {
-            try await server.finishRightSignature(signature, challenge: next, key: publicKey)
+            try await server.finishRightSignature(signature, challenge: next) { _ in publicKey }
         }
         let other = try await server.beginAssertion().challenge
         await #expect(throws: CeremonyError.ceremonyMismatch) {
-            try await server.finishRightSignature(signature, challenge: other, key: publicKey)
+            try await server.finishRightSignature(signature, challenge: other) { _ in publicKey }
+        }
+    }
+
+    @Test func `the key of another account signs in to that account only`() async throws {
+        let (ann, bob) = (Self.user.handle, Data("bob".utf8))
+        let keys = [ann: P256.Signing.PrivateKey(), bob: P256.Signing.PrivateKey()]
+        func finish(_ challenge: Data, signedBy signer: Data) async throws -> Data {
+            let signature = try #require(keys[signer]).signature(for: challenge).derRepresentation
+            return try await server.finishRightSignature(signature, challenge: challenge) { account in
+                try RightPublicKey(x963: #require(keys[account]).publicKey.x963Representation)
+            }
+        }
+        let challenge = try await server.beginRightSignature(account: ann)
+        await #expect(throws: RightSignatureError.signatureInvalid) { try await finish(challenge, signedBy: bob) }
+        // A refused signature uses the challenge up.
+        await #expect(throws: CeremonyError.challengeNotOpen) { try await finish(challenge, signedBy: ann) }
+        for account in [ann, bob] {
+            let challenge = try await server.beginRightSignature(account: account)
+            #expect(try await finish(challenge, signedBy: account) == account)
+        }
+    }
+
+    /// The challenge that the answer names decides, so an account that has no key throws what its owner's look-up throws.
+    @Test func `a right's signature of an account without a key is refused`() async throws {
+        let challenge = try await server.beginRightSignature(account: Self.user.handle)
+        await #expect(throws: RightSignatureError.invalidKey) {
+            try await server.finishRightSignature(Data(), challenge: challenge) { _ in
+                throw RightSignatureError.invalidKey
+            }
         }
     }
 

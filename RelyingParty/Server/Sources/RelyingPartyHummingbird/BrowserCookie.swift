@@ -1,9 +1,12 @@
 public import Foundation
 public import Hummingbird
+import HTTPTypes
 import RelyingParty
 
-/// A cookie with random bytes, which only the browser that got it sends. No script of a page reads it, and no other site's page
-/// makes a browser send it.
+/// A cookie with random bytes, which only the browser that got it sends. No script of a page reads it.
+///
+/// No page of another site makes a browser send it. A page of another origin of the same site does, such as one at another port:
+/// ``OriginMiddleware`` refuses what such a page asks for.
 public struct BrowserCookie: Sendable {
     private let name: String
     private let isSecure: Bool
@@ -19,9 +22,19 @@ public struct BrowserCookie: Sendable {
         self.lifetime = lifetime
     }
 
-    /// The value that the browser sends; nil for none, and for one that is no base64url.
+    /// The value that the browser sends; nil for none, for several, and for one that is no base64url.
+    ///
+    /// The name counts byte by byte. Browsers let other hosts of the domain set a cookie whose name begins with a rare blank and
+    /// goes on with `__Host-`; Hummingbird leaves such blanks out. Two cookies of one name come from two places, and nobody
+    /// knows which of them this site set.
     public func value(in request: Request) -> Data? {
-        request.cookies[name].flatMap { Data(base64URLEncoded: $0.value) }
+        let prefix = Array("\(name)=".utf8)
+        let values = request.headers[values: .cookie].flatMap { $0.utf8.split(separator: UInt8(ascii: ";")) }
+            .map { $0.drop { $0 == UInt8(ascii: " ") } }.filter { $0.starts(with: prefix) }
+        guard values.count == 1, let text = values.first.flatMap({ String($0.dropFirst(prefix.count)) }) else {
+            return nil
+        }
+        return Data(base64URLEncoded: text)
     }
 
     public func set(_ value: Data, in response: inout Response) {

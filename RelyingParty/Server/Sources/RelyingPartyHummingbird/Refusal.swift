@@ -20,6 +20,9 @@ public struct Refusal: Error, Sendable, Equatable {
 
     public static let signedOut = Self(
         .unauthorized, code: "signed-out", message: "Nobody is signed in. Sign in first.")
+    public static let foreignOrigin = Self(
+        .forbidden, code: "foreign-origin",
+        message: "Another page asked for this. Open this site's page, and try there.")
     static let failure = Self(
         .internalServerError, code: "failure", message: "This site made an error. Try again in some minutes.")
 

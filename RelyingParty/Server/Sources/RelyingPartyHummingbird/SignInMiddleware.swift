@@ -7,11 +7,12 @@ public protocol SignInRequestContext: RequestContext {
     var account: Data? { get set }
 }
 
-/// Finds out who is signed in, by the cookie of the browser.
+/// Finds out who is signed in, by the cookie of the browser. Whose page asked is for ``OriginMiddleware`` to tell.
 ///
 /// ```swift
 /// let router = Router(context: MyContext.self)
 /// router.add(middleware: RefusalMiddleware())
+/// router.add(middleware: OriginMiddleware(verifier: server.verifier))
 /// router.add(middleware: SignInMiddleware(sessions: sessions, cookie: cookie))
 /// router.group("private").add(middleware: SignInMiddleware(sessions: sessions, cookie: cookie, isRequired: true))
 /// ```

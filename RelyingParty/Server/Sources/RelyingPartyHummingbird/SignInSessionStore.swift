@@ -11,7 +11,7 @@ public protocol SignInSessionStore: Sendable {
 
     func end(_ token: Data) async throws
 
-    /// Ends all sessions of an account, for instance after somebody else may have used it.
+    /// Ends all sessions of an account. Call it when a credential is removed: somebody may have signed in with it.
     func endAll(of account: Data) async throws
 }
 

@@ -64,6 +64,9 @@ extension Site {
         return try json([String: String]())
     }
 
+    /// Who signed in with a key that is gone must not stay signed in: all sessions of the account end, and this browser gets
+    /// another one.
+    ///
     /// The last key stays: without it nobody could sign in to the account any more. Two pages that remove two keys at the same
     /// moment can still empty an account; a site of more than an example asks and removes in one transaction.
     func removeKey(_ request: Request, _ context: SiteContext) async throws -> Response {
@@ -73,7 +76,10 @@ extension Site {
                 .conflict, code: "last-key", message: "This is the only key of your account. Add another one first.")
         }
         guard try await server.removeCredential(key.id, of: account) else { throw Self.noSuchKey }
-        return try json(try await server.acceptedCredentials(of: account))
+        try await sessions.endAll(of: account)
+        var response = try json(try await server.acceptedCredentials(of: account))
+        try await beginSession(account, request, in: &response)
+        return response
     }
 
     private static func key(in request: Request) async throws -> (id: Data, name: String?) {

@@ -33,6 +33,7 @@ struct Site: Sendable {
     var router: Router<SiteContext> {
         let router = Router(context: SiteContext.self)
         router.add(middleware: RefusalMiddleware(refusal: Self.refusal, answer: Self.answer))
+        router.add(middleware: OriginMiddleware(verifier: server.verifier))
         router.add(middleware: SignInMiddleware(sessions: sessions, cookie: sessionCookie))
         router.get("/") { _, _ in Page.file(Page.html, type: "text/html") }
         router.get("page.css") { _, _ in Page.file(Page.style, type: "text/css") }
@@ -88,15 +89,16 @@ struct Site: Sendable {
     }
 
     private func register(_ request: Request) async throws -> Response {
-        let response = try RegistrationResponse(json: try await Self.body(of: request))
-        let registration = try await server.finishRegistration(response, session: ceremonyCookie.value(in: request))
+        let answer = try RegistrationResponse(json: try await Self.body(of: request))
+        let registration = try await server.finishRegistration(answer, session: ceremonyCookie.value(in: request))
         let credential = registration.credential
         guard let name = try await accounts.claim(credential.userHandle) else {
             _ = try await server.removeCredential(credential.id, of: credential.userHandle)
             throw Self.nameIsTaken
         }
-        return try await beginSession(
-            credential.userHandle, Outcome(name: name, message: Self.words(for: registration)))
+        var response = try json(Outcome(name: name, message: Self.words(for: registration)))
+        try await beginSession(credential.userHandle, request, in: &response)
+        return response
     }
 
     private static func words(for registration: Registration) -> String {
@@ -115,23 +117,23 @@ struct Site: Sendable {
     }
 
     private func signIn(_ request: Request) async throws -> Response {
-        let response = try AssertionResponse(json: try await Self.body(of: request))
-        let signIn = try await server.finishAssertion(response, session: ceremonyCookie.value(in: request))
+        let answer = try AssertionResponse(json: try await Self.body(of: request))
+        let signIn = try await server.finishAssertion(answer, session: ceremonyCookie.value(in: request))
         guard let name = try await accounts.name(of: signIn.account) else {
             throw Refusal(.forbidden, code: "no-account", message: "The key belongs to no account. Register first.")
         }
         let proof = signIn.assertion.isUserVerified ? "verified" : "present"
-        return try await beginSession(
-            signIn.account, Outcome(name: name, message: "Signed in; the person was \(proof)."))
+        var response = try json(Outcome(name: name, message: "Signed in; the person was \(proof)."))
+        try await beginSession(signIn.account, request, in: &response)
+        return response
     }
 
-    /// Begins a session with a value that no earlier page of this browser knew.
-    private func beginSession(_ account: Data, _ outcome: Outcome) async throws -> Response {
+    /// Begins a session with a value that no earlier page of this browser knew, and ends the one that the browser had.
+    func beginSession(_ account: Data, _ request: Request, in response: inout Response) async throws {
+        if let token = sessionCookie.value(in: request) { try await sessions.end(token) }
         let token = BrowserCookie.newValue()
         try await sessions.begin(token, account: account, at: Date())
-        var response = try json(outcome)
         sessionCookie.set(token, in: &response)
-        return response
     }
 
     private func signOut(_ request: Request) async throws -> Response {

@@ -65,6 +65,33 @@ import Testing
         }
     }
 
+    /// Another host of the domain may set cookies of any other name, and for some paths only, so that browsers send them first.
+    @Test func `a cookie of another name, or one of two, signs nobody in`() async throws {
+        let (token, other) = (BrowserCookie.newValue(), BrowserCookie.newValue())
+        for value in [token, other] { await sessions.begin(value, account: Data("ann".utf8), at: Self.date) }
+        let name: @Sendable (Request, Context) async throws -> String = { _, context in
+            context.account.map { String(decoding: $0, as: UTF8.self) } ?? "nobody"
+        }
+        let own = "test=\(token.base64URLEncoded)"
+        for cookies in [
+            own, "a=b; \(own)", "\(own); a=b", "a=b;\(own)", "a; \(own)", "  \(own)", "\u{2000}\(own); \(own)",
+        ] {
+            #expect(try await answer(cookie: cookies, name).1 == "ann", "\(cookies)")
+        }
+        for blank in ["\u{2000}", "\u{A0}", "\u{85}", "\u{3000}", "\u{2028}", "\u{301}", "_"] {
+            #expect(try await answer(cookie: "\(blank)\(own)", name).1 == "nobody", "\(blank.unicodeScalars)")
+            #expect(try await answer(cookie: "a=b; \(blank)\(own)", name).1 == "nobody", "\(blank.unicodeScalars)")
+        }
+        for cookies in [
+            "\(own); test=\(other.base64URLEncoded)", "test=\(other.base64URLEncoded); \(own)", "\(own); \(own)",
+            "test; test=", "TEST=\(token.base64URLEncoded)", "test =\(token.base64URLEncoded)",
+            "test= \(token.base64URLEncoded)", "test=\"\(token.base64URLEncoded)\"", "=\(own)", "a=\(own)",
+            "a=b, \(own)",
+        ] {
+            #expect(try await answer(cookie: cookies, name).1 == "nobody", "\(cookies)")
+        }
+    }
+
     @Test func `a session ends, expires, and makes room`() async throws {
         let (ann, bob) = (Data("ann".utf8), Data("bob".utf8))
         let tokens = (0..<4).map { _ in BrowserCookie.newValue() }
@@ -97,6 +124,110 @@ import Testing
             #expect(cookies[0].contains(attribute), "\(cookies[0])")
         }
         #expect(cookies[1].contains("Max-Age=0"))
+    }
+
+    // MARK: whose page asked
+
+    private static let verifier = WebAuthnVerifier(
+        relyingPartyIdentifier: "localhost", origins: ["http://localhost:8080", "https://login.example.org"])
+    private static let signedIn = ("Cookie", "test=AQ")
+
+    /// The status and the text of the answer to a request with these headers.
+    private func answer(
+        _ headers: [(String, String)], method: HTTPRequest.Method = .post
+    ) async throws -> (HTTPResponse.Status, String) {
+        let router = Router(context: Context.self)
+        router.add(middleware: RefusalMiddleware())
+        router.add(middleware: OriginMiddleware(verifier: Self.verifier))
+        for method in [HTTPRequest.Method.get, .head, .options, .post, .put, .patch, .delete] {
+            router.on("page", method: method) { _, _ in "done" }
+        }
+        return try await Application(router: router).test(.router) { client in
+            var fields = HTTPFields()
+            for (name, value) in headers {
+                fields.append(HTTPField(name: try #require(HTTPField.Name(name)), value: value))
+            }
+            return try await client.execute(uri: "/page", method: method, headers: fields) {
+                ($0.status, String(buffer: $0.body))
+            }
+        }
+    }
+
+    private func expectRefusal(
+        _ headers: [(String, String)], method: HTTPRequest.Method = .post,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let (status, text) = try await answer(headers, method: method)
+        let isRefused = status == .forbidden && text.contains("\"foreign-origin\"")
+        #expect(isRefused, "\(headers): \(status) \(text)", sourceLocation: sourceLocation)
+    }
+
+    @Test func `a page of the site's origins changes something`() async throws {
+        for origin in ["http://localhost:8080", "https://login.example.org"] {
+            for method in [HTTPRequest.Method.post, .put, .patch, .delete] {
+                #expect(try await answer([("Origin", origin), Self.signedIn], method: method).1 == "done")
+            }
+            // What a content is called says nothing of who sent it.
+            let plain = [("Origin", origin), ("Content-Type", "text/plain"), Self.signedIn]
+            #expect(try await answer(plain).1 == "done")
+        }
+    }
+
+    @Test(arguments: [
+        "http://localhost:9999", "https://localhost:8080", "http://localhost", "http://localhost:8080/",
+        "http://localhost:80801", "HTTP://localhost:8080", "http://127.0.0.1:8080", "https://example.org",
+        "https://other.login.example.org", "https://login.example.org.", "https://login.example.org:443", "null", "",
+        "http://localhost:8080, http://localhost:8080", "http://localhost:8080 http://localhost:9999", "*",
+    ])
+    func `a page of another origin changes nothing, of the same site neither`(_ origin: String) async throws {
+        for method in [HTTPRequest.Method.post, .put, .patch, .delete] {
+            try await expectRefusal([("Origin", origin), Self.signedIn], method: method)
+        }
+        // Neither another header nor the kind of the content nor a missing cookie makes up for it.
+        try await expectRefusal([("Origin", origin), ("Sec-Fetch-Site", "same-origin"), Self.signedIn])
+        try await expectRefusal([
+            ("Origin", origin), ("Sec-Fetch-Site", "same-site"), ("Content-Type", "text/plain"), Self.signedIn,
+        ])
+        try await expectRefusal([("Origin", origin)])
+    }
+
+    @Test func `a request that names two origins is of none`() async throws {
+        let (own, other) = ("http://localhost:8080", "http://localhost:9999")
+        for origins in [[own, other], [other, own], [own, own]] {
+            try await expectRefusal(origins.map { ("Origin", $0) } + [Self.signedIn])
+        }
+    }
+
+    @Test func `without an origin the browser tells whether the page is of the same one`() async throws {
+        for site in ["same-origin", "none"] {
+            #expect(try await answer([("Sec-Fetch-Site", site), Self.signedIn]).1 == "done")
+        }
+        for site in ["same-site", "cross-site", "Same-Origin", "same-origin, none", "same-origin;a", ""] {
+            try await expectRefusal([("Sec-Fetch-Site", site), Self.signedIn])
+            try await expectRefusal([("Sec-Fetch-Site", site)])
+        }
+    }
+
+    @Test func `a request that says nothing of its page is a program's, which has no cookie`() async throws {
+        #expect(try await answer([]).1 == "done")
+        #expect(try await answer([("Content-Type", "text/plain")]).1 == "done")
+        for cookie in ["test=AQ", "ceremony=AQ", ""] {
+            for method in [HTTPRequest.Method.post, .put, .patch, .delete] {
+                try await expectRefusal([("Cookie", cookie)], method: method)
+            }
+        }
+    }
+
+    @Test func `who only looks may come from anywhere`() async throws {
+        for method in [HTTPRequest.Method.get, .head, .options] {
+            for headers in [[], [("Origin", "https://example.net")], [("Sec-Fetch-Site", "cross-site")]]
+                as [[(String, String)]]
+            {
+                #expect(try await answer(headers + [Self.signedIn], method: method).0 == .ok)
+            }
+        }
+        let unknown = try #require(HTTPRequest.Method(rawValue: "CHANGE"))
+        try await expectRefusal([("Origin", "http://localhost:9999"), Self.signedIn], method: unknown)
     }
 
     // MARK: refusals

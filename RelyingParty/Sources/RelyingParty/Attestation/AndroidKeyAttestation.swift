@@ -12,7 +12,7 @@ enum AndroidKeyAttestation {
         let signature = try statement.bytes(.sig)
         let certificates = try statement.certificates()
         let leaf = AttestationCertificate(certificates[0])
-        try leaf.verify(signature, of: subject.message.bytes, algorithm: algorithm)
+        try leaf.verify(signature, of: subject.message.bytes, algorithm: algorithm, .androidKey)
         try leaf.requireKey(subject.publicKey)
         guard let node = try leaf.content(of: descriptionIdentifier) else { throw .certificate(.formatExtension) }
         let description: AndroidKeyDescription

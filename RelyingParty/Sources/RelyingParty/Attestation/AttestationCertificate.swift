@@ -12,8 +12,11 @@ struct AttestationCertificate {
 
     var isOnP256: Bool { P256.Signing.PublicKey(certificate.publicKey) != nil }
 
-    /// Checks a signature that the certificate's key made.
-    func verify(_ signature: ArraySlice<UInt8>, of message: [UInt8], algorithm: Int) throws(AttestationError) {
+    /// Checks a signature that the certificate's key made, with an algorithm of the format.
+    func verify(
+        _ signature: ArraySlice<UInt8>, of message: [UInt8], algorithm: Int, _ format: AttestationFormat
+    ) throws(AttestationError) {
+        guard format.certificateAlgorithms.contains(algorithm) else { throw .algorithm(algorithm) }
         if let padded = COSEAlgorithm(rawValue: algorithm), padded.hasPSS {
             return try verifyPSS(signature, of: message, padded)
         }
@@ -32,12 +35,12 @@ struct AttestationCertificate {
         else { throw .signatureInvalid }
     }
 
-    /// The algorithms of ``COSEAlgorithm`` that certificates can have keys for, and RSA with SHA-1, which TPMs of version 1
-    /// of their certificates use.
+    /// The algorithms but PSS that certificates can have keys for.
     private static let algorithms: [Int: Certificate.SignatureAlgorithm] = [
         COSEAlgorithm.es256.rawValue: .ecdsaWithSHA256, COSEAlgorithm.es384.rawValue: .ecdsaWithSHA384,
         COSEAlgorithm.es512.rawValue: .ecdsaWithSHA512, COSEAlgorithm.edDSA.rawValue: .ed25519,
-        COSEAlgorithm.rs256.rawValue: .sha256WithRSAEncryption, -65535: .sha1WithRSAEncryption,
+        COSEAlgorithm.rs256.rawValue: .sha256WithRSAEncryption,
+        AttestationFormat.rsaWithSHA1: .sha1WithRSAEncryption,
     ]
 
     func requireVersion3() throws(AttestationError) {

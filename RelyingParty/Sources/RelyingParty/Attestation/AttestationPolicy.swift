@@ -28,7 +28,9 @@ public struct AttestationPolicy: Sendable {
     ///   - anchors: certificates in DER for each format, of authorities or of single models.
     ///   - metadata: the list of the FIDO Alliance. A model's attestations may also lead to the certificates that the list has
     ///     for it, and to no other model's.
-    ///   - refusedStatuses: authenticators of models with such a report are refused, whatever ``requirement`` says.
+    ///   - refusedStatuses: an authenticator that names a model with such a report is refused, whatever ``requirement`` says. Only
+    ///     with ``Requirement/anchored`` must it name its own: with ``Requirement/any`` it may send another model's bytes, or a
+    ///     browser none, and no attestation.
     /// - Throws: ``AttestationError/certificateUnreadable(_:)`` for an anchor that is no certificate, with its place in
     ///   the list of its format.
     public init(
@@ -88,7 +90,7 @@ public struct AttestationPolicy: Sendable {
         // swift-certificates takes only authorities for the end of a chain.
         if anchors.contains(leaf) { return leaf.notValidBefore <= date && date <= leaf.notValidAfter }
         return await CertificateChain(leaf, others: Array(certificates.dropFirst())).isAnchored(
-            in: anchors, at: date, checkedExtensions: format.checkedExtensions)
+            in: anchors, at: date, checkedExtensions: format.checkedExtensions, allowsSHA1: format == .tpm)
     }
 }
 

@@ -20,13 +20,17 @@ package struct CertificateChain {
 
     /// Whether a chain leads to one of `anchors` (RFC 5280).
     ///
-    /// - Parameter checkedExtensions: extensions of the leaf that may be critical, because the caller checks them.
+    /// - Parameters:
+    ///   - checkedExtensions: extensions of the leaf that may be critical, because the caller checks them.
+    ///   - allowsSHA1: whether an authority may have signed a certificate with SHA-1, as those of older TPMs did. Nobody verifies
+    ///     how an anchor itself is signed.
     package func isAnchored(
-        in anchors: [Certificate], at date: Date, checkedExtensions: [ASN1ObjectIdentifier]
+        in anchors: [Certificate], at date: Date, checkedExtensions: [ASN1ObjectIdentifier], allowsSHA1: Bool
     ) async -> Bool {
         var verifier = Verifier(rootCertificates: CertificateStore(anchors)) {
             RFC5280Policy(fixedExpiryValidationTime: date)
             CheckedExtensions(identifiers: checkedExtensions)
+            SignatureStrength(allowsSHA1: allowsSHA1)
         }
         let result = await verifier.validate(leaf: leaf, intermediates: CertificateStore(others))
         if case .validCertificate = result { return true }
@@ -41,4 +45,17 @@ private struct CheckedExtensions: VerifierPolicy {
     var verifyingCriticalExtensions: [ASN1ObjectIdentifier] { identifiers }
 
     func chainMeetsPolicyRequirements(chain: UnverifiedCertificateChain) -> PolicyEvaluationResult { .meetsPolicy }
+}
+
+/// Takes no certificate that is signed with a broken hash.
+private struct SignatureStrength: VerifierPolicy {
+    let allowsSHA1: Bool
+    let verifyingCriticalExtensions: [ASN1ObjectIdentifier] = []
+
+    func chainMeetsPolicyRequirements(chain: UnverifiedCertificateChain) -> PolicyEvaluationResult {
+        guard !allowsSHA1, chain.dropLast().contains(where: { $0.signatureAlgorithm == .sha1WithRSAEncryption }) else {
+            return .meetsPolicy
+        }
+        return .failsToMeetPolicy(reason: "A certificate is signed with SHA-1.")
+    }
 }

@@ -16,7 +16,7 @@ enum PackedAttestation {
         }
         let certificates = try statement.certificates()
         let leaf = AttestationCertificate(certificates[0])
-        try leaf.verify(signature, of: subject.message.bytes, algorithm: algorithm)
+        try leaf.verify(signature, of: subject.message.bytes, algorithm: algorithm, .packed)
         try leaf.requireVersion3()
         try requireSubject(of: leaf.certificate)
         try leaf.requireNotAuthority()

@@ -27,7 +27,7 @@ enum TPMAttestation {
         }
         guard name.elementsEqual(publicArea.name) else { throw .tpmStatement(.name) }
         let leaf = AttestationCertificate(certificates[0])
-        try leaf.verify(signature, of: Array(information), algorithm: algorithm)
+        try leaf.verify(signature, of: Array(information), algorithm: algorithm, .tpm)
         try requireAttestationKey(leaf)
         try leaf.requireModel(subject.credential.aaguid)
         return .certificates(certificates)
@@ -39,7 +39,7 @@ enum TPMAttestation {
         case COSEAlgorithm.es256.rawValue, COSEAlgorithm.rs256.rawValue: Array(message.digest(SHA256.self))
         case COSEAlgorithm.es384.rawValue: Array(message.digest(SHA384.self))
         case COSEAlgorithm.es512.rawValue: Array(message.digest(SHA512.self))
-        case -65535: Array(message.digest(Insecure.SHA1.self))
+        case AttestationFormat.rsaWithSHA1: Array(message.digest(Insecure.SHA1.self))
         default: throw .algorithm(algorithm)
         }
     }

@@ -14,7 +14,7 @@ enum U2FAttestation {
             + subject.credential.id + point
         let leaf = AttestationCertificate(certificates[0])
         guard leaf.isOnP256 else { throw .certificate(.keyType) }
-        try leaf.verify(signature, of: message, algorithm: COSEAlgorithm.es256.rawValue)
+        try leaf.verify(signature, of: message, algorithm: COSEAlgorithm.es256.rawValue, .fidoU2F)
         return .certificates(certificates)
     }
 }

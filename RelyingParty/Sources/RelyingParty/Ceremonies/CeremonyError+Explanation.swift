@@ -26,6 +26,8 @@ extension CeremonyError {
         case .protectionTooWeak:
             "The security key or passkey does not protect the key as this site asks. Use another one."
         case .credentialAlreadyRegistered: "This passkey is registered already. Sign in with it."
+        case .accountHasCredentials:
+            "This account has a passkey or security key. Sign in with it, and add another one then."
         case .nicknameLength: "A name has 1 to 256 bytes. Choose another one."
         case .credentialUnknown: "This site does not know that passkey. Use another one, or register."
         case .credentialNotAllowed, .userHandleMismatch:
@@ -61,6 +63,7 @@ extension CeremonyError {
         case .extensionOutput: "extension-output"
         case .protectionTooWeak: "protection-too-weak"
         case .credentialAlreadyRegistered: "credential-already-registered"
+        case .accountHasCredentials: "account-has-credentials"
         case .nicknameLength: "nickname-length"
         case .credentialUnknown: "credential-unknown"
         case .credentialNotAllowed: "credential-not-allowed"

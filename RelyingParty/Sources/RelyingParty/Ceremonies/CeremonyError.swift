@@ -47,7 +47,8 @@ public enum CeremonyError: Error, Equatable, Sendable {
     case protectionTooWeak
     /// Another account, or the same one, has this credential.
     case credentialAlreadyRegistered
-
+    /// The account has a credential, and nobody who is signed in to it asked for this one.
+    case accountHasCredentials
     /// The name of a credential has no bytes, or more than 256; this many.
     case nicknameLength(Int)
 

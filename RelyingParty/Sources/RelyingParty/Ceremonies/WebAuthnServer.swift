@@ -55,7 +55,7 @@ public struct WebAuthnServer: Sendable {
     /// ``CredentialRecord/userHandle`` of the result.
     ///
     /// - Parameter account: the account that is signed in, if one adds a credential. A registration that began for another one
-    ///   is refused.
+    ///   is refused. Without it, the account must have no credential: otherwise who knows its handle would get into it.
     public func finishRegistration(
         _ response: RegistrationResponse, session: Data? = nil, account expected: Data? = nil
     ) async throws -> Registration {
@@ -65,6 +65,9 @@ public struct WebAuthnServer: Sendable {
         let registration = try await verifier.verifyRegistration(
             response, challenge: challenge.value, userHandle: account,
             requirements: challenge.requirements, at: clock())
+        if expected == nil, try await !credentials.credentials(of: account).isEmpty {
+            throw CeremonyError.accountHasCredentials
+        }
         guard try await credentials.add(registration.credential) else {
             throw CeremonyError.credentialAlreadyRegistered
         }
@@ -126,7 +129,7 @@ public struct WebAuthnServer: Sendable {
     }
 
     /// Removes a credential: it signs in no more. Returns false if the account has no such credential. Only the caller knows
-    /// whether the account has another way in.
+    /// whether the account has another way in, and ends the sessions of who signed in with the credential.
     public func removeCredential(_ id: Data, of account: Data) async throws -> Bool {
         try await credentials.remove(id, of: account)
     }
@@ -147,12 +150,16 @@ public struct WebAuthnServer: Sendable {
 
     /// Verifies a right's signature over a challenge of ``beginRightSignature(account:session:)``, which then is used up.
     /// Returns the account. Throws ``RightSignatureError`` too.
+    ///
+    /// - Parameter key: finds the key of the account that the challenge was made for. A key of an account that the program
+    ///   names instead would let the owner of that key into this account.
     public func finishRightSignature(
-        _ signature: Data, challenge value: Data, key: RightPublicKey, session: Data? = nil
+        _ signature: Data, challenge value: Data, session: Data? = nil,
+        key: (_ account: Data) async throws -> RightPublicKey
     ) async throws -> Data {
         let challenge = try await take(value, .right, session)
         guard let account = challenge.account else { throw CeremonyError.challengeNotOpen }
-        try key.verify(signature, of: value)
+        try await key(account).verify(signature, of: value)
         return account
     }
 

@@ -43,7 +43,7 @@ public struct WebAuthnVerifier: Sendable {
     func check(_ clientData: ClientData, _ ceremony: Ceremony, challenge: Data) throws(CeremonyError) {
         guard clientData.type == ceremony.clientDataType else { throw .ceremonyMismatch }
         guard clientData.challenge == challenge.base64URLEncoded else { throw .challengeMismatch }
-        guard Self.isListed(clientData.origin, in: origins) else { throw .originNotAllowed }
+        guard allows(origin: clientData.origin) else { throw .originNotAllowed }
         switch framing {
         case .refused:
             guard !clientData.isCrossOrigin, clientData.topOrigin == nil else { throw .crossOriginNotAllowed }
@@ -54,6 +54,9 @@ public struct WebAuthnVerifier: Sendable {
             guard isAllowed else { throw .topOriginNotAllowed }
         }
     }
+
+    /// Whether the origin is one of ``origins``, byte by byte.
+    public func allows(origin: String) -> Bool { Self.isListed(origin, in: origins) }
 
     /// Byte by byte. Swift's own comparison takes different characters for equal ("canonical equivalence").
     private static func isListed(_ origin: String, in origins: Set<String>) -> Bool {

@@ -60,7 +60,9 @@ struct MetadataSignature {
         // The roots of the list's authority sign certificates for everybody.
         guard Self.isCertificate(leaf, for: signer) else { throw .signerMismatch }
         let chain = CertificateChain(leaf, others: Array(certificates.dropFirst()))
-        guard await chain.isAnchored(in: anchors, at: date, checkedExtensions: []) else { throw .untrusted }
+        guard await chain.isAnchored(in: anchors, at: date, checkedExtensions: [], allowsSHA1: false) else {
+            throw .untrusted
+        }
         guard try isSigned(by: leaf) else { throw .signatureInvalid }
     }
 

@@ -84,6 +84,14 @@ import X509
         #expect(registration.format == .androidKey)
     }
 
+    @Test func `SHA-1, and algorithms that are none, are refused`() async throws {
+        for number in [-65535, -48, 0] {
+            await #expect(throws: refused(.algorithm(number))) {
+                try await Self.register(statement: { $0["alg"] = .number(number) })
+            }
+        }
+    }
+
     @Test func `a key for all applications is refused, in either list`() async throws {
         await #expect(throws: refused(.androidKey(.notForAllApplications))) {
             try await Self.register { $0.software.isForAllApplications = true }

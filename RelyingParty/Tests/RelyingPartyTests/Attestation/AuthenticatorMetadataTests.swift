@@ -286,6 +286,37 @@ import X509
         await #expect(throws: expected) { try await verifier.register(plain) }
     }
 
+    /// The bytes of a model are the authenticator's own words, and a browser may replace them with zeros.
+    @Test func `only who requires anchors refuses a broken model that hides`() async throws {
+        let maker = try TestAuthority("Maker")
+        var list = try List()
+        list.entries = try Self.entry(roots: [maker.certificate], reports: #"[{"status":"REVOKED"}]"#)
+        let metadata = try await list.read()
+        for bytes in [[UInt8](repeating: 0, count: 16), [UInt8](repeating: 9, count: 16)] {
+            var authenticator = try TestAuthenticator()
+            authenticator.aaguid = bytes
+            let response = try authenticator.registration()
+            for requirement in [AttestationPolicy.Requirement.any, .anchored] {
+                let verifier = WebAuthnVerifier(
+                    relyingPartyIdentifier: "example.org", origins: ["https://example.org"],
+                    attestation: try AttestationPolicy(requirement, metadata: metadata))
+                if requirement == .any {
+                    let registration = try await verifier.register(response)
+                    #expect(registration.trust == .none && registration.model == nil)
+                } else {
+                    await #expect(throws: CeremonyError.attestation(.untrusted)) {
+                        try await verifier.register(response)
+                    }
+                }
+            }
+            // With its own certificate it still leads to its own model's roots only.
+            #expect(try await Self.register(metadata, maker, aaguid: bytes).trust == .certificate)
+            await #expect(throws: CeremonyError.attestation(.untrusted)) {
+                try await Self.register(metadata, maker, aaguid: bytes, requirement: .anchored)
+            }
+        }
+    }
+
     @Test func `a report on one certificate is about that one`() async throws {
         let (maker, signer) = (try TestAuthority("Maker"), try TestKey(.es256))
         let certificate = try maker.issue(TestLeaf(), for: signer.certificateKey)

@@ -1,4 +1,5 @@
 import Crypto
+import CryptoExtras
 import Foundation
 import SwiftASN1
 import Testing
@@ -160,6 +161,34 @@ import X509
         }
     }
 
+    /// The signature is right: it is the algorithm that is refused.
+    @Test func `a signature with SHA-1 is refused, alone and with a certificate`() async throws {
+        let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+        let authenticator = try TestAuthenticator()
+        let certificate = try TestAuthority().issue(TestLeaf(), for: Certificate.PublicKey(key.publicKey))
+        func response(_ algorithm: Int, certified: Bool = true) throws -> RegistrationResponse {
+            try authenticator.registration(format: "packed") { data, hash in
+                let message = Data(data + hash)
+                let signature =
+                    algorithm == -65535
+                    ? try key.signature(for: Insecure.SHA1.hash(data: message), padding: .insecurePKCS1v1_5)
+                    : try key.signature(for: SHA256.hash(data: message), padding: .insecurePKCS1v1_5)
+                var statement = TestStatement(members: [
+                    ("alg", .number(algorithm)), ("sig", .bytes(Array(signature.rawRepresentation))),
+                ])
+                if certified { statement["x5c"] = try [certificate].chain }
+                return statement.item
+            }
+        }
+        #expect(try await WebAuthnVerifier.example.register(response(-257)).trust == .certificate)
+        for certified in [true, false] {
+            let refused = try response(-65535, certified: certified)
+            await #expect(throws: self.refused(.algorithm(-65535))) {
+                try await WebAuthnVerifier.example.register(refused)
+            }
+        }
+    }
+
     @Test func `the subject has all its parts`() async throws {
         let subjects = [
             try TestLeaf.subject(country: nil), try TestLeaf.subject(country: "AAA"),
@@ -261,6 +290,42 @@ import X509
         leaf.extensions.append(Certificate.Extension(oid: [1, 2, 3, 4], critical: true, value: [0x05, 0x00]))
         let verifier = try WebAuthnVerifier.trusting(root.certificate, .packed)
         #expect(try await Self.register(verifier, authority: root, leaf: leaf).trust == .certificate)
+    }
+
+    @Test func `a certificate that an authority signed with SHA-1 leads to no anchor`() async throws {
+        let (key, name) = (try _RSA.Signing.PrivateKey(keySize: .bits2048), try DistinguishedName { CommonName("Old") })
+        func issue(
+            _ leaf: TestLeaf, for publicKey: Certificate.PublicKey, _ algorithm: Certificate.SignatureAlgorithm
+        ) throws -> Certificate {
+            try Certificate(
+                version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: publicKey,
+                notValidBefore: WebAuthnVerifier.date - 100, notValidAfter: WebAuthnVerifier.date + 100, issuer: name,
+                subject: leaf.subject, signatureAlgorithm: algorithm,
+                extensions: try Certificate.Extensions(leaf.extensions), issuerPrivateKey: Certificate.PrivateKey(key))
+        }
+        // How the anchor signed itself does not matter: the site has it from elsewhere.
+        var authority = try TestLeaf()
+        authority.subject = name
+        authority.extensions = [try TestLeaf.constraints(.isCertificateAuthority(maxPathLength: nil))]
+        let root = try issue(authority, for: Certificate.PublicKey(key.publicKey), .sha1WithRSAEncryption)
+        let verifier = try WebAuthnVerifier.trusting(root, .packed, .anchored)
+        let signer = try TestKey(.es256)
+        for algorithm in [Certificate.SignatureAlgorithm.sha256WithRSAEncryption, .sha1WithRSAEncryption] {
+            let leaf = try issue(TestLeaf(), for: signer.certificateKey, algorithm)
+            func registered() async throws -> AttestationTrust {
+                try await Self.register(verifier, signer: signer) { $0["x5c"] = try [leaf].chain }.trust
+            }
+            if algorithm == .sha1WithRSAEncryption {
+                await #expect(throws: refused(.untrusted)) { try await registered() }
+            } else {
+                #expect(try await registered() == .anchored)
+            }
+            for allowsSHA1 in [true, false] {
+                let leads = await CertificateChain(leaf, others: []).isAnchored(
+                    in: [root], at: WebAuthnVerifier.date, checkedExtensions: [], allowsSHA1: allowsSHA1)
+                #expect(leads == (allowsSHA1 || algorithm != .sha1WithRSAEncryption))
+            }
+        }
     }
 
     @Test func `an anchor that is no certificate is refused by its place`() throws {

@@ -124,6 +124,26 @@ import X509
         }
     }
 
+    /// Older TPMs sign with nothing else.
+    @Test func `a TPM may sign with SHA-1`() async throws {
+        let (root, key) = (try TestAuthority(), try _RSA.Signing.PrivateKey(keySize: .bits2048))
+        let certificate = try root.issue(Self.leaf(), for: Certificate.PublicKey(key.publicKey))
+        let authenticator = try TestAuthenticator()
+        let response = try authenticator.registration(format: "tpm") { data, hash in
+            var parts = Parts()
+            parts.extraData = { _ in Array(Insecure.SHA1.hash(data: data + hash)) }
+            let area = try parts.publicArea(authenticator.key)
+            let information = parts.certInfo(data + hash, area: area)
+            let signature = try key.signature(for: Insecure.SHA1.hash(data: information), padding: .insecurePKCS1v1_5)
+            return TestStatement(members: [
+                ("alg", .number(-65535)), ("sig", .bytes(Array(signature.rawRepresentation))), ("ver", .text("2.0")),
+                ("x5c", try [certificate].chain), ("pubArea", .bytes(area)), ("certInfo", .bytes(information)),
+            ]).item
+        }
+        let verifier = try WebAuthnVerifier.trusting(root.certificate, .tpm, .anchored)
+        #expect(try await verifier.register(response).trust == .anchored)
+    }
+
     @Test func `a statement of something else is refused`() async throws {
         await #expect(throws: refused(.tpmStatement(.magic))) { try await Self.register { $0.magic[3] ^= 1 } }
         await #expect(throws: refused(.tpmStatement(.type))) { try await Self.register { $0.type[1] = 0x18 } }

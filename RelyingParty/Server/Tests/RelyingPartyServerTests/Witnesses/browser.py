@@ -46,6 +46,16 @@ def added(browser, key):
     return dict(client(key, browser.origin).make_credential(options))
 
 
+def pages(browser, key):
+    """Pages that are not the site's make the browser of somebody who is signed in ask for changes."""
+    sister = {"Origin": "http://localhost:9999", "Sec-Fetch-Site": "same-site", "Content-Type": "text/plain"}
+    for path in ("/keys/remove", "/keys/rename", "/sign-out", "/keys/options", "/sign-in/options"):
+        step(f"sister's {path}", browser.send(path, {"id": key, "name": "mine"}, page=sister))
+    step("page that hides its origin", browser.send("/keys/remove", {"id": key}, page={"Origin": "null"}))
+    step("page of an old browser", browser.send("/keys/remove", {"id": key}, page={}))
+    step("after other pages", browser.send("/account"))
+
+
 def keys(browser, key, other):
     """Somebody who is signed in adds, names and removes keys."""
     account = browser.send("/account")
@@ -57,6 +67,7 @@ def keys(browser, key, other):
     ids = [each["id"] for each in json.loads(browser.send("/account")[1])["keys"]]
     step("keys", (200, str(len(ids))))
     added_id = next(each for each in ids if each != first)
+    pages(browser, added_id)
     step("key is named", browser.send("/keys/rename", {"id": added_id, "name": "blue key"}))
     step("name is shown", browser.send("/account"))
     step("long name of a key", browser.send("/keys/rename", {"id": added_id, "name": "a" * 257}))
@@ -64,7 +75,11 @@ def keys(browser, key, other):
     step("foreign key", browser.send("/keys/remove", {"id": websafe_encode(b"x")}))
     # A registration that began for a new account adds no key to this one.
     step("key of another account", browser.send("/keys", created(browser, SoftwareKey(), "zoe")))
+    # Somebody signed in with the key that goes.
+    step("sign-in with the key that goes", other.send("/sign-in", signed(other, spare)))
     step("key is removed", browser.send("/keys/remove", {"id": added_id}))
+    step("session of the removed key", other.send("/account"))
+    step("session of who removed it", browser.send("/account"))
     step("removed key", browser.send("/sign-in", signed(browser, spare)))
     old = dict(browser.cookies)
     step("sign-out", browser.send("/sign-out", {}))
@@ -103,6 +118,15 @@ def play(port):
 
     answer = signed(browser, key)
     step("sign-in", browser.send("/sign-in", answer))
+    first = dict(browser.cookies)
+    step("second sign-in", browser.send("/sign-in", signed(browser, key)))
+    second, browser.cookies = dict(browser.cookies), first
+    step("session before the second sign-in", browser.send("/account"))
+    # Another host of the domain sets such a cookie: a blank of three bytes before the name.
+    browser.cookies = {"\xe2\x80\x80signed-in": second["signed-in"]}
+    step("cookie of another name", browser.send("/account"))
+    browser.cookies = second
+    step("cookie of this name", browser.send("/account"))
     step("replay", browser.send("/sign-in", answer))
     browser.options("/sign-in")
     step("replay with an open challenge", browser.send("/sign-in", answer))

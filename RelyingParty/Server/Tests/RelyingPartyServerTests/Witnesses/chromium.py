@@ -148,6 +148,17 @@ def play(chromium, port, other_port):
     step("both keys", chromium.keys())
     step("key is removed", chromium.outcome("document.querySelector('#keys li:last-child button:last-child').click()"))
     step("key that stays", chromium.keys())
+
+    # A page at another port of the same site, whose requests have the cookie. It may ask other sites, unlike this one's.
+    chromium.call("Page.setBypassCSP", enabled=True)
+    chromium.load(f"http://localhost:{other_port}/")
+    step("answer for another port", chromium.run(
+        f"fetch('http://localhost:{port}/sign-out', {{method: 'POST', mode: 'no-cors', credentials: 'include', body: '{{}}'}})"
+        ".then(r => r.type, e => e.message)"))
+    chromium.call("Page.setBypassCSP", enabled=False)
+    chromium.load(f"http://localhost:{port}/")
+    step("account after another port's page", chromium.run("fetch('account').then(r => r.text())"))
+
     chromium.call("WebAuthn.removeVirtualAuthenticator", authenticatorId=spare)
     chromium.sign_out()
     step("name is taken", chromium.register("ann"))

@@ -40,11 +40,12 @@ class Browser:
         self.origin = f"http://localhost:{port}"
         self.cookies = {}
 
-    def send(self, path, content=None, accept=None):
-        """The status and the text of the answer. POST if there is content."""
+    def send(self, path, content=None, accept=None, page=None):
+        """The status and the text of the answer. POST if there is content. `page` has the headers that tell whose page asked."""
         data = None if content is None else content if isinstance(content, bytes) else json.dumps(content).encode()
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         headers = {"Cookie": cookies} if cookies else {}
+        headers.update(({} if data is None else {"Origin": self.origin}) if page is None else page)
         if accept:
             headers["Accept"] = accept
         request = urllib.request.Request(self.origin + path, data, headers)
